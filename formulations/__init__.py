@@ -1,0 +1,11 @@
+"""Formulations: Pyomo models of the scheduling problem, found by name."""
+
+if __name__ != "rarmodel.formulations":
+    raise ImportError(
+        f"this folder is imported as rarmodel.formulations, not as {__name__}; "
+        "install the project (pip install -e .) and import rarmodel.formulations"
+    )
+
+from .formulation import Formulation, Plan, Scope
+
+__all__ = ["Formulation", "Plan", "Scope"]

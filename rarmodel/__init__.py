@@ -1,0 +1,80 @@
+"""Place and time ring-all-reduce training jobs on GPU clusters.
+
+>>> import rarmodel
+>>> result = rarmodel.solve("two-servers", formulation="time-indexed")
+>>> result.status
+'optimal'
+
+The names below load what they need when they are first used, so that importing is light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import Comparison, bundled, compare, load_instance, solve, verify
+    from .errors import InputError, RarmodelError, UsageError, VerificationError
+    from .files import read_instance, read_schedule, to_json, write_text
+    from .limits import Limits
+    from .results import Result
+    from .schema import Instance, Schedule
+    from .verifier import Report
+
+__version__ = version("rarmodel")
+
+_HOMES = {
+    "Comparison": "api",
+    "InputError": "errors",
+    "Instance": "schema",
+    "Limits": "limits",
+    "RarmodelError": "errors",
+    "Report": "verifier",
+    "Result": "results",
+    "Schedule": "schema",
+    "UsageError": "errors",
+    "VerificationError": "errors",
+    "bundled": "api",
+    "compare": "api",
+    "load_instance": "api",
+    "read_instance": "files",
+    "read_schedule": "files",
+    "solve": "api",
+    "to_json": "files",
+    "verify": "api",
+    "write_text": "files",
+}
+
+__all__ = [
+    "Comparison",
+    "InputError",
+    "Instance",
+    "Limits",
+    "RarmodelError",
+    "Report",
+    "Result",
+    "Schedule",
+    "UsageError",
+    "VerificationError",
+    "bundled",
+    "compare",
+    "load_instance",
+    "read_instance",
+    "read_schedule",
+    "solve",
+    "to_json",
+    "verify",
+    "write_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

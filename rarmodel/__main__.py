@@ -1,0 +1,5 @@
+"""`python -m rarmodel`: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,288 @@
+"""Solve, verify and compare: the main job in a few lines, and all that the command line does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+from . import registry
+from .bounds import best_bound
+from .errors import InputError, Problem, UsageError
+from .exact import require_feasible, solve_formulation
+from .files import STANDARD_INPUT, parse_instance, read_instance, read_schedule
+from .formulations import Formulation
+from .instances import catalogue, text_of
+from .limits import Limits
+from .results import Result, status_of
+from .schema import Instance, Schedule
+from .solvers import Solver
+from .verifier import Report
+from .verifier import verify as _verify
+
+DEFAULT_METHOD = "sjf-bco"
+DEFAULT_SOLVER = "highs"
+COMPARE_SECONDS = 60.0
+
+Source = Instance | str | os.PathLike[str]
+
+
+class Method(Protocol):
+    """What makes schedules: a placement policy, or any callable with a name."""
+
+    @property
+    def name(self) -> str:
+        """What `--method` calls it."""
+
+    def __call__(self, instance: Instance, limits: Limits) -> Schedule | None:
+        """The best schedule found; None if none was found."""
+
+
+def load_instance(source: Source) -> Instance:
+    """An instance from a file, from standard input (`-`), or from those bundled, by name.
+
+    Raises
+    ------
+    InputError
+        With every problem of the input.
+    """
+    if isinstance(source, Instance):
+        return source
+    if source != STANDARD_INPUT and isinstance(source, str) and not Path(source).exists():
+        text = text_of(source)
+        if text is not None:
+            return parse_instance(text, source)
+        if not source.endswith(".json"):
+            names = ", ".join(entry.name for entry in catalogue())
+            message = f"neither a file nor a bundled instance; bundled are {names}"
+            raise InputError([Problem("", message)], source)
+    return read_instance(source)
+
+
+def solve(
+    instance: Source,
+    *,
+    method: str | Method | None = None,
+    formulation: str | Formulation | None = None,
+    solver: str | Solver | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    threads: int | None = None,
+    seed: int = 0,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+) -> Result:
+    """Solve one instance by a method, or by a formulation and a solver.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    method
+        A name, `package.module:Name`, or an object; `sjf-bco` if nothing is asked for.
+    formulation
+        The same for a formulation; it excludes `method`.
+    solver
+        The formulation's solver, the same way; `highs` by default.
+    time_limit, gap, threads, seed, log, progress
+        See `Limits`.
+
+    Returns
+    -------
+    Result
+        Status, the best schedule, verified, and what is proven.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    UsageError
+        If a name is unknown, or options exclude each other.
+    VerificationError
+        If the method or formulation makes a schedule that breaks a constraint.
+    """
+    if method is not None and formulation is not None:
+        raise UsageError("a method and a formulation exclude each other; choose one")
+    if solver is not None and formulation is None:
+        raise UsageError("a solver goes with a formulation, for instance time-indexed")
+    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    problem = load_instance(instance)
+    if formulation is not None:
+        return solve_formulation(
+            problem,
+            registry.find("formulations", formulation),
+            registry.find("solvers", solver or DEFAULT_SOLVER),
+            limits,
+        )
+    return _solve_by_method(problem, registry.find("policies", method or DEFAULT_METHOD), limits)
+
+
+def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
+    begun = perf_counter()
+    bound = best_bound(instance)
+    horizon = instance.time.horizon
+    schedule, stopped = None, "the lower bound exceeds the horizon"
+    if bound.slots <= horizon:
+        try:
+            schedule = method(instance, limits)
+            stopped = "finished"
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+    report = require_feasible(instance, schedule) if schedule else None
+    return Result(
+        instance=instance.name,
+        method=method.name,
+        formulation=None,
+        solver=None,
+        solver_version=None,
+        status=status_of(report.makespan if report else None, bound.slots, horizon),
+        schedule=schedule,
+        report=report,
+        lower_bound=bound.slots,
+        bound_name=bound.name,
+        seconds=perf_counter() - begun,
+        stopped=stopped,
+    )
+
+
+def verify(instance: Source, schedule: Schedule | str | os.PathLike[str]) -> Report:
+    """Check a schedule, from a file or in memory, against an instance.
+
+    Raises
+    ------
+    InputError
+        If one of the two is malformed; a schedule that is merely wrong gives violations.
+    """
+    problem = load_instance(instance)
+    claimed = schedule if isinstance(schedule, Schedule) else read_schedule(schedule)
+    return _verify(problem, claimed)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of several methods and formulations on one instance.
+
+    Attributes
+    ----------
+    instance
+        Name of the instance.
+    results
+        One for each method and each formulation, in the order asked for.
+    """
+
+    instance: str
+    results: tuple[Result, ...]
+
+    @property
+    def best_bound(self) -> int | None:
+        """The greatest proven lower bound in slots."""
+        return max((r.lower_bound for r in self.results if r.lower_bound is not None), default=None)
+
+    @property
+    def best_makespan(self) -> int | None:
+        """The least makespan in slots."""
+        return min((r.makespan for r in self.results if r.makespan is not None), default=None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of plain data for each result, ready for a table or a data frame.
+
+        Beside each result's own fields: `best_bound`, `gap` to it, and `ratio` to the least
+        makespan. A makespan that another's bound proves optimal has status `optimal`.
+        """
+        rows = []
+        for result in self.results:
+            row = result.summary()
+            makespan = result.makespan
+            row["best_bound"] = self.best_bound
+            row["gap"] = row["ratio"] = None
+            if makespan is not None and self.best_makespan is not None:
+                row["ratio"] = makespan / self.best_makespan
+                if self.best_bound is not None:
+                    row["gap"] = (makespan - self.best_bound) / makespan
+                    if makespan <= self.best_bound:
+                        row["status"] = "optimal"
+            rows.append(row)
+        return rows
+
+
+def compare(
+    instances: Source | Iterable[Source],
+    *,
+    methods: Sequence[str | Method] | None = None,
+    formulations: Sequence[str | Formulation] | None = None,
+    solver: str | Solver | None = None,
+    time_limit: float = COMPARE_SECONDS,
+    gap: float = 0.0,
+    threads: int | None = None,
+    seed: int = 0,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+    each: Callable[[str, str], None] | None = None,
+) -> list[Comparison]:
+    """Compare methods and formulations on instances, side by side.
+
+    Parameters
+    ----------
+    instances
+        One or several instances, files, or names of bundled ones.
+    methods, formulations
+        What to compare; if neither is given, everything installed.
+    solver
+        Solver of the formulations; `highs` by default.
+    time_limit, gap, threads, seed, log, progress
+        Limits of each solve; see `Limits`. By default each gets a minute.
+    each
+        Told instance and method before each solve.
+
+    Raises
+    ------
+    InputError, UsageError, VerificationError
+        As `solve`.
+    """
+    if methods is None and formulations is None:
+        methods = registry.names("policies")
+        formulations = registry.names("formulations")
+    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    if isinstance(instances, Instance | str | os.PathLike):
+        instances = [instances]
+    problems = [load_instance(source) for source in instances]
+    chosen_methods = [registry.find("policies", method) for method in methods or ()]
+    chosen_formulations = [registry.find("formulations", name) for name in formulations or ()]
+    engine = registry.find("solvers", solver or DEFAULT_SOLVER)
+    comparisons = []
+    for problem in problems:
+        results = []
+        for part in (*chosen_methods, *chosen_formulations):
+            if each:
+                each(problem.name, part.name)
+            if part in chosen_methods:
+                results.append(_solve_by_method(problem, part, limits))
+            else:
+                results.append(solve_formulation(problem, part, engine, limits))
+        comparisons.append(Comparison(problem.name, tuple(results)))
+    return comparisons
+
+
+def bundled() -> list[dict[str, Any]]:
+    """One row of plain data for each bundled instance: sizes, optimum, description."""
+    rows = []
+    for entry in catalogue():
+        instance = load_instance(entry.name)
+        rows.append(
+            {
+                "name": entry.name,
+                "jobs": len(instance.jobs),
+                "servers": len(instance.cluster.servers),
+                "gpus": instance.cluster.total_gpus,
+                "network": instance.cluster.network.kind,
+                "horizon": instance.time.horizon,
+                "optimum": entry.optimum,
+                "best_known": entry.best_known,
+                "source": entry.source,
+                "description": instance.description,
+            }
+        )
+    return rows

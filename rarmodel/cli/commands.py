@@ -1,0 +1,246 @@
+"""The commands of `rarmodel`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import rich_click as click
+
+from rarmodel.errors import InputError, RarmodelError, UsageError
+
+from .terminal import answer, progress, say, show
+
+FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
+"""Exit codes."""
+
+INSTANCE = click.argument("instance")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that bound a solve."""
+    for option in (
+        click.option(
+            "--log", is_flag=True, help="Show the solver's log (on stderr).", default=False
+        ),
+        click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
+        click.option("--threads", type=click.IntRange(1), help="Threads of the solver."),
+        click.option(
+            "--gap",
+            type=click.FloatRange(0, 1, max_open=True),
+            default=0.0,
+            show_default=True,
+            help="Relative gap at which a solver may stop.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Place and time ring-all-reduce training jobs on GPU clusters.",
+)
+@click.version_option(package_name="rarmodel")
+def rarmodel() -> None:
+    """Group of all commands."""
+
+
+@rarmodel.command()
+@INSTANCE
+@click.option("--method", metavar="NAME", help="Method; sjf-bco if nothing is asked for.")
+@click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
+@click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS")
+@_limits
+@click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
+@JSON
+def solve(
+    instance: str,
+    method: str | None,
+    formulation: str | None,
+    solver: str | None,
+    time_limit: float | None,
+    gap: float,
+    threads: int | None,
+    seed: int,
+    log: bool,  # noqa: FBT001
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if output == "-" and as_json:
+        raise UsageError("--output - and --json both write to stdout; choose one")
+    with progress() as (name, report):
+        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}")
+        result = api.solve(
+            instance,
+            method=method,
+            formulation=formulation,
+            solver=solver,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            log=say if log else None,
+            progress=report,
+        )
+    if output is not None and result.schedule is not None:
+        text = files.to_json(result.schedule)
+        if output == "-":
+            answer(text.rstrip("\n"))
+        else:
+            files.write_text(output, text)
+    if as_json:
+        answer(json.dumps(result.summary(), indent=2, ensure_ascii=False))
+    else:
+        for line in tables.result(result):
+            (say if output == "-" else answer)(line)
+    if result.schedule is None:
+        say(f"{result.instance}: no schedule: {result.status} ({result.stopped})")
+        return UNSOLVED
+    return FINE
+
+
+@rarmodel.command()
+@INSTANCE
+@click.argument("schedule")
+@JSON
+def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
+    """Check SCHEDULE, a file or - for stdin, against INSTANCE, and derive what follows from it."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if instance == schedule == "-":
+        raise UsageError("instance and schedule cannot both come from stdin")
+    problem = api.load_instance(instance)
+    claimed = files.read_schedule(schedule)
+    if claimed.instance != problem.name:
+        say(
+            f"{schedule}: note: made for instance {claimed.instance!r}, "
+            f"checked against {problem.name!r}"
+        )
+    report = api.verify(problem, claimed)
+    if as_json:
+        answer(json.dumps(report.summary(), indent=2, ensure_ascii=False))
+    else:
+        for line in tables.verdict(report):
+            answer(line)
+        if report.violations:
+            show(tables.violations(report))
+    return FINE if report.feasible else UNSOLVED
+
+
+@rarmodel.command()
+@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Repeat for several.")
+@click.option("--formulation", "formulations", multiple=True, metavar="NAME", help="The same.")
+@click.option("--solver", metavar="NAME", help="Solver of the formulations; highs by default.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    default=60.0,
+    show_default=True,
+    help="For each solve.",
+)
+@_limits
+@JSON
+def compare(
+    instances: tuple[str, ...],
+    methods: tuple[str, ...],
+    formulations: tuple[str, ...],
+    solver: str | None,
+    time_limit: float,
+    gap: float,
+    threads: int | None,
+    seed: int,
+    log: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Compare methods and formulations on each INSTANCE; all of them if none is named."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    asked = bool(methods or formulations)
+    with progress() as (name, report):
+        comparisons = api.compare(
+            instances,
+            methods=methods if asked else None,
+            formulations=formulations if asked else None,
+            solver=solver,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            log=say if log else None,
+            progress=report,
+            each=lambda instance, part: name(f"{instance}: {part}"),
+        )
+    if as_json:
+        rows = [row for comparison in comparisons for row in comparison.rows()]
+        answer(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        for comparison in comparisons:
+            show(tables.comparison(comparison.instance, comparison.rows()))
+    solved = all(comparison.best_makespan is not None for comparison in comparisons)
+    return FINE if solved else UNSOLVED
+
+
+@rarmodel.command()
+@click.argument("kind", type=click.Choice(["instance", "schedule"]))
+def schema(kind: str) -> int:
+    """Print the JSON Schema of a file format."""
+    from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
+
+    model = Instance if kind == "instance" else Schedule
+    answer(json.dumps(model.model_json_schema(), indent=2, ensure_ascii=False))
+    return FINE
+
+
+@rarmodel.command()
+@JSON
+def instances(as_json: bool) -> int:  # noqa: FBT001
+    """List the bundled instances with their sizes and known optima."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    rows = api.bundled()
+    if as_json:
+        answer(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        show(tables.bundled(rows))
+    return FINE
+
+
+def main() -> NoReturn:
+    """Run the command line and exit: 0 fine, 1 infeasible or unsolved, 2 bad input or usage."""
+    try:
+        code = rarmodel(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted")
+        sys.exit(UNSOLVED)
+    except InputError as error:
+        for line in error.lines():
+            say(line)
+        sys.exit(BAD_INPUT)
+    except UsageError as error:
+        say(str(error))
+        sys.exit(BAD_INPUT)
+    except RarmodelError as error:
+        say(str(error))
+        sys.exit(UNSOLVED)
+    sys.exit(code)

@@ -1,0 +1,144 @@
+"""Results as tables and lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from rarmodel.results import Result
+from rarmodel.verifier import Report
+
+NONE = "–"
+
+
+def number(value: float | None, form: str = "") -> str:
+    """A number in a format, or a dash for none."""
+    return NONE if value is None else format(value, form)
+
+
+def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
+    """One comparison, a row for each method and formulation."""
+    table = _table(
+        f"{instance}",
+        ("method", "left"),
+        ("status", "left"),
+        ("makespan", "right"),
+        ("bound", "right"),
+        ("gap", "right"),
+        ("ratio", "right"),
+        ("mean completion", "right"),
+        ("seconds", "right"),
+        ("verified", "left"),
+    )
+    for row in rows:
+        table.add_row(
+            escape(row["method"] or f"{row['formulation']} ({row['solver']})"),
+            row["status"],
+            number(row["makespan"]),
+            number(row["best_bound"]),
+            number(row["gap"], ".1%"),
+            number(row["ratio"], ".3f"),
+            number(row["mean_completion"], ".1f"),
+            number(row["seconds"], ".2f"),
+            {True: "yes", False: "no", None: NONE}[row["verified"]],
+        )
+    return table
+
+
+def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The bundled instances."""
+    table = _table(
+        None,
+        ("name", "left"),
+        ("jobs", "right"),
+        ("servers", "right"),
+        ("GPUs", "right"),
+        ("network", "left"),
+        ("optimum", "right"),
+        ("best known", "right"),
+        ("description", "left"),
+    )
+    for row in rows:
+        table.add_row(
+            row["name"],
+            str(row["jobs"]),
+            str(row["servers"]),
+            str(row["gpus"]),
+            row["network"],
+            number(row["optimum"]),
+            number(row["best_known"]),
+            escape(row["description"] or ""),
+        )
+    return table
+
+
+def violations(report: Report) -> Table:
+    """Everything that a schedule breaks."""
+    table = _table(
+        None,
+        ("constraint", "left"),
+        ("job", "left"),
+        ("server", "left"),
+        ("slot", "right"),
+        ("what is wrong", "left"),
+    )
+    for violation in report.violations:
+        table.add_row(
+            violation.constraint,
+            escape(violation.job),
+            escape(violation.server or NONE),
+            number(violation.slot),
+            escape(violation.message),
+        )
+    return table
+
+
+def result(outcome: Result) -> list[str]:
+    """A result as lines of name and value."""
+    source = outcome.method or f"{outcome.formulation} on {outcome.solver} {outcome.solver_version}"
+    lines = {
+        "instance": outcome.instance,
+        "method" if outcome.method else "formulation": source,
+        "status": f"{outcome.status} ({outcome.stopped})",
+        "makespan": f"{number(outcome.makespan)} slots",
+        "lower bound": f"{number(outcome.lower_bound)} slots ({outcome.bound_name})",
+        "gap": number(outcome.gap, ".2%"),
+        "mean completion": number(
+            outcome.report.mean_completion if outcome.report else None, ".2f"
+        ),
+        "seconds": number(outcome.seconds, ".2f"),
+    }
+    width = max(map(len, lines))
+    return [f"{name:{width}}  {value}" for name, value in lines.items()]
+
+
+def verdict(report: Report) -> list[str]:
+    """A verdict as lines of name and value."""
+    used = None
+    if report.utilisation:
+        used = ", ".join(f"{server} {part:.0%}" for server, part in report.utilisation.items())
+    lines = {
+        "feasible": "yes" if report.feasible else "no",
+        "makespan": f"{number(report.makespan)} slots",
+        "mean completion": f"{number(report.mean_completion, '.2f')} slots",
+        "GPU utilisation": used or NONE,
+        "violations": str(len(report.violations)),
+    }
+    width = max(map(len, lines))
+    return [f"{name:{width}}  {value}" for name, value in lines.items()]
+
+
+def _table(title: str | None, *columns: tuple[str, Any]) -> Table:
+    table = Table(
+        title=None if title is None else escape(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for header, justify in columns:
+        table.add_column(header, justify=justify, overflow="fold")
+    return table

@@ -1,0 +1,29 @@
+"""The compiled engine: what a schedule leads to, fast enough to search with."""
+
+from .arrays import NEVER, Arrays, State, arrays_of, new_state
+from .evaluate import (
+    LATE,
+    OVERFULL,
+    STUCK,
+    Engine,
+    Evaluation,
+    Placements,
+    evaluate,
+    placements_of,
+)
+
+__all__ = [
+    "LATE",
+    "NEVER",
+    "OVERFULL",
+    "STUCK",
+    "Arrays",
+    "Engine",
+    "Evaluation",
+    "Placements",
+    "State",
+    "arrays_of",
+    "evaluate",
+    "new_state",
+    "placements_of",
+]

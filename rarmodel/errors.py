@@ -1,0 +1,49 @@
+"""What a user can get wrong, as exceptions that say where and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with an input."""
+
+    place: str
+    """Where: a path such as `jobs[3].gpus`; empty for the input as a whole."""
+
+    message: str
+    """What is wrong there and what would be right, in one line."""
+
+
+class RarmodelError(Exception):
+    """Base of the errors that a user can cause."""
+
+
+class InputError(RarmodelError, ValueError):
+    """An input is malformed or meaningless; carries all of its problems at once.
+
+    Parameters
+    ----------
+    problems
+        Each problem with its place.
+    source
+        The file (or other origin) the input came from; empty if it was made in Python.
+    """
+
+    def __init__(self, problems: Iterable[Problem], source: str = "") -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self) -> list[str]:
+        """One line for each problem: source, place, what is wrong and what would be right."""
+        return [": ".join(part for part in (self.source, *p) if part) for p in self.problems]
+
+
+class UsageError(RarmodelError, ValueError):
+    """A request that cannot be carried out as asked: an unknown name, options that exclude."""
+
+
+class VerificationError(RarmodelError):
+    """A method or formulation made a schedule that the verifier refuses; nobody gets to see it."""

@@ -1,0 +1,212 @@
+"""Solve a formulation: heuristics first, then the model, then the verifier.
+
+The best heuristic schedule gives the model its horizon and its starting solution, and is the answer
+if the solver finds no better one in time. Status, bound and gap come from whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .bounds import LowerBound, best_bound
+from .engine import Engine, placements_of
+from .errors import InputError, VerificationError
+from .formulations import Formulation, Plan, Scope
+from .heuristics.policies import HEURISTICS
+from .limits import Limits
+from .model import job_extremes, topology
+from .model.numbering import number_gpus
+from .results import Result, status_of
+from .schema import Instance, Schedule
+from .solvers import Answer, Solver
+from .verifier import Report, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TERMS_PER_SECOND = 40_000
+"""About how many terms of a model Pyomo builds, writes and hands over in a second."""
+
+MAX_TERMS = 20_000_000
+"""About how many terms of a model fit the memory of a workstation."""
+
+WORDS = {
+    "finished": "the solver reached its gap",
+    "infeasible": "the solver proved that there is no schedule within the horizon",
+    "time-limit": "time limit",
+    "interrupted": "interrupted",
+}
+
+
+@dataclass
+class _Search:
+    """What is known so far."""
+
+    schedule: Schedule | None
+    report: Report | None
+    bound: LowerBound
+    stopped: str = ""
+
+    @property
+    def makespan(self) -> int | None:
+        return self.report.makespan if self.report else None
+
+    def improve(self, schedule: Schedule, report: Report) -> None:
+        best, new = self.makespan, report.makespan
+        if new is not None and (best is None or new < best):
+            self.schedule, self.report = schedule, report
+
+
+def solve_formulation(
+    instance: Instance, formulation: Formulation, solver: Solver, limits: Limits
+) -> Result:
+    """Solve an instance by a formulation and a solver, within limits.
+
+    Raises
+    ------
+    UsageError
+        If the solver is not installed or cannot take the model.
+    VerificationError
+        If the model's schedule fails verification.
+    """
+    begun = perf_counter()
+    search = _Search(None, None, best_bound(instance))
+    if search.bound.slots <= instance.time.horizon:
+        try:
+            _run_heuristics(instance, limits, search, begun)
+            if search.makespan is not None and search.makespan <= search.bound.slots:
+                search.stopped = "a heuristic schedule meets the lower bound"
+            else:
+                _run_model(instance, formulation, solver, limits, search, begun)
+        except KeyboardInterrupt:
+            search.stopped = "interrupted"
+    else:
+        search.stopped = "the lower bound exceeds the horizon"
+    return Result(
+        instance=instance.name,
+        method=None,
+        formulation=formulation.name,
+        solver=solver.name,
+        solver_version=solver.version(),
+        status=status_of(search.makespan, search.bound.slots, instance.time.horizon),
+        schedule=search.schedule,
+        report=search.report,
+        lower_bound=search.bound.slots,
+        bound_name=search.bound.name,
+        seconds=perf_counter() - begun,
+        stopped=search.stopped,
+    )
+
+
+def _run_heuristics(instance: Instance, limits: Limits, search: _Search, begun: float) -> None:
+    """Take the best heuristic schedule; they get at most a tenth of the time."""
+    for policy in HEURISTICS:
+        left = None if limits.time_limit is None else limits.time_limit / 10 - _since(begun)
+        if left is not None and left <= 0 and search.schedule is not None:
+            return
+        schedule = policy(instance, replace(limits, time_limit=left))
+        if schedule is not None:
+            search.improve(schedule, require_feasible(instance, schedule))
+
+
+def _run_model(
+    instance: Instance,
+    formulation: Formulation,
+    solver: Solver,
+    limits: Limits,
+    search: _Search,
+    begun: float,
+) -> None:
+    """Build the model, solve it, and take what it gives."""
+    scope = Scope(
+        instance=instance,
+        tree=topology(instance.cluster),
+        extremes=job_extremes(instance),
+        horizon=search.makespan or instance.time.horizon,
+        lower_bound=search.bound.slots,
+    )
+    terms = formulation.size(scope)
+    seconds = math.inf if limits.time_limit is None else limits.time_limit - _since(begun)
+    if terms > min(MAX_TERMS, TERMS_PER_SECOND * seconds):
+        search.stopped = f"the model, with about {terms:,} terms, is too large for the time limit"
+        if terms > MAX_TERMS:
+            search.stopped = f"the model, with about {terms:,} terms, is too large to build"
+        return
+    model = formulation.build(scope)
+    if search.schedule is not None:
+        formulation.load(model, scope, search.schedule)
+    left = None if limits.time_limit is None else max(0.0, limits.time_limit - _since(begun))
+    answer = solver.solve(model, replace(limits, time_limit=left))
+    search.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
+    if answer.has_solution:
+        plan = formulation.plan(model, scope)
+        schedule = schedule_of(instance, plan, formulation.name)
+        search.improve(schedule, require_feasible(instance, schedule))
+    _raise_bound(search, scope, answer, solver)
+
+
+def _raise_bound(search: _Search, scope: Scope, answer: Answer, solver: Solver) -> None:
+    if answer.termination == "infeasible":
+        if search.makespan is None:
+            search.bound = LowerBound(scope.horizon + 1, solver.name)
+        else:
+            search.stopped = "the solver calls the model infeasible, though a schedule is known"
+    elif answer.bound is not None:
+        # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
+        slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
+        if slots > search.bound.slots:
+            search.bound = LowerBound(slots, solver.name)
+
+
+def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
+    """A schedule with GPU indices from starts and workers.
+
+    Raises
+    ------
+    VerificationError
+        If some server would hold more workers than it has GPUs.
+    """
+    evaluation = Engine(instance).evaluate(
+        np.array(plan.starts, np.int64), placements_of(plan.workers)
+    )
+    try:
+        assignments = number_gpus(
+            instance, plan.starts, evaluation.completion.tolist(), plan.workers
+        )
+    except InputError as error:
+        raise VerificationError(f"{method}: {error}") from error
+    return Schedule(
+        schema_version=1, instance=instance.name, method=method, assignments=assignments
+    )
+
+
+def require_feasible(instance: Instance, schedule: Schedule) -> Report:
+    """The verifier's report on a schedule that a user is about to see.
+
+    Raises
+    ------
+    VerificationError
+        If it breaks any constraint.
+    """
+    report = verify(instance, schedule)
+    if not report.feasible:
+        raise VerificationError(
+            f"{schedule.method} made a schedule that fails verification: "
+            + "; ".join(_messages(report.violations))
+        )
+    return report
+
+
+def _messages(violations: Sequence[object]) -> list[str]:
+    shown = [getattr(violation, "message", "") for violation in violations[:3]]
+    more = len(violations) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
+
+def _since(begun: float) -> float:
+    return perf_counter() - begun

@@ -1,0 +1,176 @@
+"""Reading instances and schedules from JSON, and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from .errors import InputError, Problem
+from .model.extremes import check_speeds
+from .schema import Instance, Schedule
+from .schema.base import Record
+from .schema.problems import problems_of, show
+
+_R = TypeVar("_R", bound=Record)
+
+STANDARD_INPUT = "-"
+_LINE = 100
+
+
+def read_instance(source: str | os.PathLike[str]) -> Instance:
+    """Read an instance from a file, or from standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file: not readable, not JSON, not an instance, or an instance
+        without meaning (a job whose speed is 0 even alone in its best placement).
+    """
+    return parse_instance(_read_text(source), _name_of(source))
+
+
+def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instance:
+    """Make an instance from JSON text or the object it stands for; errors as `read_instance`."""
+    instance = _parse(Instance, content, source)
+    check_speeds(instance, source)
+    return instance
+
+
+def read_schedule(source: str | os.PathLike[str]) -> Schedule:
+    """Read a schedule from a file, or from standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file: not readable, not JSON, or not a schedule.
+    """
+    return parse_schedule(_read_text(source), _name_of(source))
+
+
+def parse_schedule(content: str | Mapping[str, Any], source: str = "") -> Schedule:
+    """Make a schedule from JSON text or the object it stands for; errors as `read_schedule`."""
+    return _parse(Schedule, content, source)
+
+
+def to_json(record: Record) -> str:
+    """JSON text of a record; fields that were left out of its input are left out again."""
+    return format_json(record.model_dump(mode="json", exclude_unset=True)) + "\n"
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file so that it is never seen half-written: beside it first, then renamed.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written; what was there before is untouched.
+    """
+    target = Path(path)
+    beside = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            beside = Path(file.name)
+            file.write(text)
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        beside.chmod(mode)
+        beside.replace(target)
+    except OSError as error:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+        raise _unusable(error, str(path), "cannot be written") from error
+
+
+def format_json(value: object, indent: int = 0) -> str:
+    """JSON text in which whatever fits a line stands on one, so that a job is one line."""
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(flat) + indent <= _LINE or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = indent + 2
+    if isinstance(value, dict):
+        items = [
+            f"{json.dumps(k, ensure_ascii=False)}: {format_json(v, inner)}"
+            for k, v in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        items = [format_json(v, inner) for v in value]
+        opening, closing = "[", "]"
+    body = ",\n".join(" " * inner + item for item in items)
+    return f"{opening}\n{body}\n{' ' * indent}{closing}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _name_of(source: str | os.PathLike[str]) -> str:
+    return "standard input" if source == STANDARD_INPUT else os.fspath(source)
+
+
+def _read_text(source: str | os.PathLike[str]) -> str:
+    name = _name_of(source)
+    try:
+        raw = sys.stdin.buffer.read() if source == STANDARD_INPUT else Path(source).read_bytes()
+    except (OSError, ValueError) as error:
+        raise _unusable(error, name, "cannot be read") from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text (byte {error.start}); JSON in UTF-8 is expected"
+        raise InputError([Problem("", message)], name) from error
+
+
+def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
+    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return InputError([Problem("", f"{what}: {reason[:1].lower()}{reason[1:]}")], name)
+
+
+def _parse(schema: type[_R], content: str | Mapping[str, Any], source: str) -> _R:
+    data = _parse_json(content, source) if isinstance(content, str) else content
+    if not isinstance(data, Mapping):
+        message = f"the top level is {show(data)}; an object is expected"
+        raise InputError([Problem("", message)], source)
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise InputError(problems_of(error), source) from error
+
+
+def _parse_json(text: str, source: str) -> object:
+    if not text.strip():
+        raise InputError([Problem("", "empty; a JSON object is expected")], source)
+    repeated: list[Problem] = []
+
+    def without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.extend(
+                Problem("", f"the field {show(key)} occurs twice in one object; keep one")
+                for key in record
+                if keys.count(key) > 1
+            )
+        return record
+
+    try:
+        data = json.loads(text, object_pairs_hook=without_repetition)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        raise InputError([Problem("", message)], source) from error
+    except (RecursionError, ValueError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long"
+        raise InputError([Problem("", f"not usable JSON: {reason}")], source) from error
+    if repeated:
+        raise InputError(repeated, source)
+    return data

@@ -1,0 +1,187 @@
+"""Algorithm 1: bisection on the limit θ_u, with every parameter set tried for each limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from time import perf_counter
+
+import numpy as np
+
+from rarmodel.bounds import best_bound
+from rarmodel.limits import Limits
+from rarmodel.schema import Assignment, Instance, Schedule
+
+from .clock import ListScheduler, Rule
+from .estimate import Estimate, estimate
+
+Parameters = tuple[float, ...]
+
+
+def input_order(instance: Instance) -> list[int]:
+    """The jobs as the instance lists them."""
+    return list(range(len(instance.jobs)))
+
+
+def nothing_to_try(instance: Instance, seed: int) -> Sequence[Parameters]:
+    """One try, without parameters."""
+    return [()]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A list-scheduling policy; the clock, the limit and the bisection over it come for free.
+
+    Attributes
+    ----------
+    name
+        What `--method` calls it, and schedules say they were made by.
+    rule
+        Picks GPUs for a job; see `clock`.
+    order
+        Gives the order of placement, as job indices.
+    parameters
+        Gives, for an instance and a seed, the parameter sets tried for each limit.
+    bisect
+        Whether the limit θ_u is bisected; otherwise it is the horizon.
+    """
+
+    name: str
+    rule: Rule
+    order: Callable[[Instance], Sequence[int]] = input_order
+    parameters: Callable[[Instance, int], Sequence[Parameters]] = nothing_to_try
+    bisect: bool = True
+
+    def __call__(self, instance: Instance, limits: Limits) -> Schedule | None:
+        """Best schedule within the time limit; see `run_policy`.
+
+        Stops early when the best makespan meets a lower bound.
+        """
+        bound = best_bound(instance).slots
+        deadline = perf_counter() + (inf if limits.time_limit is None else limits.time_limit)
+
+        def stop(makespan: int | None) -> bool:
+            if limits.progress:
+                limits.progress(makespan, bound)
+            return perf_counter() >= deadline or (makespan is not None and makespan <= bound)
+
+        found = run_policy(instance, self, seed=limits.seed, stop=stop)
+        return found.schedule if found else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best schedule that a policy found, and how.
+
+    Attributes
+    ----------
+    schedule
+        The schedule.
+    makespan
+        Its makespan in slots, by the engine.
+    limit
+        The limit it was found with in slots: the tightest that improved, θ̃_u.
+    parameters
+        The parameters it was found with.
+    loads
+        Accumulated time of each GPU in slots; the greatest is Ŵ_max.
+    """
+
+    schedule: Schedule
+    makespan: int
+    limit: int
+    parameters: Parameters
+    loads: tuple[float, ...]
+
+
+def run_policy(
+    instance: Instance,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    estimates: Estimate | None = None,
+    stop: Callable[[int | None], bool] = lambda _: False,
+) -> Found | None:
+    """The best schedule of a policy over all limits that the bisection visits.
+
+    The limit goes from the middle of `[1, T]` down if the best makespan so far improved, and up
+    if not, as printed. A makespan equal to the horizon is feasible.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    policy
+        Rule, order of jobs and parameters.
+    seed
+        Seed, for policies that draw at random.
+    estimates
+        Execution times to accumulate; by default the least possible ones.
+    stop
+        Asked after each limit with the best makespan so far (None if there is none).
+
+    Returns
+    -------
+    Found or None
+        None if no limit and parameters gave a schedule within the horizon. After Ctrl-C, the best
+        so far; if there is none, the interrupt goes on.
+    """
+    work = (estimates or estimate(instance)).work
+    scheduler = ListScheduler(instance, work)
+    order = np.array(policy.order(instance), np.int64)
+    tries = [(p, np.array(p, np.float64)) for p in policy.parameters(instance, seed)]
+    horizon = instance.time.horizon
+    best: Found | None = None
+    low, high = (1, horizon) if policy.bisect else (horizon, horizon)
+    try:
+        while low <= high:
+            limit = (low + high) // 2
+            improved = False
+            for parameters, values in tries:
+                cutoff = best.makespan if best else horizon + 1
+                makespan = scheduler.run(policy.rule, values, order, float(limit), cutoff)
+                if 0 <= makespan < cutoff:
+                    best = _found(instance, policy, scheduler, makespan, limit, parameters)
+                    improved = True
+            low, high = (low, limit - 1) if improved else (limit + 1, high)
+            if stop(best.makespan if best else None):
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+    return best
+
+
+def _found(
+    instance: Instance,
+    policy: Policy,
+    scheduler: ListScheduler,
+    makespan: int,
+    limit: int,
+    parameters: Parameters,
+) -> Found:
+    gpu_names = [
+        (server.name, gpu) for server in instance.cluster.servers for gpu in range(server.gpus)
+    ]
+    assignments = []
+    for job, (start, gpus) in zip(instance.jobs, scheduler.assignments(), strict=True):
+        held: dict[str, list[int]] = {}
+        for gpu in gpus.tolist():
+            server, index = gpu_names[gpu]
+            held.setdefault(server, []).append(index)
+        assignments.append(
+            Assignment(job=job.name, start=start, gpus={s: tuple(g) for s, g in held.items()})
+        )
+    return Found(
+        schedule=Schedule(
+            schema_version=1,
+            instance=instance.name,
+            method=policy.name,
+            assignments=tuple(assignments),
+        ),
+        makespan=makespan,
+        limit=limit,
+        parameters=parameters,
+        loads=tuple(scheduler.loads().tolist()),
+    )

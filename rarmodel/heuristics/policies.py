@@ -1,0 +1,73 @@
+"""The policies by name, each a placement rule, an order of jobs, and the numbers to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rarmodel.schema import Instance
+
+from .bisection import Parameters, Policy
+from .rules import (
+    BREAK_TIES,
+    FIRST,
+    first_fit_rule,
+    list_scheduling_rule,
+    random_rule,
+    sjf_bco_rule,
+)
+
+
+def smallest_first(instance: Instance) -> list[int]:
+    """Jobs in non-decreasing number of GPUs G_j, ties in input order."""
+    return sorted(range(len(instance.jobs)), key=lambda i: instance.jobs[i].gpus)
+
+
+def seed_only(instance: Instance, seed: int) -> Sequence[Parameters]:
+    """One try, with the seed as parameter."""
+    return [(float(seed),)]
+
+
+def distinct_kappas(instance: Instance) -> list[int]:
+    """The values of κ that separate job sizes differently: 1, and each size of a job.
+
+    Any other κ in `1 … max G_j` separates the jobs as the largest of these below it does.
+    """
+    return sorted({1} | {job.gpus for job in instance.jobs})
+
+
+def make_sjf_bco(
+    name: str = "sjf-bco",
+    *,
+    servers_factor: float = 1.0,
+    occupied_first: bool = False,
+    kappas: Callable[[Instance], Sequence[int]] = distinct_kappas,
+) -> Policy:
+    """SJF-BCO, Algorithm 1, with its parameters.
+
+    Parameters
+    ----------
+    name
+        Name of the policy.
+    servers_factor
+        λ_j, the same for all jobs: LBSGF looks at servers of `λ·G_j` GPUs in all.
+    occupied_first
+        Read FA-FFP as the paper's text does (servers that host a job come first) rather than as
+        its pseudo-code (least accumulated time comes first).
+    kappas
+        The values of κ to try for each limit.
+    """
+    occupied = FIRST if occupied_first else BREAK_TIES
+
+    def parameters(instance: Instance, seed: int) -> Sequence[Parameters]:  # noqa: ARG001
+        return [(float(kappa), servers_factor, float(occupied)) for kappa in kappas(instance)]
+
+    return Policy(name, sjf_bco_rule, smallest_first, parameters)
+
+
+sjf_bco = make_sjf_bco()
+sjf_bco_occupied_first = make_sjf_bco("sjf-bco-occupied-first", occupied_first=True)
+first_fit = Policy("first-fit", first_fit_rule)
+list_scheduling = Policy("list-scheduling", list_scheduling_rule)
+random_placement = Policy("random", random_rule, parameters=seed_only, bisect=False)
+HEURISTICS = (sjf_bco, sjf_bco_occupied_first, first_fit, list_scheduling, random_placement)
+"""All of them."""

@@ -1,0 +1,32 @@
+"""The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
+
+from .contention import contention_level, linear_degradation, ring_share
+from .extremes import Extremes, check_speeds, job_extremes
+from .timing import (
+    compute_seconds,
+    exchange_bits,
+    iteration_seconds,
+    overhead_seconds,
+    reduction_seconds,
+    slots_needed,
+    speed,
+)
+from .topology import Topology, topology
+
+__all__ = [
+    "Extremes",
+    "Topology",
+    "check_speeds",
+    "compute_seconds",
+    "contention_level",
+    "exchange_bits",
+    "iteration_seconds",
+    "job_extremes",
+    "linear_degradation",
+    "overhead_seconds",
+    "reduction_seconds",
+    "ring_share",
+    "slots_needed",
+    "speed",
+    "topology",
+]

@@ -1,0 +1,80 @@
+"""The time of one training iteration, equation (8), and the speed that follows from it.
+
+Plain functions of numbers, written to be compiled as they stand: the verifier calls them, the
+engine compiles them, and both get the same number to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rarmodel.schema import Job
+
+SPEED_GUARD = 1e-9
+"""Keeps float noise from losing an iteration whose time divides the slot (reading 3)."""
+
+MAX_SPEED = 2.0**53
+"""Cap of the speed: a job has at most that many iterations to do, so it changes no schedule."""
+
+
+def exchange_bits(gradient_mb: float, workers: int) -> float:
+    """Bits that a worker sends in one all-reduce, `2·m_j·(w_j−1)/w_j`: 0 for one worker.
+
+    Parameters
+    ----------
+    gradient_mb
+        Size of the gradient in MB (10^6 bytes), m_j.
+    workers
+        Workers in the ring, w_j.
+    """
+    return 2.0 * gradient_mb * 8e6 * (workers - 1) / workers
+
+
+def reduction_seconds(gradient_mb: float, workers: int, reduction_gbps: float) -> float:
+    """Seconds that a worker reduces gradients in one all-reduce, `m_j·(w_j−1)/w_j / C`."""
+    return gradient_mb * 8e6 * (workers - 1) / workers / (reduction_gbps * 1e9)
+
+
+def overhead_seconds(overhead_ms_per_server: float, servers: int) -> float:
+    """Seconds that the servers used add, `ξ2·(number of servers)`; one counts too (reading 5)."""
+    return overhead_ms_per_server * 1e-3 * servers
+
+
+def compute_seconds(job: Job) -> float:
+    """Seconds of the forward and backward pass of a mini-batch, `Δf_j·M_j + Δb_j`."""
+    return (job.forward_ms_per_sample * job.batch_size + job.backward_ms) * 1e-3
+
+
+def iteration_seconds(
+    bits: float, gbps: float, reduction: float, overhead: float, compute: float
+) -> float:
+    """Time of one iteration in seconds, τ_j: equation (8).
+
+    Parameters
+    ----------
+    bits
+        What a worker exchanges: `exchange_bits`.
+    gbps
+        Bandwidth of the ring in Gbit/s, B_j.
+    reduction, overhead, compute
+        Seconds of reduction, per-server overhead, and forward and backward pass.
+    """
+    return bits / (gbps * 1e9) + reduction + overhead + compute
+
+
+def speed(slot_seconds: float, seconds: float) -> int:
+    """Iterations that a slot completes, `φ_j = ⌊slot/τ_j⌋`; 0 if one takes longer than a slot.
+
+    Parameters
+    ----------
+    slot_seconds
+        Length of a slot in seconds.
+    seconds
+        Time of one iteration in seconds, above 0.
+    """
+    return math.floor(min(slot_seconds / seconds + SPEED_GUARD, MAX_SPEED))
+
+
+def slots_needed(iterations: int, iterations_per_slot: int) -> int:
+    """Slots until `iterations` are done at a constant speed of at least 1, rounded up."""
+    return -(-iterations // iterations_per_slot)

@@ -1,0 +1,97 @@
+"""The network as a tree, and the links a ring uses (reading 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+
+from rarmodel.schema import Cluster, Link, StarNetwork
+
+SWITCH = "switch"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A cluster's network: each node but the root has one link upward, and servers are leaves.
+
+    Attributes
+    ----------
+    cluster
+        The cluster.
+    links
+        All links. On a star there is one for each server, in server order.
+    """
+
+    cluster: Cluster
+    links: tuple[Link, ...]
+
+    @cached_property
+    def tree(self) -> nx.DiGraph:
+        """The network as a graph: edges lead upward and carry `gbps` and `link` (its index)."""
+        tree = nx.DiGraph()
+        for index, link in enumerate(self.links):
+            tree.add_edge(link.node, link.parent, gbps=link.gbps, link=index)
+        return tree
+
+    @cached_property
+    def paths(self) -> tuple[tuple[int, ...], ...]:
+        """For each server, the indices of the links on its way up to the root."""
+        uplink = {link.node: index for index, link in enumerate(self.links)}
+        paths = []
+        for server in self.cluster.servers:
+            node, path = server.name, []
+            while node in uplink:
+                path.append(uplink[node])
+                node = self.links[uplink[node]].parent
+            paths.append(tuple(path))
+        return tuple(paths)
+
+    @cached_property
+    def gpus_below(self) -> tuple[int, ...]:
+        """For each link, the GPUs of all servers below it."""
+        below = [0] * len(self.links)
+        for server, path in zip(self.cluster.servers, self.paths, strict=True):
+            for link in path:
+                below[link] += server.gpus
+        return tuple(below)
+
+    def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
+        """Links a ring uses: those with workers of it both below and above them.
+
+        On a star a ring uses the links of all its servers if they are several, and none if it
+        has one server: the indicator `1{0 < y_js < G_j}` of equation (6).
+
+        Parameters
+        ----------
+        workers
+            Number of the ring's workers y_js on each server s (by index) that it uses.
+
+        Returns
+        -------
+        tuple of int
+            Indices into `links`, ascending.
+        """
+        below: dict[int, int] = {}
+        for server, count in workers.items():
+            for link in self.paths[server]:
+                below[link] = below.get(link, 0) + count
+        ring = sum(workers.values())
+        return tuple(sorted(link for link, count in below.items() if 0 < count < ring))
+
+
+def topology(cluster: Cluster) -> Topology:
+    """The tree of a cluster's network; a star becomes one link for each server to one switch."""
+    network = cluster.network
+    if isinstance(network, StarNetwork):
+        names = {server.name for server in cluster.servers}
+        switch = SWITCH
+        while switch in names:
+            switch += "'"
+        links = tuple(
+            Link(node=server.name, parent=switch, gbps=network.gbps) for server in cluster.servers
+        )
+        return Topology(cluster, links)
+    return Topology(cluster, network.links)

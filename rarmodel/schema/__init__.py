@@ -1,0 +1,21 @@
+"""Schemas of the two file formats: instances and schedules."""
+
+from .cluster import Cluster, Link, Network, Server, StarNetwork, TreeNetwork
+from .instance import Contention, Instance, Job, LinearDegradation, Time
+from .schedule import Assignment, Schedule
+
+__all__ = [
+    "Assignment",
+    "Cluster",
+    "Contention",
+    "Instance",
+    "Job",
+    "LinearDegradation",
+    "Link",
+    "Network",
+    "Schedule",
+    "Server",
+    "StarNetwork",
+    "Time",
+    "TreeNetwork",
+]

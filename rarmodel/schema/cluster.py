@@ -1,0 +1,152 @@
+"""The cluster: servers of equal GPUs and the tree network that joins them (model, section 4)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+import networkx as nx
+from pydantic import Field, field_validator, model_validator
+
+from rarmodel.errors import InputError, Problem
+
+from .base import Count, Name, Positive, Record, repeated_names
+
+MAX_GPUS = 10_000_000
+"""Largest cluster, in GPUs: beyond it a number is a slip, and would only exhaust the memory."""
+
+
+class Server(Record):
+    """A server and its equal GPUs."""
+
+    name: Name
+    """Unique name of the server."""
+
+    gpus: Count
+    """Number of GPUs, O_s."""
+
+
+class StarNetwork(Record):
+    """Every server has one link of the same rate to one switch: the paper's network."""
+
+    kind: Literal["star"]
+    """Marks a star."""
+
+    gbps: Positive
+    """Rate of each server's link in Gbit/s, b^e."""
+
+
+class Link(Record):
+    """The upward link of one node of a tree network."""
+
+    node: Name
+    """The lower end: a server, or a switch named by other links as their parent."""
+
+    parent: Name
+    """The upper end: a switch."""
+
+    gbps: Positive
+    """Rate of the link in Gbit/s; parallel uplinks count as one link of their total rate."""
+
+
+def _departures_from_one_tree(links: tuple[Link, ...]) -> list[Problem]:
+    """A cycle or several roots, in links of which no two have the same lower end."""
+    upward = nx.DiGraph((link.node, link.parent) for link in links)
+    try:
+        cycle = [node for node, _ in nx.find_cycle(upward)]
+    except nx.NetworkXNoCycle:
+        roots = [node for node, degree in upward.out_degree() if degree == 0]
+        if len(roots) <= 1:
+            return []
+        names = ", ".join(map(repr, roots))
+        return [
+            Problem("", f"{len(roots)} separate trees, with roots {names}; there must be one root")
+        ]
+    place = next(f"[{i}]" for i, link in enumerate(links) if link.node == cycle[0])
+    return [Problem(place, f"a cycle, {' → '.join([*cycle, cycle[0]])}; a tree has none")]
+
+
+class TreeNetwork(Record):
+    """Servers are the leaves of a tree of switches; every node but the root has one uplink."""
+
+    kind: Literal["tree"]
+    """Marks a tree."""
+
+    links: tuple[Link, ...]
+    """One link for each node but the root."""
+
+    @field_validator("links")
+    @classmethod
+    def _links_form_a_tree(cls, links: tuple[Link, ...]) -> tuple[Link, ...]:
+        nodes = [link.node for link in links]
+        problems = [
+            Problem(f"[{i}].node", f"{name!r} already has an uplink; every node has one uplink")
+            for i, name in repeated_names(nodes)
+        ]
+        if not problems:
+            problems = _departures_from_one_tree(links)
+        if problems:
+            raise InputError(problems)
+        return links
+
+
+Network = Annotated[StarNetwork | TreeNetwork, Field(discriminator="kind")]
+
+
+class Cluster(Record):
+    """Servers, the network between them, and the rates within a server."""
+
+    servers: Annotated[tuple[Server, ...], Field(min_length=1)]
+    """The servers; their order breaks ties."""
+
+    network: Network
+    """The links between servers: a star or a tree."""
+
+    intra_server_gbps: Positive
+    """Bandwidth of a ring within one server in Gbit/s, b^i."""
+
+    reduction_gbps: Positive
+    """Rate at which a worker reduces gradients in Gbit/s, C."""
+
+    @property
+    def total_gpus(self) -> int:
+        """Number of GPUs in the cluster."""
+        return sum(server.gpus for server in self.servers)
+
+    @field_validator("servers")
+    @classmethod
+    def _servers_are_distinct(cls, servers: tuple[Server, ...]) -> tuple[Server, ...]:
+        problems = [
+            Problem(f"[{i}].name", f"{name!r} names two servers; names must be unique")
+            for i, name in repeated_names([server.name for server in servers])
+        ]
+        total = sum(server.gpus for server in servers)
+        if total > MAX_GPUS:
+            problems.append(Problem("", f"{total} GPUs in all; at most {MAX_GPUS} are supported"))
+        if problems:
+            raise InputError(problems)
+        return servers
+
+    @model_validator(mode="after")
+    def _every_server_is_a_leaf(self) -> Self:
+        if isinstance(self.network, TreeNetwork):
+            servers = {server.name for server in self.servers}
+            linked = {link.node for link in self.network.links}
+            problems = [
+                Problem(
+                    f"network.links[{i}].parent",
+                    f"{link.parent!r} is a server; only a switch can have links below it",
+                )
+                for i, link in enumerate(self.network.links)
+                if link.parent in servers
+            ]
+            if missing := [s.name for s in self.servers if s.name not in linked]:
+                problems.append(
+                    Problem(
+                        "network.links",
+                        f"no uplink for {'servers' if len(missing) > 1 else 'server'} "
+                        f"{', '.join(map(repr, missing))}; every server needs one",
+                    )
+                )
+            if problems:
+                raise InputError(problems)
+        return self

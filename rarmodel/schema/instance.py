@@ -1,0 +1,126 @@
+"""A problem instance: time, cluster, contention and jobs (model, sections 3 and 4)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from rarmodel.errors import InputError, Problem
+
+from .base import Count, Name, NonNegative, Positive, Record, repeated_names
+from .cluster import Cluster
+
+
+class Time(Record):
+    """How time is divided."""
+
+    slot_seconds: Positive
+    """Length of a slot in seconds."""
+
+    horizon: Count
+    """Number of slots, T: a schedule whose makespan exceeds it is infeasible."""
+
+
+class LinearDegradation(Record):
+    """Degradation that grows linearly: f(α, k) = max(1, k + α(k−1))."""
+
+    kind: Literal["linear"]
+    """Marks the linear factor."""
+
+    alpha: NonNegative
+    """What each further ring costs beyond its share of the link, α."""
+
+
+class Contention(Record):
+    """How rings that share a link slow each other down, and what a server costs."""
+
+    concurrency: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+    """Part of the rings on a link that communicate at the same moment, ξ1."""
+
+    degradation: LinearDegradation
+    """What k concurrent rings leave of a link's rate for each of them, f."""
+
+    overhead_ms_per_server: NonNegative
+    """Time that each server used adds to an iteration in milliseconds, ξ2."""
+
+
+class Job(Record):
+    """A training job: one ring of GPUs, synchronised after each iteration."""
+
+    name: Name
+    """Unique name of the job."""
+
+    gpus: Count
+    """GPUs the job holds from start to completion, all at once: G_j, and its ring size w_j."""
+
+    iterations: Count
+    """Training iterations to do, F_j."""
+
+    gradient_mb: NonNegative
+    """Size of the gradient in MB (10^6 bytes), m_j."""
+
+    batch_size: Count
+    """Samples in the mini-batch of each GPU, M_j."""
+
+    forward_ms_per_sample: NonNegative
+    """Forward pass of one sample in milliseconds, Δf_j."""
+
+    backward_ms: NonNegative
+    """Backward pass of one mini-batch in milliseconds, Δb_j."""
+
+
+class Instance(Record):
+    """One problem: place and time these jobs on this cluster.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, unknown, of the wrong type or out of range, a name is repeated, the
+        network is no tree of the servers, or a job asks for more GPUs than the cluster has.
+    """
+
+    schema_version: Literal[1]
+    """Version of the file format."""
+
+    name: Name
+    """Name of the instance; schedules carry it."""
+
+    description: str | None = None
+    """What the instance is about, for people."""
+
+    time: Time
+    """Slots and horizon."""
+
+    cluster: Cluster
+    """Servers and network."""
+
+    contention: Contention
+    """The contention model's constants."""
+
+    jobs: Annotated[tuple[Job, ...], Field(min_length=1)]
+    """The jobs, all waiting at slot 0; their order breaks ties."""
+
+    @field_validator("jobs")
+    @classmethod
+    def _jobs_are_distinct(cls, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+        if repeated := repeated_names(job.name for job in jobs):
+            raise InputError(
+                Problem(f"[{i}].name", f"{name!r} names two jobs; names must be unique")
+                for i, name in repeated
+            )
+        return jobs
+
+    @model_validator(mode="after")
+    def _jobs_fit_the_cluster(self) -> Self:
+        total = self.cluster.total_gpus
+        if too_large := [
+            Problem(
+                f"jobs[{i}].gpus",
+                f"job {job.name!r} asks for {job.gpus} GPUs; the cluster has {total}",
+            )
+            for i, job in enumerate(self.jobs)
+            if job.gpus > total
+        ]:
+            raise InputError(too_large)
+        return self

@@ -1,0 +1,41 @@
+"""A schedule: where and when each job runs (model, section 4)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import MAX_INTEGER, Name, Record
+
+Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
+"""A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
+
+
+class Assignment(Record):
+    """Start and GPUs of one job; it holds them until it completes."""
+
+    job: Name
+    """Name of the job."""
+
+    start: Integer
+    """First slot in which the job is active, a_j."""
+
+    gpus: dict[Name, tuple[Integer, ...]]
+    """Indices (from 0) of the GPUs held, by server; as many in all as the job asks for."""
+
+
+class Schedule(Record):
+    """An assignment for each job. Completion times are not part of it: they follow from it."""
+
+    schema_version: Literal[1]
+    """Version of the file format."""
+
+    instance: Name
+    """Name of the instance that is scheduled."""
+
+    method: Name
+    """What made the schedule."""
+
+    assignments: tuple[Assignment, ...]
+    """One assignment for each job."""

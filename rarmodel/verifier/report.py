@@ -1,0 +1,119 @@
+"""What the verifier says of a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One constraint that a schedule breaks.
+
+    Attributes
+    ----------
+    constraint
+        `assignment` (each job once, (3)), `index` (servers, GPUs and slots that exist), `gang`
+        (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3).
+    job
+        The job that breaks it.
+    server
+        The server where, if the constraint concerns one.
+    slot
+        The first slot in which, if the constraint concerns one.
+    message
+        What is wrong, with numbers.
+    """
+
+    constraint: str
+    job: str
+    server: str | None
+    slot: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Ring:
+    """State of one active job during a period.
+
+    Attributes
+    ----------
+    contention
+        p_j: the most rings, itself included, on a link it uses; 0 within one server. (6)
+    bandwidth_gbps
+        B_j in Gbit/s.
+    iteration_seconds
+        τ_j in seconds. (8)
+    speed
+        φ_j in iterations per slot.
+    """
+
+    contention: int
+    bandwidth_gbps: float
+    iteration_seconds: float
+    speed: int
+
+
+@dataclass(frozen=True)
+class Period:
+    """A run of slots `start … end−1` in which the set of active jobs does not change.
+
+    Attributes
+    ----------
+    start, end
+        First slot, and the slot after the last.
+    rings
+        State of each active job, by job name.
+    links
+        Rings on each link that any uses, p_ℓ, by the name of the link's lower end.
+    """
+
+    start: int
+    end: int
+    rings: Mapping[str, Ring]
+    links: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Verdict on a schedule, and all that follows from it.
+
+    Attributes
+    ----------
+    feasible
+        Whether no constraint is broken.
+    violations
+        Every broken constraint.
+    completion
+        Completion time T_j of each job in slots; None for a job that never completes or whose
+        assignment cannot be carried out.
+    makespan
+        The latest completion in slots; None if a job has none.
+    mean_completion
+        Mean of the completion times in slots; None if a job has none.
+    utilisation
+        Part of each server's GPU slots up to the makespan that jobs hold, by server name; None if
+        there is no makespan.
+    periods
+        The course of time: contention, bandwidth and speed of each job.
+    """
+
+    feasible: bool
+    violations: tuple[Violation, ...]
+    completion: Mapping[str, int | None]
+    makespan: int | None
+    mean_completion: float | None
+    utilisation: Mapping[str, float] | None
+    periods: tuple[Period, ...]
+
+    def summary(self) -> dict[str, Any]:
+        """The verdict as plain data, without the course of time; what `verify --json` prints."""
+        return {
+            "feasible": self.feasible,
+            "makespan": self.makespan,
+            "mean_completion": self.mean_completion,
+            "completion": dict(self.completion),
+            "utilisation": None if self.utilisation is None else dict(self.utilisation),
+            "violations": [asdict(violation) for violation in self.violations],
+        }

@@ -1,0 +1,197 @@
+"""Does a schedule keep every constraint? Constraints (1)–(5), horizon and indices.
+
+What the schedule's format cannot express needs no check: preemption and migration (3), because a
+job has one start and one set of GPUs; holding GPUs while inactive (4), because GPUs are held from
+start to completion; and fractional counts (5), because GPUs are listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rarmodel.schema import Assignment, Instance, Job, Schedule
+
+from .report import Report, Violation
+from .simulate import Course, Run, simulate
+
+
+def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False) -> Report:
+    """Check a schedule and derive completion times, makespan, contention and utilisation.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    schedule
+        The claimed answer.
+    slot_by_slot
+        Take every single slot rather than step from one change of the active set to the next; the
+        report is the same.
+
+    Returns
+    -------
+    Report
+        Every violation, with job, server and slot, and all that follows from the schedule.
+        Assignments that cannot be carried out (an unknown server, a wrong number of GPUs) are
+        left out of the simulation.
+    """
+    jobs = {job.name: job for job in instance.jobs}
+    violations = list(_assigned_once(jobs, schedule))
+    sound: list[tuple[Assignment, Run]] = []
+    for assignment in schedule.assignments:
+        if job := jobs.get(assignment.job):
+            broken = list(_carried_out(instance, job, assignment))
+            violations.extend(broken)
+            if not broken:
+                sound.append((assignment, _run(instance, job, assignment)))
+    course = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
+    violations.extend(_gpus_serve_one_worker(sound, course))
+    violations.extend(_in_time(instance, sound, course))
+    return _report(instance, schedule, sound, course, violations)
+
+
+def _assigned_once(jobs: dict[str, Job], schedule: Schedule) -> Iterator[Violation]:
+    """Each job has exactly one assignment: it runs once, without preemption or migration (3)."""
+    seen: set[str] = set()
+    for assignment in schedule.assignments:
+        name, slot = assignment.job, assignment.start
+        if name not in jobs:
+            message = f"job {name!r} is scheduled; the instance has no such job"
+            yield Violation("assignment", name, None, slot, message)
+        elif name in seen:
+            message = f"job {name!r} is assigned once more at slot {slot}; a job runs once"
+            yield Violation("assignment", name, None, slot, message)
+        seen.add(name)
+    for name in jobs:
+        if name not in seen:
+            message = f"job {name!r} has no assignment; every job must run"
+            yield Violation("assignment", name, None, None, message)
+
+
+def _carried_out(instance: Instance, job: Job, assignment: Assignment) -> Iterator[Violation]:
+    """The start is a slot, servers and GPUs exist, and the gang is complete (1)."""
+    slot = assignment.start
+    if slot < 0:
+        message = f"job {job.name!r} starts at slot {slot}; slots are numbered from 0"
+        yield Violation("index", job.name, None, slot, message)
+    servers = {server.name: server for server in instance.cluster.servers}
+    for name, gpus in assignment.gpus.items():
+        if name not in servers:
+            message = f"job {job.name!r} is on server {name!r}; the cluster has no such server"
+            yield Violation("index", job.name, name, slot, message)
+            continue
+        size = servers[name].gpus
+        if outside := sorted({gpu for gpu in gpus if not 0 <= gpu < size}):
+            message = (
+                f"job {job.name!r} holds {_gpus(outside)} of server {name!r}, "
+                f"whose GPUs are numbered 0 to {size - 1}"
+            )
+            yield Violation("index", job.name, name, slot, message)
+        if twice := sorted(gpu for gpu, times in Counter(gpus).items() if times > 1):
+            message = (
+                f"job {job.name!r} lists {_gpus(twice)} of server {name!r} more than once; "
+                "a GPU serves one worker at a time"
+            )
+            yield Violation("capacity", job.name, name, slot, message)
+    held = sum(len(gpus) for gpus in assignment.gpus.values())
+    if held != job.gpus:
+        message = f"job {job.name!r} holds {held} GPUs; its ring needs exactly {job.gpus}"
+        yield Violation("gang", job.name, None, slot, message)
+
+
+def _run(instance: Instance, job: Job, assignment: Assignment) -> Run:
+    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
+    workers = {index[name]: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
+    return Run(job, assignment.start, workers)
+
+
+def _gpus_serve_one_worker(
+    sound: Sequence[tuple[Assignment, Run]], course: Course
+) -> Iterator[Violation]:
+    """No GPU is held by two jobs in one slot: (2), which implies at most O_s workers a server."""
+    held: dict[tuple[str, int], list[int]] = {}
+    for i, (assignment, _) in enumerate(sound):
+        for server, gpus in assignment.gpus.items():
+            for gpu in gpus:
+                held.setdefault((server, gpu), []).append(i)
+    shared: dict[tuple[int, str], dict[int, int]] = {}
+    for (server, gpu), holders in held.items():
+        holders.sort(key=lambda i: (sound[i][1].start, i))
+        last = holders[0]
+        for i in holders[1:]:
+            if _end(course, last) > sound[i][1].start:
+                shared.setdefault((i, server), {})[gpu] = last
+            if _end(course, i) > _end(course, last):
+                last = i
+    for (i, server), others in sorted(shared.items()):
+        job, slot = sound[i][0].job, sound[i][1].start
+        names = ", ".join(sorted({repr(sound[other][0].job) for other in others.values()}))
+        message = (
+            f"job {job!r} takes {_gpus(sorted(others))} of server {server!r} at slot {slot} "
+            f"while {names} still holds {'it' if len(others) == 1 else 'them'}"
+        )
+        yield Violation("capacity", job, server, slot, message)
+
+
+def _in_time(
+    instance: Instance, sound: Sequence[tuple[Assignment, Run]], course: Course
+) -> Iterator[Violation]:
+    """Every job completes, and within the horizon."""
+    horizon = instance.time.horizon
+    for i, (assignment, run) in enumerate(sound):
+        end = course.completion[i]
+        if end is None:
+            message = (
+                f"job {assignment.job!r} never completes: from slot {course.stuck_since} on no "
+                "running job makes any progress"
+            )
+            yield Violation("progress", assignment.job, None, course.stuck_since, message)
+        elif end > horizon:
+            message = f"job {assignment.job!r} completes at slot {end}, past the horizon {horizon}"
+            yield Violation("horizon", assignment.job, None, max(run.start, horizon), message)
+
+
+def _report(
+    instance: Instance,
+    schedule: Schedule,
+    sound: Sequence[tuple[Assignment, Run]],
+    course: Course,
+    violations: Sequence[Violation],
+) -> Report:
+    times = Counter(assignment.job for assignment in schedule.assignments)
+    completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
+    for (assignment, _), end in zip(sound, course.completion, strict=True):
+        if times[assignment.job] == 1:
+            completion[assignment.job] = end
+    ends = [end for end in completion.values() if end is not None]
+    complete = len(ends) == len(completion)
+    makespan = max(ends) if complete else None
+    utilisation = None
+    if makespan:
+        busy: Counter[int] = Counter()
+        for (_, run), end in zip(sound, course.completion, strict=True):
+            for server, workers in run.workers.items():
+                busy[server] += workers * ((end or run.start) - run.start)
+        utilisation = {
+            server.name: busy[i] / (server.gpus * makespan)
+            for i, server in enumerate(instance.cluster.servers)
+        }
+    return Report(
+        feasible=not violations,
+        violations=tuple(violations),
+        completion=completion,
+        makespan=makespan,
+        mean_completion=sum(ends) / len(ends) if complete else None,
+        utilisation=utilisation,
+        periods=course.periods,
+    )
+
+
+def _end(course: Course, i: int) -> float:
+    end = course.completion[i]
+    return float("inf") if end is None else end
+
+
+def _gpus(indices: Sequence[int]) -> str:
+    return f"GPU{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"

@@ -1,0 +1,63 @@
+"""What a solver adapter is, and the one kind of answer that all of them give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from rarmodel.limits import Limits
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+Termination = Literal["finished", "infeasible", "time-limit", "interrupted", "error"]
+"""Why a solver stopped: it reached the gap it was to reach; it proved that there is no solution;
+time was up; Ctrl-C; anything else."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Why a solver stopped, and what it holds. The two are independent.
+
+    Attributes
+    ----------
+    termination
+        Why it stopped.
+    has_solution
+        Whether the model's variables now hold a solution.
+    bound
+        A true lower bound on the objective; None if there is none.
+    seconds
+        Time spent on handing the model over and solving it.
+    message
+        The solver's own word for why it stopped.
+    """
+
+    termination: Termination
+    has_solution: bool
+    bound: float | None
+    seconds: float
+    message: str
+
+
+class Solver(Protocol):
+    """A solver adapter. Adapters are stateless."""
+
+    @property
+    def name(self) -> str:
+        """What `--solver` calls it."""
+
+    def version(self) -> str | None:
+        """Version of the solver; None if it is not installed. Takes no licence."""
+
+    def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
+        """Minimise the model's objective.
+
+        Values that the variables hold are offered to the solver as a starting solution. A
+        solution found is written to them.
+
+        Raises
+        ------
+        UsageError
+            If the solver cannot take the model: not installed, or not of a class it solves.
+        """

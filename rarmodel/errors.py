@@ -6,6 +6,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
+def one_line(text: str) -> str:
+    """Text with line breaks, control characters and halves of surrogate pairs written as escapes.
+
+    A name or a file name can hold any of them, and what we say of it stays one line.
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
 class Problem(NamedTuple):
     """One thing that is wrong with an input."""
 
@@ -38,7 +48,10 @@ class InputError(RarmodelError, ValueError):
 
     def lines(self) -> list[str]:
         """One line for each problem: source, place, what is wrong and what would be right."""
-        return [": ".join(part for part in (self.source, *p) if part) for p in self.problems]
+        return [
+            one_line(": ".join(part for part in (self.source, *problem) if part))
+            for problem in self.problems
+        ]
 
 
 class UsageError(RarmodelError, ValueError):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from errno import EACCES, EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +19,7 @@ from .errors import InputError, Problem
 from .model.extremes import check_speeds
 from .schema import Instance, Schedule
 from .schema.base import Record
-from .schema.problems import problems_of, show
+from .schema.problems import place_of, problems_of, show
 
 _R = TypeVar("_R", bound=Record)
 
@@ -72,21 +75,54 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     InputError
         If the file cannot be written; what was there before is untouched.
     """
+    check_writable(path)
     target = Path(path)
-    beside = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            beside = Path(file.name)
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")  # A pipe or a device cannot be replaced.
+        else:
+            _replace(target.resolve(), text)
+    except (OSError, ValueError) as error:
+        raise _unusable(error, _path_name(path), "cannot be written") from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Find out early what would keep a file from being written.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, or its folder does not exist, or there is no permission.
+    """
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        folder = target.resolve().parent
+        if not folder.is_dir():
+            code = ENOTDIR if folder.exists() else ENOENT
+            raise OSError(code, os.strerror(code))
+        if not os.access(target if target.exists() else folder, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+    except (OSError, ValueError) as error:
+        raise _unusable(error, _path_name(path), "cannot be written") from error
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write a file beside another, then let it take the other's place."""
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rarmodel-")
+    beside = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+            file.flush()
+            os.fsync(handle)
         beside.chmod(mode)
         beside.replace(target)
-    except OSError as error:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
-        raise _unusable(error, str(path), "cannot be written") from error
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def format_json(value: object, indent: int = 0) -> str:
@@ -115,13 +151,17 @@ def _umask() -> int:
 
 
 def _name_of(source: str | os.PathLike[str]) -> str:
-    return "standard input" if source == STANDARD_INPUT else os.fspath(source)
+    return "standard input" if source == STANDARD_INPUT else _path_name(source)
+
+
+def _path_name(path: str | os.PathLike[str]) -> str:
+    return os.fspath(path) or "''"
 
 
 def _read_text(source: str | os.PathLike[str]) -> str:
     name = _name_of(source)
     try:
-        raw = sys.stdin.buffer.read() if source == STANDARD_INPUT else Path(source).read_bytes()
+        raw = _standard_input() if source == STANDARD_INPUT else Path(source).read_bytes()
     except (OSError, ValueError) as error:
         raise _unusable(error, name, "cannot be read") from error
     try:
@@ -129,6 +169,12 @@ def _read_text(source: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start}); JSON in UTF-8 is expected"
         raise InputError([Problem("", message)], name) from error
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise ValueError("it is closed")
+    return sys.stdin.buffer.read()
 
 
 def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
@@ -141,36 +187,55 @@ def _parse(schema: type[_R], content: str | Mapping[str, Any], source: str) -> _
     if not isinstance(data, Mapping):
         message = f"the top level is {show(data)}; an object is expected"
         raise InputError([Problem("", message)], source)
+    problems = [
+        Problem(place_of(loc), "this field occurs twice in one object; keep one")
+        for loc in _repeated_fields(data)
+    ]
     try:
-        return schema.model_validate(data)
+        record = schema.model_validate(data)
     except ValidationError as error:
-        raise InputError(problems_of(error), source) from error
+        raise InputError([*problems, *problems_of(error)], source) from error
+    if problems:
+        raise InputError(problems, source)
+    return record
+
+
+class _Repetitive(dict[str, object]):
+    """A JSON object in which some fields occur twice; it holds the last of each."""
+
+    repeated: tuple[str, ...]
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) == len(pairs):
+        return record
+    times = Counter(key for key, _ in pairs)
+    repetitive = _Repetitive(record)
+    repetitive.repeated = tuple(key for key in record if times[key] > 1)
+    return repetitive
+
+
+def _repeated_fields(data: object) -> Iterator[tuple[int | str, ...]]:
+    """Location of every field that occurs twice in its object."""
+    unseen: list[tuple[tuple[int | str, ...], object]] = [((), data)]
+    while unseen:
+        loc, value = unseen.pop()
+        if isinstance(value, _Repetitive):
+            yield from ((*loc, key) for key in value.repeated)
+        if isinstance(value, dict | list):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            unseen.extend(((*loc, key), item) for key, item in reversed(list(items)))
 
 
 def _parse_json(text: str, source: str) -> object:
     if not text.strip():
         raise InputError([Problem("", "empty; a JSON object is expected")], source)
-    repeated: list[Problem] = []
-
-    def without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.extend(
-                Problem("", f"the field {show(key)} occurs twice in one object; keep one")
-                for key in record
-                if keys.count(key) > 1
-            )
-        return record
-
     try:
-        data = json.loads(text, object_pairs_hook=without_repetition)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         raise InputError([Problem("", message)], source) from error
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long"
         raise InputError([Problem("", f"not usable JSON: {reason}")], source) from error
-    if repeated:
-        raise InputError(repeated, source)
-    return data

@@ -40,7 +40,12 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
 
 
 def compiled(
-    function: _F, *, signature: Any = None, inner: bool = False, allocates: bool = False
+    function: _F,
+    *,
+    signature: Any = None,
+    inner: bool = False,
+    by_pointer: bool = False,
+    allocates: bool = False,
 ) -> _F:
     """Compile a function with Numba.
 
@@ -52,12 +57,14 @@ def compiled(
         Compile now, and for these types only; by default on the first call, for its types.
     inner
         Only compiled code calls the function: this halves the time that compilation takes.
+    by_pointer
+        The function can be handed to compiled code as an argument.
     allocates
         The function makes arrays. The others do without Numba's reference counts, whose atomic
         operations at each access to an array would take most of the engine's time.
     """
     dispatcher = numba.njit(
-        no_cfunc_wrapper=signature is None,
+        no_cfunc_wrapper=not by_pointer,
         no_cpython_wrapper=inner,
         forceinline=inner,
         _nrt=allocates,

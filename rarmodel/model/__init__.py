@@ -1,7 +1,7 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
 from .contention import contention_level, linear_degradation, ring_share
-from .extremes import Extremes, check_speeds, job_extremes
+from .extremes import Extremes, best_placements, check_speeds, job_extremes
 from .timing import (
     compute_seconds,
     exchange_bits,
@@ -16,6 +16,7 @@ from .topology import Topology, topology
 __all__ = [
     "Extremes",
     "Topology",
+    "best_placements",
     "check_speeds",
     "compute_seconds",
     "contention_level",

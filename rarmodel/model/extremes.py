@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import accumulate, groupby
 
 from rarmodel.errors import InputError, Problem
@@ -53,7 +54,7 @@ def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     InputError
         If a job's iteration takes no time, or its speed is 0 even at its best.
     """
-    ranges = _iteration_ranges(instance)
+    ranges = iteration_ranges(instance)
     _require_speed(instance, ranges, "")
     slot = instance.time.slot_seconds
     extremes = []
@@ -73,7 +74,7 @@ def check_speeds(instance: Instance, source: str = "") -> None:
     InputError
         With every such job (reading 3), or with every job whose iteration takes no time.
     """
-    _require_speed(instance, _iteration_ranges(instance), source)
+    _require_speed(instance, iteration_ranges(instance), source)
 
 
 def _require_speed(instance: Instance, ranges: list[tuple[float, float]], source: str) -> None:
@@ -101,35 +102,83 @@ def _require_speed(instance: Instance, ranges: list[tuple[float, float]], source
         raise InputError([Problem("time.slot_seconds", message)], source)
 
 
-def _iteration_ranges(instance: Instance) -> list[tuple[float, float]]:
+def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
+    """A placement of each job in which it is fastest if alone: workers by server index."""
+    tree = topology(instance.cluster)
+    spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
+    largest = instance.cluster.largest_server
+    realise = cache(partial(_realise, tree))
+    return tuple(
+        realise(job.gpus, *min(_lone_options(instance, job, largest, spreads[job.gpus]))[1:])
+        for job in instance.jobs
+    )
+
+
+def _realise(tree: Topology, size: int, servers: int, gbps: float) -> dict[int, int]:
+    """Workers of a ring on so many servers, and if they are several, over links of that rate."""
+    import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
+
+    fast = nx.Graph(tree.tree.to_undirected())
+    fast.remove_edges_from(
+        [(link.node, link.parent) for link in tree.links if servers > 1 and link.gbps < gbps]
+    )
+    index = {server.name: i for i, server in enumerate(tree.cluster.servers)}
+    for nodes in nx.connected_components(fast):
+        largest = sorted(
+            (-tree.cluster.servers[index[node]].gpus, index[node])
+            for node in nodes
+            if node in index
+        )[:servers]
+        if len(largest) == servers and -sum(capacity for capacity, _ in largest) >= size:
+            workers = {server: 1 for _, server in largest}
+            left = size - servers
+            for capacity, server in largest:
+                more = min(left, -capacity - 1)
+                workers[server] += more
+                left -= more
+            return workers
+    raise AssertionError("every lone option has a placement")
+
+
+def iteration_ranges(instance: Instance) -> list[tuple[float, float]]:
     """Least and greatest iteration time of each job in seconds."""
     tree = topology(instance.cluster)
     spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
-    largest = max(server.gpus for server in instance.cluster.servers)
-    most_servers = len(instance.cluster.servers)
+    largest = instance.cluster.largest_server
     slowest_share = _slowest_shares(instance, tree)
-
-    def seconds(job: Job, servers: int, gbps: float) -> float:
-        return timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            gbps,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps),
-            timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
-            timing.compute_seconds(job),
-        )
-
     ranges = []
     for job in instance.jobs:
-        best, worst = [], []
-        if job.gpus <= largest:
-            together = seconds(job, 1, instance.cluster.intra_server_gbps)
-            best.append(together)
-            worst.append(together)
-        best.extend(seconds(job, servers, gbps) for servers, gbps in spreads[job.gpus])
-        if job.gpus > 1 and most_servers > 1:
-            worst.append(seconds(job, min(job.gpus, most_servers), slowest_share[job.gpus]))
-        ranges.append((min(best), max(worst)))
+        options = _lone_options(instance, job, largest, spreads[job.gpus])
+        worst = [seconds for seconds, servers, _ in options if servers == 1]
+        if job.gpus > 1 and len(instance.cluster.servers) > 1:
+            servers = min(job.gpus, len(instance.cluster.servers))
+            worst.append(_seconds(instance, job, servers, slowest_share[job.gpus]))
+        ranges.append((min(options)[0], max(worst)))
     return ranges
+
+
+def _seconds(instance: Instance, job: Job, servers: int, gbps: float) -> float:
+    cluster, contention = instance.cluster, instance.contention
+    return timing.iteration_seconds(
+        timing.exchange_bits(job.gradient_mb, job.gpus),
+        gbps,
+        timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+        timing.overhead_seconds(contention.overhead_ms_per_server, servers),
+        timing.compute_seconds(job),
+    )
+
+
+def _lone_options(
+    instance: Instance, job: Job, largest: int, spreads: list[tuple[int, float]]
+) -> list[tuple[float, int, float]]:
+    """Placements worth having alone: iteration time in seconds, servers used, and bandwidth."""
+    options = []
+    if job.gpus <= largest:
+        gbps = instance.cluster.intra_server_gbps
+        options.append((_seconds(instance, job, 1, gbps), 1, gbps))
+    for servers, gbps in spreads:
+        options.append((_seconds(instance, job, servers, gbps), servers, gbps))
+    return options
 
 
 def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, float]]]:
@@ -138,11 +187,10 @@ def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, 
     A ring whose slowest link has rate b lies within one component of the network without the
     links slower than b; so components are merged link by link, fastest links first.
     """
-    component = {node: node for node in tree.tree.nodes}
+    component = {node: node for link in tree.links for node in (link.node, link.parent)}
     capacities: dict[str, Counter[int]] = {node: Counter() for node in component}
     for server in tree.cluster.servers:
-        capacities.setdefault(server.name, Counter())[server.gpus] += 1
-        component.setdefault(server.name, server.name)
+        capacities[server.name][server.gpus] += 1
 
     def root(node: str) -> str:
         while component[node] != node:

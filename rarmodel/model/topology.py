@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from rarmodel.schema import Cluster, Link, StarNetwork
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 SWITCH = "switch"
 
@@ -31,6 +33,8 @@ class Topology:
     @cached_property
     def tree(self) -> nx.DiGraph:
         """The network as a graph: edges lead upward and carry `gbps` and `link` (its index)."""
+        import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
+
         tree = nx.DiGraph()
         for index, link in enumerate(self.links):
             tree.add_edge(link.node, link.parent, gbps=link.gbps, link=index)

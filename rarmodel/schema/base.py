@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from rarmodel.errors import InputError, Problem
 
 MAX_INTEGER = 2**53 - 1
 """Largest integer that JSON carries exactly between programs (RFC 7493), and so our largest."""
+
+LEAST_POSITIVE, MAX_NUMBER = 1e-30, 1e30
+"""What lies beyond is a slip, and products and quotients of it would leave the range of floats."""
 
 
 class Record(BaseModel):
@@ -20,14 +26,26 @@ class Record(BaseModel):
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)]
 """A whole number of at least 1; neither `2.0` nor `"2"` nor `true`."""
 
-Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Positive = Annotated[
+    float, Field(strict=True, ge=LEAST_POSITIVE, le=MAX_NUMBER, allow_inf_nan=False)
+]
 """A finite number above 0."""
 
-NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(strict=True, ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """A finite number of at least 0."""
 
 Name = Annotated[str, Field(strict=True, min_length=1)]
 """A non-empty text."""
+
+
+def _number_one(value: object) -> object:
+    if isinstance(value, bool | float):  # Python takes `True` and `1.0` for 1.
+        raise InputError([Problem("", f"{json.dumps(value)}; 1 is expected")])
+    return value
+
+
+Version = Annotated[Literal[1], BeforeValidator(_number_one)]
+"""The number 1."""
 
 
 def repeated_names(names: Iterable[str]) -> list[tuple[int, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-import networkx as nx
 from pydantic import Field, field_validator, model_validator
 
 from rarmodel.errors import InputError, Problem
@@ -49,20 +48,27 @@ class Link(Record):
 
 
 def _departures_from_one_tree(links: tuple[Link, ...]) -> list[Problem]:
-    """A cycle or several roots, in links of which no two have the same lower end."""
-    upward = nx.DiGraph((link.node, link.parent) for link in links)
-    try:
-        cycle = [node for node, _ in nx.find_cycle(upward)]
-    except nx.NetworkXNoCycle:
-        roots = [node for node, degree in upward.out_degree() if degree == 0]
-        if len(roots) <= 1:
-            return []
+    """Every cycle, and several roots, in links of which no two have the same lower end."""
+    uplink = {link.node: i for i, link in enumerate(links)}
+    problems = []
+    roots: dict[str, None] = {}
+    met_from: dict[str, str] = {}
+    for link in links:
+        node, walk = link.node, list[str]()
+        while node in uplink and node not in met_from:
+            met_from[node] = link.node
+            walk.append(node)
+            node = links[uplink[node]].parent
+        if node not in uplink:
+            roots[node] = None
+        elif met_from[node] == link.node:
+            cycle = " → ".join(map(repr, [*walk[walk.index(node) :], node]))
+            problems.append(Problem(f"[{uplink[node]}]", f"a cycle, {cycle}; a tree has none"))
+    if len(roots) > 1:
         names = ", ".join(map(repr, roots))
-        return [
-            Problem("", f"{len(roots)} separate trees, with roots {names}; there must be one root")
-        ]
-    place = next(f"[{i}]" for i, link in enumerate(links) if link.node == cycle[0])
-    return [Problem(place, f"a cycle, {' → '.join([*cycle, cycle[0]])}; a tree has none")]
+        message = f"{len(roots)} separate trees, with roots {names}; there must be one root"
+        problems.append(Problem("", message))
+    return problems
 
 
 class TreeNetwork(Record):
@@ -111,6 +117,11 @@ class Cluster(Record):
     def total_gpus(self) -> int:
         """Number of GPUs in the cluster."""
         return sum(server.gpus for server in self.servers)
+
+    @property
+    def largest_server(self) -> int:
+        """Number of GPUs of the largest server."""
+        return max(server.gpus for server in self.servers)
 
     @field_validator("servers")
     @classmethod

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from rarmodel.errors import InputError, Problem
 
-from .base import Count, Name, NonNegative, Positive, Record, repeated_names
+from .base import Count, Name, NonNegative, Positive, Record, Version, repeated_names
 from .cluster import Cluster
 
 
@@ -80,7 +80,7 @@ class Instance(Record):
         network is no tree of the servers, or a job asks for more GPUs than the cluster has.
     """
 
-    schema_version: Literal[1]
+    schema_version: Version
     """Version of the file format."""
 
     name: Name
@@ -103,24 +103,23 @@ class Instance(Record):
 
     @field_validator("jobs")
     @classmethod
-    def _jobs_are_distinct(cls, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-        if repeated := repeated_names(job.name for job in jobs):
-            raise InputError(
-                Problem(f"[{i}].name", f"{name!r} names two jobs; names must be unique")
-                for i, name in repeated
-            )
+    def _jobs_are_distinct_and_fit_the_cluster(
+        cls, jobs: tuple[Job, ...], info: ValidationInfo
+    ) -> tuple[Job, ...]:
+        problems = [
+            Problem(f"[{i}].name", f"{name!r} names two jobs; names must be unique")
+            for i, name in repeated_names(job.name for job in jobs)
+        ]
+        if cluster := info.data.get("cluster"):  # None if the cluster was refused.
+            total = cluster.total_gpus
+            problems += [
+                Problem(
+                    f"[{i}].gpus",
+                    f"job {job.name!r} asks for {job.gpus} GPUs; the cluster has {total}",
+                )
+                for i, job in enumerate(jobs)
+                if job.gpus > total
+            ]
+        if problems:
+            raise InputError(problems)
         return jobs
-
-    @model_validator(mode="after")
-    def _jobs_fit_the_cluster(self) -> Self:
-        total = self.cluster.total_gpus
-        if too_large := [
-            Problem(
-                f"jobs[{i}].gpus",
-                f"job {job.name!r} asks for {job.gpus} GPUs; the cluster has {total}",
-            )
-            for i, job in enumerate(self.jobs)
-            if job.gpus > total
-        ]:
-            raise InputError(too_large)
-        return self

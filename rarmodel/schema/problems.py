@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError  # noqa: TC002
 
 from rarmodel.errors import InputError, Problem
+
+from .base import LEAST_POSITIVE, MAX_NUMBER
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -54,15 +57,24 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
 
 
 def place_of(loc: Sequence[int | str]) -> str:
-    """A location as a path: `("jobs", 3, "gpus")` becomes `jobs[3].gpus`."""
+    """A location as a path: `("jobs", 3, "gpus")` becomes `jobs[3].gpus`.
+
+    What is no plain word is quoted: `assignments[0].gpus["node-1"]`.
+    """
     place = ""
     for i, part in enumerate(loc):
-        if i > 0 and loc[i - 1] == "network" and part in {"star", "tree"}:
-            continue  # Pydantic names the chosen kind of a network; the input has no such level.
+        # Pydantic names the chosen kind of a network, and that a key is meant; the input has no
+        # such levels.
+        if (part in {"star", "tree"} and loc[i - 1 : i] == ("network",)) or (
+            part == "[key]" and loc[i - 2 : i - 1] == ("gpus",)
+        ):
+            continue
         if isinstance(part, int):
             place += f"[{part}]"
-        else:
+        elif part.isidentifier():
             place += f".{part}" if place else part
+        else:
+            place += f"[{json.dumps(_shortened(part), ensure_ascii=False)}]"
     return place
 
 
@@ -80,9 +92,9 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
         case "union_tag_not_found":
             yield Problem(f"{place}.kind", "missing; 'star' or 'tree' is expected")
         case "union_tag_invalid":
-            yield Problem(f"{place}.kind", f"{show(context['tag'])}; 'star' or 'tree' is expected")
-        case "literal_error":
-            yield Problem(place, f"{show(value)}; {context['expected']} is expected")
+            yield Problem(f"{place}.kind", f"{show(_tag(value))}; 'star' or 'tree' is expected")
+        case "literal_error" | "int_parsing_size":  # The latter only where a version is too long.
+            yield Problem(place, f"{show(value)}; {context.get('expected', 1)} is expected")
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
             relation = {
                 "greater_than": "above",
@@ -91,13 +103,21 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
                 "less_than_equal": "at most",
             }[kind]
             (limit,) = context.values()
-            yield Problem(place, f"{show(value)}; it must be {relation} {limit}")
+            if limit == LEAST_POSITIVE and value <= 0:
+                relation, limit = "above", 0
+            shown = f"{limit:g}" if isinstance(limit, float) else limit
+            yield Problem(place, f"{show(value)}; it must be {relation} {shown}")
         case "finite_number":
             yield Problem(place, f"{show(value)}; a finite number is expected")
         case "string_too_short":
             yield Problem(place, "an empty text; it must not be empty")
+        case "string_unicode":
+            yield Problem(place, f"{show(value)}; half of a surrogate pair is no text")
         case "too_short":
-            yield Problem(place, "an empty list; at least one entry is expected")
+            if not value:  # Pydantic does not count entries that it refused.
+                yield Problem(place, "an empty list; at least one entry is expected")
+        case "float_type" if isinstance(value, int) and not isinstance(value, bool):
+            yield Problem(place, f"{show(value)}; it must be within ±{MAX_NUMBER:g}")
         case _ if kind in _EXPECTED:
             yield Problem(place, f"{show(value)}; {_EXPECTED[kind]} is expected")
         case _:
@@ -109,9 +129,17 @@ def show(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return repr(value if len(value) <= 40 else value[:37] + "…")
-    if isinstance(value, bool):
-        return str(value).lower()
+        return repr(_shortened(value))
+    if isinstance(value, bool | float):
+        return json.dumps(value)
     if isinstance(value, int) and abs(value) >= 10**20:
         return "a whole number of more than 20 digits"
     return _JSON_NAMES.get(type(value), repr(value))
+
+
+def _tag(network: object) -> object:
+    return network["kind"] if isinstance(network, Mapping) else getattr(network, "kind", None)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "…"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from .base import MAX_INTEGER, Name, Record
+from .base import MAX_INTEGER, Name, Record, Version
 
 Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
 """A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
@@ -28,7 +28,7 @@ class Assignment(Record):
 class Schedule(Record):
     """An assignment for each job. Completion times are not part of it: they follow from it."""
 
-    schema_version: Literal[1]
+    schema_version: Version
     """Version of the file format."""
 
     instance: Name

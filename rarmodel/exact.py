@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from .errors import InputError, VerificationError
 from .formulations import Formulation, Plan, Scope
 from .heuristics.policies import HEURISTICS
 from .limits import Limits
-from .model import job_extremes, topology
+from .model import best_placements, job_extremes, topology
 from .model.numbering import number_gpus
 from .results import Result, status_of
 from .schema import Instance, Schedule
@@ -56,6 +57,12 @@ class _Search:
     def makespan(self) -> int | None:
         return self.report.makespan if self.report else None
 
+    @property
+    def gap(self) -> float:
+        if self.makespan is None:
+            return 1.0
+        return (self.makespan - self.bound.slots) / self.makespan
+
     def improve(self, schedule: Schedule, report: Report) -> None:
         best, new = self.makespan, report.makespan
         if new is not None and (best is None or new < best):
@@ -79,8 +86,8 @@ def solve_formulation(
     if search.bound.slots <= instance.time.horizon:
         try:
             _run_heuristics(instance, limits, search, begun)
-            if search.makespan is not None and search.makespan <= search.bound.slots:
-                search.stopped = "a heuristic schedule meets the lower bound"
+            if search.makespan is not None and search.gap <= limits.gap:
+                search.stopped = "a heuristic schedule is within the gap of the lower bound"
             else:
                 _run_model(instance, formulation, solver, limits, search, begun)
         except KeyboardInterrupt:
@@ -112,6 +119,10 @@ def _run_heuristics(instance: Instance, limits: Limits, search: _Search, begun: 
         schedule = policy(instance, replace(limits, time_limit=left))
         if schedule is not None:
             search.improve(schedule, require_feasible(instance, schedule))
+    schedule = one_by_one(instance)
+    report = verify(instance, schedule)
+    if report.feasible:
+        search.improve(schedule, report)
 
 
 def _run_model(
@@ -161,6 +172,17 @@ def _raise_bound(search: _Search, scope: Scope, answer: Answer, solver: Solver) 
         slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
         if slots > search.bound.slots:
             search.bound = LowerBound(slots, solver.name)
+
+
+def one_by_one(instance: Instance) -> Schedule:
+    """Each job alone in its best placement, one after another: no contention, whatever the links.
+
+    Where spreading stalls rings this may be the only schedule that is easy to find. It also says
+    that the optimum is at most the sum of the least execution times.
+    """
+    ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
+    plan = Plan(tuple(ends[:-1]), best_placements(instance))
+    return schedule_of(instance, plan, "one-by-one")
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,10 +92,22 @@ def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
         highs.cbLogging += lambda event: limits.log(event.message.rstrip("\n"))
     for name, value in options.items():
         highs.setOptionValue(name, value)
-    if (progress := limits.progress) is not None:
-        highs.cbMipLogging += lambda event: progress(
-            _finite(event.data_out.mip_primal_bound), _finite(event.data_out.mip_dual_bound)
-        )
+    if limits.progress is not None:
+        highs.cbMipInterrupt += _reporter(limits.progress)
+
+
+def _reporter(progress: Callable[[float | None, float | None], None]) -> Callable[[Any], None]:
+    """Reports incumbent and bound when they change; HiGHS offers both very often."""
+    last = None
+
+    def report(event: Any) -> None:
+        nonlocal last
+        known = event.data_out.mip_primal_bound, event.data_out.mip_dual_bound
+        if known != last:
+            last = known
+            progress(*map(_finite, known))
+
+    return report
 
 
 def _offer_start(highs: Any, variables: list[Any]) -> None:

@@ -1,0 +1,93 @@
+"""Each constraint family written out for one small instance, so that its changes can be reviewed.
+
+`python tests/formulations/test_golden.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyomo.environ as pyo
+import pytest
+
+from rarmodel.files import parse_instance
+from rarmodel.formulations import Scope
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.model import job_extremes, topology
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def families() -> dict[str, str]:
+    """Text of each constraint family of the model, and of the variables' bounds."""
+    job = {
+        "iterations": 2,
+        "gradient_mb": 100.0,
+        "batch_size": 1,
+        "forward_ms_per_sample": 100.0,
+        "backward_ms": 100.0,
+    }
+    links = [("s0", "rack", 2.0), ("s1", "rack", 4.0), ("rack", "core", 1.0), ("s2", "core", 4.0)]
+    instance = parse_instance(
+        {
+            "schema_version": 1,
+            "name": "golden",
+            "time": {"slot_seconds": 1.0, "horizon": 10},
+            "cluster": {
+                "servers": [{"name": f"s{i}", "gpus": gpus} for i, gpus in enumerate([2, 3, 2])],
+                "network": {
+                    "kind": "tree",
+                    "links": [{"node": n, "parent": p, "gbps": gbps} for n, p, gbps in links],
+                },
+                "intra_server_gbps": 100.0,
+                "reduction_gbps": 100.0,
+            },
+            "contention": {
+                "concurrency": 1.0,
+                "degradation": {"kind": "linear", "alpha": 0.2},
+                "overhead_ms_per_server": 10.0,
+            },
+            "jobs": [{"name": "a", "gpus": 2, **job}, {"name": "b", "gpus": 2, **job}]
+            + [{"name": "c", "gpus": 3, **job}],
+        }
+    )
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 2, 1)
+    model = TIME_INDEXED.build(scope)
+    texts = {}
+    for component in model.component_objects(pyo.Constraint, descend_into=False):
+        lines = []
+        for data in component.values():
+            low = "" if data.lower is None else f"{pyo.value(data.lower):g} <= "
+            high = "" if data.upper is None else f" <= {pyo.value(data.upper):g}"
+            lines.append(f"{data.name}: {low}{data.body}{high}")
+        texts[component.local_name] = "\n".join(lines) + "\n"
+    texts["variables"] = "".join(
+        f"{variable.lb:g} <= {variable.name} <= {variable.ub} {variable.domain.name}\n"
+        for variable in model.component_data_objects(pyo.Var)
+    )
+    texts["objective"] = f"minimise {model.objective.expr}\n"
+    return texts
+
+
+FAMILIES = families()
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_constraint_family_is_as_reviewed(family: str) -> None:
+    assert (GOLDEN / f"{family}.txt").read_text(encoding="utf-8") == FAMILIES[family]
+
+
+def test_every_golden_file_belongs_to_a_family() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(FAMILIES)
+
+
+def test_the_instance_shows_every_family() -> None:
+    assert all(text.strip() for text in FAMILIES.values())
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for old in GOLDEN.glob("*.txt"):
+        old.unlink()
+    for name, text in FAMILIES.items():
+        (GOLDEN / f"{name}.txt").write_text(text, encoding="utf-8")

@@ -1,0 +1,167 @@
+"""The time-indexed formulation against enumeration, and against the schedules it must contain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from enumeration import optimal_makespan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.core.expr.visitor import identify_variables
+from random_instances import instances, random_instance
+
+from rarmodel.api import solve
+from rarmodel.bounds import best_bound
+from rarmodel.engine import Engine, placements_of
+from rarmodel.exact import schedule_of
+from rarmodel.formulations import Plan, Scope
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.heuristics import list_scheduling, random_placement, run_policy
+from rarmodel.limits import Limits
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance
+from rarmodel.solvers.highs import HIGHS
+from rarmodel.verifier import verify
+
+HARD = 10
+"""Seed of an instance whose optimum exceeds the simple lower bounds."""
+
+
+def scope_of(instance: Instance, horizon: int) -> Scope:
+    return Scope(
+        instance,
+        topology(instance.cluster),
+        job_extremes(instance),
+        horizon,
+        best_bound(instance).slots,
+    )
+
+
+def broken_constraints(model: pyo.ConcreteModel) -> list[str]:
+    broken = []
+    for constraint in model.component_data_objects(pyo.Constraint, active=True):
+        value = pyo.value(constraint.body)
+        low = -np.inf if constraint.lower is None else pyo.value(constraint.lower)
+        high = np.inf if constraint.upper is None else pyo.value(constraint.upper)
+        if not low - 1e-6 <= value <= high + 1e-6:
+            broken.append(constraint.name)
+    for variable in model.component_data_objects(pyo.Var):
+        if not variable.lb - 1e-9 <= variable.value <= (variable.ub or np.inf) + 1e-9:
+            broken.append(variable.name)
+    return broken
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(jobs=5, servers=4), st.integers(0, 3), st.integers(0, 4))
+def test_every_feasible_schedule_is_a_solution(
+    instance: Instance, seed: int, spare_slots: int
+) -> None:
+    found = run_policy(instance, random_placement, seed=seed)
+    if found is None or found.makespan > 200:
+        return
+    scope = scope_of(instance, found.makespan + spare_slots)
+    model = TIME_INDEXED.build(scope)
+    TIME_INDEXED.load(model, scope, found.schedule)
+    assert broken_constraints(model) == []
+    assert model.makespan.value == found.makespan
+    plan = TIME_INDEXED.plan(model, scope)
+    evaluation = Engine(instance).evaluate(np.array(plan.starts), placements_of(plan.workers))
+    assert evaluation.makespan == found.makespan
+
+
+def optimum_of_the_model(instance: Instance, horizon: int) -> int:
+    """Optimum of the model alone: no starting solution, no bound but the trivial one."""
+    scope = replace(scope_of(instance, horizon), lower_bound=0)
+    model = TIME_INDEXED.build(scope)
+    answer = HIGHS.solve(model, Limits(time_limit=120))
+    assert answer.termination == "finished"
+    assert answer.bound is not None
+    report = verify(instance, schedule_of(instance, TIME_INDEXED.plan(model, scope), "model"))
+    assert report.feasible
+    assert report.makespan == round(answer.bound)
+    return report.makespan
+
+
+@pytest.mark.parametrize("tree", [False, True], ids=["star", "tree"])
+@pytest.mark.parametrize("stall", [False, True], ids=["flowing", "stalling"])
+@pytest.mark.parametrize("seed", range(4, 14))
+def test_optimum_equals_enumeration_on_four_jobs_and_two_servers(
+    seed: int, tree: bool, stall: bool
+) -> None:
+    instance = random_instance(
+        Random(seed), jobs=4, servers=2, tree=tree, most_slots=4, stall=stall
+    )
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum_of_the_model(instance, optimum + 3) == optimum
+    result = solve(instance, formulation="time-indexed", time_limit=120)
+    assert result.status == "optimal"
+    assert result.lower_bound == result.makespan == optimum
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_optimum_equals_enumeration_on_three_servers_of_a_tree(seed: int) -> None:
+    instance = random_instance(
+        Random(100 + seed), jobs=3, servers=3, tree=True, most_gpus=2, most_slots=3
+    )
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum_of_the_model(instance, optimum + 3) == optimum
+
+
+def test_a_model_with_too_few_slots_is_infeasible() -> None:
+    instance = random_instance(Random(HARD), jobs=4, servers=2, tree=False, most_slots=4)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum > best_bound(instance).slots
+    model = TIME_INDEXED.build(scope_of(instance, optimum - 1))
+    answer = HIGHS.solve(model, Limits(time_limit=120))
+    assert answer.termination == "infeasible"
+    assert not answer.has_solution
+    assert answer.bound is None
+
+
+def test_a_horizon_without_a_schedule_is_proven_infeasible() -> None:
+    instance = random_instance(Random(HARD), jobs=4, servers=2, tree=False, most_slots=4)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    short = instance.time.model_copy(update={"horizon": optimum - 1})
+    result = solve(
+        instance.model_copy(update={"time": short}), formulation="time-indexed", time_limit=120
+    )
+    assert result.status == "infeasible"
+    assert result.schedule is None
+    assert result.makespan is result.gap is None
+    assert result.lower_bound == optimum
+
+
+def test_size_grows_with_the_horizon_as_the_model_does() -> None:
+    instance = random_instance(Random(3), jobs=5, servers=3, tree=False)
+    for horizon in (20, 40):
+        scope = scope_of(instance, horizon)
+        model = TIME_INDEXED.build(scope)
+        terms = sum(
+            len(list(identify_variables(constraint.body)))
+            for constraint in model.component_data_objects(pyo.Constraint)
+        )
+        assert 0.3 < TIME_INDEXED.size(scope) / terms < 3
+
+
+def test_a_plan_becomes_a_verified_schedule() -> None:
+    instance = random_instance(Random(3), jobs=4, servers=2, tree=False)
+    found = run_policy(instance, list_scheduling)
+    assert found is not None
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    plan = Plan(
+        tuple(a.start for a in found.schedule.assignments),
+        tuple(
+            {index[s]: len(gpus) for s, gpus in a.gpus.items()} for a in found.schedule.assignments
+        ),
+    )
+    report = verify(instance, schedule_of(instance, plan, "plan"))
+    assert report.feasible
+    assert report.makespan == found.makespan

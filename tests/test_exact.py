@@ -1,0 +1,181 @@
+"""Formulation, heuristics, bounds and verifier together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyomo.environ as pyo  # noqa: TC002
+import pytest
+from random_instances import random_instance
+
+from rarmodel.api import solve
+from rarmodel.errors import VerificationError
+from rarmodel.files import to_json
+from rarmodel.formulations import Plan, Scope
+from rarmodel.formulations.time_indexed import TimeIndexed
+from rarmodel.limits import Limits
+from rarmodel.results import status_of
+from rarmodel.schema import Instance
+from rarmodel.solvers import Answer
+from rarmodel.verifier import verify
+
+
+def hard_instance() -> Instance:
+    """Heuristics miss the optimum, and the bound is below it."""
+    return random_instance(Random(10), jobs=4, servers=2, tree=False, most_slots=4)
+
+
+class Claims:
+    """A solver that solves nothing and claims what it is told to."""
+
+    name = "claims"
+
+    def __init__(self, answer: Answer, act: Callable[[Any], None] = lambda _: None) -> None:
+        self.answer = answer
+        self.act = act
+
+    def version(self) -> str:
+        return "1"
+
+    def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
+        self.act(model)
+        return self.answer
+
+
+def claim(**known: Any) -> Answer:
+    fields = {"termination": "time-limit", "has_solution": False, "bound": None, "message": ""}
+    return Answer(**(fields | {"seconds": 0.0} | known))
+
+
+def test_without_a_better_solution_the_heuristic_schedule_is_the_answer() -> None:
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim()))
+    assert result.status == "feasible"
+    assert result.stopped == "time limit"
+    assert result.report is not None
+    assert result.report.feasible
+    assert result.lower_bound is not None
+    assert result.makespan is not None
+    assert result.lower_bound < result.makespan
+
+
+def test_a_solver_that_says_optimal_is_not_taken_at_its_word() -> None:
+    finished = claim(termination="finished", has_solution=True, bound=None)
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(finished))
+    assert result.status == "feasible"
+
+
+@pytest.mark.parametrize(("bound", "slots"), [(6.2, 7), (7.0, 7), (7.0000001, 7), (7.001, 8)])
+def test_bounds_are_rounded_up_but_not_for_noise(bound: float, slots: int) -> None:
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=bound)))
+    assert (result.lower_bound, result.bound_name) == (slots, "claims")
+
+
+def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
+    answer = claim(termination="infeasible")
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(answer))
+    assert result.status == "feasible"
+    assert "infeasible, though a schedule is known" in result.stopped
+
+
+def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
+    class AllAtOnce(TimeIndexed):
+        name = "all-at-once"
+
+        def plan(self, model: pyo.ConcreteModel, scope: Scope) -> Plan:
+            jobs = scope.instance.jobs
+            return Plan((0,) * len(jobs), ({0: 1},) * len(jobs))
+
+    answer = claim(has_solution=True)
+    with pytest.raises(VerificationError, match="all-at-once"):
+        solve(hard_instance(), formulation=AllAtOnce(), solver=Claims(answer))
+
+
+def test_interrupt_while_building_returns_the_heuristic_schedule() -> None:
+    class Interrupted(TimeIndexed):
+        def build(self, scope: Scope) -> pyo.ConcreteModel:
+            raise KeyboardInterrupt
+
+    result = solve(hard_instance(), formulation=Interrupted(), solver=Claims(claim()))
+    assert (result.status, result.stopped) == ("feasible", "interrupted")
+
+
+def test_a_model_too_large_for_the_time_is_not_begun() -> None:
+    instance = random_instance(Random(4), jobs=40, servers=4, tree=False, most_slots=30)
+    begun = time.perf_counter()
+    result = solve(instance, formulation="time-indexed", time_limit=2.0)
+    assert "too large for the time limit" in result.stopped
+    assert result.schedule is not None
+    assert result.seconds <= time.perf_counter() - begun
+
+
+def test_a_gap_that_the_heuristics_reach_needs_no_solver() -> None:
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim()), gap=0.9)
+    assert result.status == "feasible"
+    assert "within the gap" in result.stopped
+
+
+def test_a_horizon_below_the_bound_is_infeasible_at_once() -> None:
+    instance = hard_instance()
+    short = instance.model_copy(update={"time": instance.time.model_copy(update={"horizon": 1})})
+    for options in ({"formulation": "time-indexed"}, {"method": "sjf-bco"}):
+        result = solve(short, **options)  # type: ignore[arg-type]
+        assert result.status == "infeasible"
+        assert result.schedule is None
+
+
+@pytest.mark.parametrize(
+    ("makespan", "bound", "status"),
+    [
+        (7, 7, "optimal"),
+        (7, 6, "feasible"),
+        (7, None, "feasible"),
+        (None, 6, "unknown"),
+        (None, 11, "infeasible"),
+        (None, None, "unknown"),
+    ],
+)
+def test_status_comes_from_whole_numbers(
+    makespan: int | None, bound: int | None, status: str
+) -> None:
+    assert status_of(makespan, bound, horizon=10) == status
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")
+def test_ctrl_c_writes_the_best_schedule_whole(tmp_path: Path) -> None:
+    instance = random_instance(Random(5), jobs=14, servers=4, tree=True, most_slots=8)
+    source, target = tmp_path / "instance.json", tmp_path / "schedule.json"
+    source.write_text(to_json(instance), encoding="utf-8")
+    command = ["solve", str(source), "--formulation", "time-indexed", "--output", str(target)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rarmodel", *command, "--json", "--log"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "BestSol" in line:  # HiGHS has begun its search
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert result["stopped"] == "interrupted"
+    report = verify(instance, _schedule(target))
+    assert report.feasible
+    assert report.makespan == result["makespan"]
+
+
+def _schedule(path: Path) -> Any:
+    from rarmodel.files import read_schedule
+
+    return read_schedule(path)

@@ -146,7 +146,7 @@ def rule(function: Rule) -> Rule:
 
     A compiled rule makes no arrays; `room.scratch` and `room.keys` are there to write notes in.
     """
-    return compiled(function, signature=_RULE)
+    return compiled(function, by_pointer=True)
 
 
 def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
@@ -359,7 +359,10 @@ class ListScheduler:
         UsageError
             If the rule chooses GPUs that are not available.
         """
-        schedule = _compiled_list_schedule() if _is_compiled(rule) else _list_schedule
+        schedule = _list_schedule
+        if isinstance(rule, Dispatcher):
+            rule.compile(_RULE)
+            schedule = _compiled_list_schedule()
         makespan = schedule(
             rule,
             parameters,
@@ -385,10 +388,6 @@ class ListScheduler:
         """Start slot and GPU numbers of each job after the last run, in job order."""
         gpus = [np.sort(part) for part in np.split(self._held, self._held_at[1:-1])]
         return list(zip(self._starts.tolist(), gpus, strict=True))
-
-
-def _is_compiled(rule: Rule) -> bool:
-    return isinstance(rule, Dispatcher)
 
 
 @cache

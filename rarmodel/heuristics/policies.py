@@ -58,7 +58,7 @@ def make_sjf_bco(
     """
     occupied = FIRST if occupied_first else BREAK_TIES
 
-    def parameters(instance: Instance, seed: int) -> Sequence[Parameters]:  # noqa: ARG001
+    def parameters(instance: Instance, seed: int) -> Sequence[Parameters]:
         return [(float(kappa), servers_factor, float(occupied)) for kappa in kappas(instance)]
 
     return Policy(name, sjf_bco_rule, smallest_first, parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -38,6 +39,11 @@ class Answer:
     bound: float | None
     seconds: float
     message: str
+
+
+def finite(value: float) -> float | None:
+    """A solver's number, or None for what it means to be infinite."""
+    return value if math.isfinite(value) and abs(value) < 1e30 else None
 
 
 class Solver(Protocol):

@@ -1,30 +1,23 @@
 """HiGHS, through highspy, for models that are linear in continuous and integer variables.
 
-The model goes to HiGHS as an LP file written by Pyomo. Pyomo's own HiGHS interface builds it row by
-row, offers no starting solution, and cannot be interrupted; this way takes less time, and all of
-HiGHS's options, callbacks and results are at hand.
+Pyomo's own interface to HiGHS neither takes a starting solution nor hears Ctrl-C; highspy does.
 """
 
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
 
-from .answer import Answer, Termination
+from .answer import Answer, Termination, finite
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
-
-INTEGRALITY = 1e-5
-"""How far from a whole number HiGHS may leave an integer variable."""
 
 
 class Highs:
@@ -50,7 +43,7 @@ class Highs:
         _set_options(highs, limits, time.perf_counter() - started)
         _offer_start(highs, variables)
         interrupted = _run(highs)
-        return _answer(highs, variables, interrupted, time.perf_counter() - started)
+        return _answer(highs, variables, time.perf_counter() - started, interrupted=interrupted)
 
 
 HIGHS = Highs()
@@ -59,39 +52,32 @@ HIGHS = Highs()
 def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[Any]]:
     """HiGHS with the model, and the Pyomo variable of each of its columns."""
     import highspy  # noqa: PLC0415
-    from pyomo.repn.plugins.lp_writer import LPWriter  # noqa: PLC0415
+
+    from .lp_file import lp_file  # noqa: PLC0415
 
     highs = highspy.Highs()
     highs.silent()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.lp"
-        with path.open("w", newline="") as file:
-            try:
-                written = LPWriter().write(
-                    model, file, allow_quadratic_objective=False, allow_quadratic_constraint=False
-                )
-            except ValueError as error:
-                raise UsageError(
-                    f"solver 'highs' solves linear models; this one is not: {error}"
-                ) from error
+    with lp_file(model, "highs") as (path, by_name):
         if highs.readModel(str(path)) == highspy.HighsStatus.kError:
             raise RuntimeError("HiGHS refused the model that Pyomo wrote")
-    by_symbol = written.symbol_map.bySymbol
-    return highs, [by_symbol.get(name) for name in highs.getLp().col_names_]
+    return highs, [by_name.get(name) for name in highs.getLp().col_names_]
 
 
 def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
+    import highspy  # noqa: PLC0415
+
     options: dict[str, object] = {"mip_rel_gap": limits.gap, "mip_abs_gap": 0.0}
     options["random_seed"] = limits.seed
     if limits.threads is not None:
         options["threads"] = limits.threads
     if limits.time_limit is not None:
         options["time_limit"] = max(0.0, limits.time_limit - elapsed)
-    if limits.log is not None:
+    if (log := limits.log) is not None:
         options |= {"output_flag": True, "log_to_console": False}
-        highs.cbLogging += lambda event: limits.log(event.message.rstrip("\n"))
+        highs.cbLogging += lambda event: log(event.message.rstrip("\n"))
     for name, value in options.items():
-        highs.setOptionValue(name, value)
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"HiGHS refused {name} = {value}")
     if limits.progress is not None:
         highs.cbMipInterrupt += _reporter(limits.progress)
 
@@ -105,7 +91,7 @@ def _reporter(progress: Callable[[float | None, float | None], None]) -> Callabl
         known = event.data_out.mip_primal_bound, event.data_out.mip_dual_bound
         if known != last:
             last = known
-            progress(*map(_finite, known))
+            progress(*map(finite, known))
 
     return report
 
@@ -133,8 +119,10 @@ def _run(highs: Any) -> bool:
             highs.cancelSolve()
 
 
-def _answer(highs: Any, variables: list[Any], interrupted: bool, seconds: float) -> Answer:  # noqa: FBT001
+def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bool) -> Answer:
     import highspy  # noqa: PLC0415
+
+    from .lp_file import take_values  # noqa: PLC0415
 
     status, info = highs.getModelStatus(), highs.getInfo()
     terminations: dict[Any, Termination] = {
@@ -146,24 +134,16 @@ def _answer(highs: Any, variables: list[Any], interrupted: bool, seconds: float)
     termination = terminations.get(status, "error")
     has_solution = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     if has_solution:
-        for variable, value in zip(variables, highs.getSolution().col_value, strict=True):
-            if variable is None:
-                continue
-            whole = round(value)
-            if not variable.is_continuous() and abs(value - whole) <= INTEGRALITY:
-                variable.set_value(whole, skip_validation=True)
-            else:
-                variable.set_value(value, skip_validation=True)
-    is_mip = any(v is not None and not v.is_continuous() for v in variables)
-    bound = info.mip_dual_bound if is_mip else info.objective_function_value
+        values = zip(variables, highs.getSolution().col_value, strict=True)
+        take_values((v, value) for v, value in values if v is not None)
+    if any(v is not None and not v.is_continuous() for v in variables):
+        bound = info.mip_dual_bound
+    else:
+        bound = info.objective_function_value if termination == "finished" else -math.inf
     return Answer(
         termination="interrupted" if interrupted and termination == "error" else termination,
         has_solution=has_solution,
-        bound=None if termination == "infeasible" else _finite(bound),
+        bound=None if termination == "infeasible" else finite(bound),
         seconds=seconds,
         message=highs.modelStatusToString(status),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) and abs(value) < 1e30 else None

@@ -52,8 +52,8 @@ class Claims:
 
 
 def claim(**known: Any) -> Answer:
-    fields = {"termination": "time-limit", "has_solution": False, "bound": None, "message": ""}
-    return Answer(**(fields | {"seconds": 0.0} | known))
+    fields: dict[str, Any] = {"termination": "time-limit", "has_solution": False, "bound": None}
+    return Answer(**(fields | {"seconds": 0.0, "message": ""} | known))
 
 
 def test_without_a_better_solution_the_heuristic_schedule_is_the_answer() -> None:

@@ -59,8 +59,11 @@ def _solve(model: pyo.ConcreteModel, limits: Limits, environment: Any, started: 
     with lp_file(model, "gurobi") as (path, by_name):
         engine = gurobipy.read(str(path), env=environment)
     with engine:
-        columns = [(by_name.get(column.VarName), column) for column in engine.getVars()]
-        columns = [(variable, column) for variable, column in columns if variable is not None]
+        columns: list[tuple[Any, Any]] = [
+            (by_name[column.VarName], column)
+            for column in engine.getVars()
+            if column.VarName in by_name
+        ]
         for variable, column in columns:
             if variable.value is not None:
                 column.Start = variable.value

@@ -113,6 +113,24 @@ def test_optimum_equals_enumeration_on_three_servers_of_a_tree(seed: int) -> Non
     assert optimum_of_the_model(instance, optimum + 3) == optimum
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 260))
+def test_optimum_equals_enumeration_on_many_instances(seed: int) -> None:
+    random = Random(seed)
+    instance = random_instance(
+        random,
+        jobs=random.choice([3, 4]),
+        servers=random.choice([2, 3]),
+        tree=random.random() < 0.5,
+        most_slots=3,
+        most_gpus=3,
+        stall=random.random() < 0.5,
+    )
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum_of_the_model(instance, optimum + 2) == optimum
+
+
 def test_a_model_with_too_few_slots_is_infeasible() -> None:
     instance = random_instance(Random(HARD), jobs=4, servers=2, tree=False, most_slots=4)
     optimum = optimal_makespan(instance)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 
 from rarmodel.engine.arrays import (
     JOB,
@@ -357,11 +358,11 @@ class ListScheduler:
         Raises
         ------
         UsageError
-            If the rule chooses GPUs that are not available.
+            If the rule cannot be compiled, or chooses GPUs that are not available.
         """
         schedule = _list_schedule
         if isinstance(rule, Dispatcher):
-            rule.compile(_RULE)
+            _compile(rule)
             schedule = _compiled_list_schedule()
         makespan = schedule(
             rule,
@@ -388,6 +389,17 @@ class ListScheduler:
         """Start slot and GPU numbers of each job after the last run, in job order."""
         gpus = [np.sort(part) for part in np.split(self._held, self._held_at[1:-1])]
         return list(zip(self._starts.tolist(), gpus, strict=True))
+
+
+def _compile(rule: Dispatcher) -> None:
+    try:
+        rule.compile(_RULE)
+    except NumbaError as error:
+        reason = " ".join(str(error.args[0] if error.args else error).split())
+        raise UsageError(
+            f"placement rule {rule.py_func.__name__!r} cannot be compiled: {reason}; "
+            "without the decorator it runs as plain Python"
+        ) from error
 
 
 @cache

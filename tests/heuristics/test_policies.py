@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 import reference_heuristics as naive
 from hypothesis import given, settings
@@ -16,14 +17,17 @@ from rarmodel.heuristics import (
     Found,
     Policy,
     Room,
+    available,
     estimate,
     first_fit,
     list_scheduling,
     make_sjf_bco,
     random_placement,
+    rule,
     run_policy,
     sjf_bco,
     sjf_bco_occupied_first,
+    smallest_first,
 )
 from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.schema import Instance
@@ -183,6 +187,41 @@ def test_a_rule_that_takes_what_is_not_available_is_refused() -> None:
     instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
     with pytest.raises(UsageError, match="not available"):
         run_policy(instance, Policy("greedy", busy_gpus))
+
+
+@rule
+def allocating(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    chosen[: room.size[job]] = np.arange(room.size[job])
+    return True
+
+
+def test_a_rule_that_numba_refuses_is_refused_in_one_line() -> None:
+    instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
+    with pytest.raises(UsageError, match=r"'allocating' cannot be compiled.*plain Python") as info:
+        run_policy(instance, Policy("allocating", allocating))
+    assert "\n" not in str(info.value)
+
+
+@rule
+def last_idle(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    count = 0
+    for gpu in range(len(room.idle) - 1, -1, -1):
+        if available(room, job, gpu):
+            chosen[count] = gpu
+            count += 1
+            if count == room.size[job]:
+                return True
+    return False
+
+
+def test_a_user_s_rule_gets_clock_limit_and_bisection_for_free() -> None:
+    instance = random_instance(Random(7), jobs=9, servers=4, tree=True)
+    policy = Policy("last-idle", last_idle, smallest_first)
+    plain = Policy("last-idle", last_idle.py_func, smallest_first)  # type: ignore[attr-defined]
+    found = run_policy(instance, policy)
+    assert found is not None
+    assert verify(instance, found.schedule).feasible
+    assert found == run_policy(instance, plain)
 
 
 def test_own_estimates_get_their_factors_from_the_model() -> None:

@@ -1,7 +1,6 @@
 """SJF-BCO and the baselines: placement rules, the clock they share, and the bisection."""
 
 from .bisection import Found, Policy, input_order, run_policy
-from .clock import Room, available, rule
 from .estimate import Estimate, estimate
 from .policies import (
     first_fit,
@@ -12,6 +11,7 @@ from .policies import (
     sjf_bco_occupied_first,
     smallest_first,
 )
+from .room import Room, available, rule
 from .rules import least_busy, least_loaded_servers
 
 __all__ = [

@@ -13,8 +13,9 @@ from rarmodel.bounds import best_bound
 from rarmodel.limits import Limits
 from rarmodel.schema import Assignment, Instance, Schedule
 
-from .clock import ListScheduler, Rule
+from .clock import ListScheduler
 from .estimate import Estimate, estimate
+from .room import Rule
 
 Parameters = tuple[float, ...]
 

@@ -9,7 +9,7 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .clock import Room, available, rule
+from .room import Room, available, rule
 
 _inner = partial(compiled, inner=True)
 

@@ -15,8 +15,9 @@ from .errors import InputError, Problem, UsageError
 from .exact import require_feasible, solve_formulation
 from .files import STANDARD_INPUT, parse_instance, read_instance, read_schedule
 from .formulations import Formulation
+from .heuristics import Attempt
 from .instances import catalogue, text_of
-from .limits import Limits
+from .limits import INTERRUPTED, Limits
 from .results import Result, status_of
 from .schema import Instance, Schedule
 from .solvers import Solver
@@ -37,8 +38,8 @@ class Method(Protocol):
     def name(self) -> str:
         """What `--method` calls it."""
 
-    def __call__(self, instance: Instance, limits: Limits) -> Schedule | None:
-        """The best schedule found; None if none was found."""
+    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
+        """Look for a schedule within the limits."""
 
 
 def load_instance(source: Source) -> Instance:
@@ -127,10 +128,9 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
     schedule, stopped = None, "the lower bound exceeds the horizon"
     if bound.slots <= horizon:
         try:
-            schedule = method(instance, limits)
-            stopped = "finished"
+            schedule, stopped = method(instance, limits)
         except KeyboardInterrupt:
-            stopped = "interrupted"
+            stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
     return Result(
         instance=instance.name,
@@ -224,6 +224,8 @@ def compare(
 ) -> list[Comparison]:
     """Compare methods and formulations on instances, side by side.
 
+    After Ctrl-C, what there is so far.
+
     Parameters
     ----------
     instances
@@ -262,6 +264,8 @@ def compare(
                 results.append(_solve_by_method(problem, part, limits))
             else:
                 results.append(solve_formulation(problem, part, engine, limits))
+            if results[-1].stopped == INTERRUPTED:
+                return [*comparisons, Comparison(problem.name, tuple(results))]
         comparisons.append(Comparison(problem.name, tuple(results)))
     return comparisons
 

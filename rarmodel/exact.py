@@ -19,7 +19,7 @@ from .engine import Engine, placements_of
 from .errors import InputError, VerificationError
 from .formulations import Formulation, Plan, Scope
 from .heuristics.policies import HEURISTICS
-from .limits import Limits
+from .limits import INTERRUPTED, TIME_LIMIT, Limits
 from .model import best_placements, job_extremes, topology
 from .model.numbering import number_gpus
 from .results import Result, status_of
@@ -39,8 +39,8 @@ MAX_TERMS = 20_000_000
 WORDS = {
     "finished": "the solver reached its gap",
     "infeasible": "the solver proved that there is no schedule within the horizon",
-    "time-limit": "time limit",
-    "interrupted": "interrupted",
+    "time-limit": TIME_LIMIT,
+    "interrupted": INTERRUPTED,
 }
 
 
@@ -91,7 +91,7 @@ def solve_formulation(
             else:
                 _run_model(instance, formulation, solver, limits, search, begun)
         except KeyboardInterrupt:
-            search.stopped = "interrupted"
+            search.stopped = INTERRUPTED
     else:
         search.stopped = "the lower bound exceeds the horizon"
     return Result(
@@ -116,9 +116,11 @@ def _run_heuristics(instance: Instance, limits: Limits, search: _Search, begun: 
         left = None if limits.time_limit is None else limits.time_limit / 10 - _since(begun)
         if left is not None and left <= 0 and search.schedule is not None:
             return
-        schedule = policy(instance, replace(limits, time_limit=left))
-        if schedule is not None:
-            search.improve(schedule, require_feasible(instance, schedule))
+        attempt = policy(instance, replace(limits, time_limit=left))
+        if attempt.schedule is not None:
+            search.improve(attempt.schedule, require_feasible(instance, attempt.schedule))
+        if attempt.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
     schedule = one_by_one(instance)
     report = verify(instance, schedule)
     if report.feasible:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+INTERRUPTED = "interrupted"
+TIME_LIMIT = "time limit"
+"""Why a solve stopped, where something must be known of it and not only be read."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -1,6 +1,6 @@
 """SJF-BCO and the baselines: placement rules, the clock they share, and the bisection."""
 
-from .bisection import Found, Policy, input_order, run_policy
+from .bisection import Attempt, Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
 from .policies import (
     first_fit,
@@ -15,6 +15,7 @@ from .room import Room, available, rule
 from .rules import least_busy, least_loaded_servers
 
 __all__ = [
+    "Attempt",
     "Estimate",
     "Found",
     "Policy",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from rarmodel.bounds import best_bound
-from rarmodel.limits import Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
@@ -28,6 +29,21 @@ def input_order(instance: Instance) -> list[int]:
 def nothing_to_try(instance: Instance, seed: int) -> Sequence[Parameters]:
     """One try, without parameters."""
     return [()]
+
+
+class Attempt(NamedTuple):
+    """What a method returns.
+
+    Attributes
+    ----------
+    schedule
+        The best schedule found; None if none was found.
+    stopped
+        Why the method stopped, in words.
+    """
+
+    schedule: Schedule | None
+    stopped: str
 
 
 @dataclass(frozen=True)
@@ -54,21 +70,31 @@ class Policy:
     parameters: Callable[[Instance, int], Sequence[Parameters]] = nothing_to_try
     bisect: bool = True
 
-    def __call__(self, instance: Instance, limits: Limits) -> Schedule | None:
+    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule within the time limit; see `run_policy`.
 
         Stops early when the best makespan meets a lower bound.
         """
+        stopped = "finished"
         bound = best_bound(instance).slots
         deadline = perf_counter() + (inf if limits.time_limit is None else limits.time_limit)
 
         def stop(makespan: int | None) -> bool:
+            nonlocal stopped
             if limits.progress:
                 limits.progress(makespan, bound)
-            return perf_counter() >= deadline or (makespan is not None and makespan <= bound)
+            if makespan is not None and makespan <= bound:
+                stopped = "the makespan meets the lower bound"
+                return True
+            if perf_counter() >= deadline:
+                stopped = TIME_LIMIT
+                return True
+            return False
 
         found = run_policy(instance, self, seed=limits.seed, stop=stop)
-        return found.schedule if found else None
+        if found is None:
+            return Attempt(None, stopped)
+        return Attempt(found.schedule, INTERRUPTED if found.interrupted else stopped)
 
 
 @dataclass(frozen=True)
@@ -87,6 +113,8 @@ class Found:
         The parameters it was found with.
     loads
         Accumulated time of each GPU in slots; the greatest is Ŵ_max.
+    interrupted
+        Whether Ctrl-C ended the search for a better one.
     """
 
     schedule: Schedule
@@ -94,6 +122,7 @@ class Found:
     limit: int
     parameters: Parameters
     loads: tuple[float, ...]
+    interrupted: bool = False
 
 
 def run_policy(
@@ -151,6 +180,7 @@ def run_policy(
     except KeyboardInterrupt:
         if best is None:
             raise
+        return replace(best, interrupted=True)
     return best
 
 

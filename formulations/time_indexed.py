@@ -12,9 +12,11 @@ Variables, by the names of their Pyomo components:
 `servers_used[j,n]`       1 iff job j uses n servers
 `held[j,s,t]`             workers of job j on server s if active in slot t, else 0
 `active_on[j,n,t]`        1 iff job j is active in slot t and uses n servers
-`uses[j,l]`               1 iff the ring of job j uses link ℓ
-`on_link[j,l,t]`          1 iff it does and is active in slot t
-`at_least[l,t,p]`         1 iff at least p rings use link ℓ in slot t, p ≥ 2
+`below[j,l]`              1 if job j has a worker below link ℓ
+`above[j,l]`              1 if job j has a worker that is not below link ℓ
+`uses[j,l]`               1 if the ring of job j uses link ℓ
+`on_link[j,l,t]`          1 if it does and is active in slot t
+`at_least[l,t,p]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
 `progress[j,n,t]`         iterations of job j in slot t, if it uses n ≥ 2 servers
 `makespan`                the latest completion
 ========================= ==========================================================================

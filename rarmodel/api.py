@@ -234,15 +234,21 @@ def compare(
         What to compare; if neither is given, everything installed.
     solver
         Solver of the formulations; `highs` by default.
-    time_limit, gap, threads, seed, log, progress
-        Limits of each solve; see `Limits`. By default each gets a minute.
+    time_limit
+        Seconds for each solve.
+    gap, threads, seed, log, progress
+        For each solve; see `Limits`.
     each
         Told instance and method before each solve.
 
     Raises
     ------
-    InputError, UsageError, VerificationError
-        As `solve`.
+    InputError
+        If an instance is malformed.
+    UsageError
+        If a name is unknown.
+    VerificationError
+        If a method or formulation makes a schedule that breaks a constraint.
     """
     if methods is None and formulations is None:
         methods = registry.names("policies")

@@ -55,7 +55,7 @@ class Policy:
     name
         What `--method` calls it, and schedules say they were made by.
     rule
-        Picks GPUs for a job; see `clock`.
+        Picks GPUs for a job; see `room`.
     order
         Gives the order of placement, as job indices.
     parameters

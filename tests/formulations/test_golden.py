@@ -47,8 +47,10 @@ def families() -> dict[str, str]:
                 "degradation": {"kind": "linear", "alpha": 0.2},
                 "overhead_ms_per_server": 10.0,
             },
-            "jobs": [{"name": "a", "gpus": 2, **job}, {"name": "b", "gpus": 2, **job}]
-            + [{"name": "c", "gpus": 3, **job}],
+            "jobs": [
+                {"name": name, "gpus": gpus, **job}
+                for name, gpus in zip("abc", [2, 2, 3], strict=True)
+            ],
         }
     )
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 2, 1)

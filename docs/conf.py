@@ -1,0 +1,124 @@
+"""Settings of Sphinx: sphinx-build -W --keep-going -b html docs docs/_build/html."""
+
+import re
+import sys
+from dataclasses import is_dataclass
+from importlib import import_module
+from pkgutil import walk_packages
+
+from numba.core.dispatcher import Dispatcher
+
+import rarmodel
+
+project = "rarmodel"
+copyright = "the rarmodel authors"
+release = rarmodel.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"rarmodel {release}"
+html_copy_source = False
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+default_role = "code"
+nitpicky = True  # a reference to a name of ours that does not exist fails the build
+nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+autodoc_default_options = {"exclude-members": "model_config"}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {
+    name: name
+    for name in (
+        "Count",
+        "Floats",
+        "Integer",
+        "Ints",
+        "Name",
+        "Network",
+        "NonNegative",
+        "Parameters",
+        "Positive",
+        "Records",
+        "Rule",
+    )
+}
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+
+
+_FIELDS = {"attribute", "data", "property"}
+_field_docstrings = {}
+
+
+def _prepare():
+    """Show autodoc the Python function in place of a compiled one, and no made-up field docs."""
+    for package in walk_packages(rarmodel.__path__, "rarmodel."):
+        if not package.name.endswith("__main__"):
+            import_module(package.name)
+    for name in [name for name in sys.modules if name.startswith("rarmodel")]:
+        for attribute, value in list(vars(sys.modules[name]).items()):
+            if isinstance(value, Dispatcher):
+                setattr(sys.modules[name], attribute, value.py_func)
+            elif isinstance(value, type) and issubclass(value, tuple):
+                for field in value._fields:
+                    getattr(value, field).__doc__ = None  # "Alias for field number 0"
+
+
+def _plain_docstring(app, what, name, obj, options, lines):
+    """Adapt to napoleon and reStructuredText what our docstrings write otherwise.
+
+    Formulas stand between Markdown fences, and several attributes may share one description.
+    """
+    if what in _FIELDS:
+        _field_docstrings[name] = lines[:]
+    text = re.sub(r"(?m)^```\n(.*?)^```$", _literal_block, "\n".join(lines), flags=re.DOTALL)
+    text = re.sub(r"(?m)^(\w+(?:, \w+)+)\n((?:    .*\n?)+)", _one_by_one, text)
+    lines[:] = text.split("\n")
+
+
+def _literal_block(match):
+    return ".. code-block:: text\n\n" + "".join(
+        f"   {line}" for line in match[1].splitlines(keepends=True)
+    )
+
+
+def _one_by_one(match):
+    return "".join(f"{name}\n{match[2].rstrip()}\n" for name in match[1].split(", "))
+
+
+def _field_docstring(app, what, name, obj, options, lines):
+    """Undo what napoleon makes of a field's docstring: it takes all before a colon for a type."""
+    if what in _FIELDS:
+        lines[:] = _field_docstrings.pop(name)
+
+
+def _no_signature_of_records(app, what, name, obj, options, signature, returns):
+    """The fields of a record say how it is made; Pydantic's signature of it is unreadable."""
+    record = what == "class" and (
+        is_dataclass(obj)
+        or hasattr(obj, "model_fields")
+        or hasattr(obj, "_fields")
+        or getattr(obj, "_is_protocol", False)
+    )
+    return ("", None) if record else None
+
+
+def setup(app):
+    _prepare()
+    app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
+    app.connect("autodoc-process-docstring", _field_docstring, priority=600)
+    app.connect("autodoc-process-signature", _no_signature_of_records)

@@ -1,0 +1,94 @@
+"""The pages that list everything do: options, fields, numbers of the paper."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import rarmodel
+from rarmodel import registry
+from rarmodel.cli.commands import rarmodel as commands
+
+DOCS = Path(__file__).parents[2] / "docs"
+LAB = DOCS / "examples" / "lab.json"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def sections(text: str) -> dict[str, str]:
+    """Text under each heading of the second level, by heading."""
+    parts = re.split(r"(?m)^## (.+)$", text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(commands.commands))
+def test_command_line_page_has_every_command_and_option(name: str) -> None:
+    section = sections(page("cli.md"))[name]
+    options = [option for parameter in commands.commands[name].params for option in parameter.opts]
+    assert [o for o in options if o.startswith("-") and o not in section and o != "--help"] == []
+
+
+def test_command_line_page_has_every_field_of_json_output() -> None:
+    found = sections(page("cli.md"))
+    result = rarmodel.solve(LAB)
+    assert result.report is not None
+    rows = rarmodel.compare(LAB, methods=["first-fit"])[0].rows()
+    outputs = {
+        "solve": result.summary(),
+        "verify": result.report.summary(),
+        "compare": {key: rows[0][key] for key in rows[0].keys() - result.summary().keys()},
+        "instances": rarmodel.bundled()[0],
+    }
+    missing = [
+        f"{c}: {f}" for c, fields in outputs.items() for f in fields if f"`{f}" not in found[c]
+    ]
+    assert missing == []
+
+
+def fields_of(model: type[rarmodel.Instance | rarmodel.Schedule]) -> Iterator[str]:
+    """Names of all fields of a schema and of what it is made of."""
+    schema: dict[str, Any] = model.model_json_schema()
+    for part in (schema, *schema["$defs"].values()):
+        yield from part.get("properties", {})
+
+
+@pytest.mark.parametrize("model", [rarmodel.Instance, rarmodel.Schedule])
+def test_formats_page_has_every_field(model: type[rarmodel.Instance | rarmodel.Schedule]) -> None:
+    text = page("formats.md")
+    assert [
+        name for name in fields_of(model) if not re.search(rf"`[\w.\[\]]*\b{name}\b", text)
+    ] == []
+
+
+def test_methods_page_has_every_built_in_method() -> None:
+    built_in = ["first-fit", "list-scheduling", "random", "sjf-bco", "sjf-bco-occupied-first"]
+    assert set(built_in) <= set(registry.names("policies"))
+    assert [name for name in built_in if f"| `{name}` |" not in page("methods.md")] == []
+
+
+def test_paper_to_code_has_every_number_of_the_paper() -> None:
+    text = page("paper-to-code.md")
+    numbers = {int(n) for n in re.findall(r"(?m)^\| \((\d+)\)", text)}
+    for first, last in re.findall(r"\((\d+)\)–\((\d+)\)", text):
+        numbers |= set(range(int(first), int(last) + 1))
+    assert numbers >= set(range(1, 17))
+    assert {int(n) for n in re.findall(r"Algorithm (\d)", text)} == {1, 2, 3}
+    assert {int(n) for n in re.findall(r"(?m)^\| (\d) ", text)} == set(range(1, 8))
+    assert {"Lemma 2", "Lemma 3", "Lemma 4", "Theorem 5"} <= set(re.findall(r"[LT]\w+ \d", text))
+
+
+def test_gantt_draws_each_gpu_of_each_job() -> None:
+    gantt = runpy.run_path(str(DOCS / "gantt.py"))["gantt"]
+    instance = rarmodel.load_instance(LAB)
+    results = [rarmodel.solve(instance, method="first-fit")]
+    picture = ET.fromstring(gantt(instance, results))  # noqa: S314 - our own
+    bars = [rect for rect in picture.iter("{http://www.w3.org/2000/svg}rect") if rect.get("rx")]
+    assert len(bars) == sum(job.gpus for job in instance.jobs)

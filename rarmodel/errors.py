@@ -46,6 +46,9 @@ class InputError(RarmodelError, ValueError):
         self.source = source
         super().__init__("\n".join(self.lines()))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...], str]]:
+        return type(self), (self.problems, self.source)
+
     def lines(self) -> list[str]:
         """One line for each problem: source, place, what is wrong and what would be right."""
         return [

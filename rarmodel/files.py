@@ -94,18 +94,23 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     InputError
         If it is a folder, or its folder does not exist, or there is no permission.
     """
-    target = Path(path)
     try:
-        if target.is_dir():
-            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        folder = target.resolve().parent
-        if not folder.is_dir():
-            code = ENOTDIR if folder.exists() else ENOENT
-            raise OSError(code, os.strerror(code))
-        if not os.access(target if target.exists() else folder, os.W_OK):
-            raise PermissionError(EACCES, os.strerror(EACCES))
+        obstacle = _obstacle(Path(path))
     except (OSError, ValueError) as error:
         raise _unusable(error, _path_name(path), "cannot be written") from error
+    if obstacle:
+        reason = OSError(obstacle, os.strerror(obstacle))
+        raise _unusable(reason, _path_name(path), "cannot be written")
+
+
+def _obstacle(target: Path) -> int:
+    """The error number of what keeps a file from being written; 0 for nothing."""
+    if target.is_dir():
+        return EISDIR
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        return ENOTDIR if folder.exists() else ENOENT
+    return 0 if os.access(target if target.exists() else folder, os.W_OK) else EACCES
 
 
 def _replace(target: Path, text: str) -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import entry_points
+from operator import attrgetter
 from typing import Any, Literal
 
 from .errors import UsageError
 
 Kind = Literal["policies", "formulations", "solvers"]
 _SINGULAR = {"policies": "method", "formulations": "formulation", "solvers": "solver"}
+_MEMBERS = {
+    "policies": ("name", "__call__"),
+    "formulations": ("name", "size", "build", "load", "plan"),
+    "solvers": ("name", "version", "solve"),
+}
 
 
 def names(kind: Kind) -> list[str]:
@@ -23,20 +29,22 @@ def find(kind: Kind, part: object) -> Any:
     Raises
     ------
     UsageError
-        If there is none.
+        If there is none, or what there is lacks what every part of its kind has.
     """
-    if not isinstance(part, str):
-        return part
+    found = _load(kind, part) if isinstance(part, str) else part
+    if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
+        raise UsageError(f"{part!r} is no {_SINGULAR[kind]}: it has no {', '.join(lacking)}")
+    return found
+
+
+def _load(kind: Kind, part: str) -> Any:
     what = _SINGULAR[kind]
     if ":" in part:
         module, _, attribute = part.partition(":")
         try:
-            found = import_module(module)
-            for name in attribute.split("."):
-                found = getattr(found, name)
-        except (ImportError, AttributeError, ValueError) as error:
+            return attrgetter(attribute)(import_module(module))
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
-        return found
     matching = entry_points(group=f"rarmodel.{kind}", name=part)
     if not matching:
         raise UsageError(f"no {what} {part!r}; there are {', '.join(names(kind))}")

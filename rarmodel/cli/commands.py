@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import rich_click as click
 
-from rarmodel.errors import InputError, RarmodelError, UsageError
+from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
-from .terminal import answer, progress, say, show
+from .terminal import answer, answer_json, progress, say, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
 
 INSTANCE = click.argument("instance")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which compares with nothing, is in none."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A text as a number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +42,7 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--threads", type=click.IntRange(1), help="Threads of the solver."),
         click.option(
             "--gap",
-            type=click.FloatRange(0, 1, max_open=True),
+            type=Number(0, 1, max_open=True),
             default=0.0,
             show_default=True,
             help="Relative gap at which a solver may stop.",
@@ -43,6 +55,7 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Place and time ring-all-reduce training jobs on GPU clusters.",
+    no_args_is_help=False,
 )
 @click.version_option(package_name="rarmodel")
 def rarmodel() -> None:
@@ -54,7 +67,7 @@ def rarmodel() -> None:
 @click.option("--method", metavar="NAME", help="Method; sjf-bco if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
 @click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS")
+@click.option("--time-limit", type=Number(0, min_open=True), metavar="SECONDS")
 @_limits
 @click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
 @JSON
@@ -78,6 +91,8 @@ def solve(
 
     if output == "-" and as_json:
         raise UsageError("--output - and --json both write to stdout; choose one")
+    if output not in {None, "-"}:
+        files.check_writable(output)
     with progress() as (name, report):
         name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}")
         result = api.solve(
@@ -95,16 +110,16 @@ def solve(
     if output is not None and result.schedule is not None:
         text = files.to_json(result.schedule)
         if output == "-":
-            answer(text.rstrip("\n"))
+            answer_json(text.rstrip("\n"))
         else:
             files.write_text(output, text)
     if as_json:
-        answer(json.dumps(result.summary(), indent=2, ensure_ascii=False))
+        answer_json(json.dumps(result.summary(), indent=2, ensure_ascii=False))
     else:
         for line in tables.result(result):
             (say if output == "-" else answer)(line)
     if result.schedule is None:
-        say(f"{result.instance}: no schedule: {result.status} ({result.stopped})")
+        say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
         return UNSOLVED
     return FINE
 
@@ -130,11 +145,12 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
         )
     report = api.verify(problem, claimed)
     if as_json:
-        answer(json.dumps(report.summary(), indent=2, ensure_ascii=False))
+        answer_json(json.dumps(report.summary(), indent=2, ensure_ascii=False))
     else:
         for line in tables.verdict(report):
             answer(line)
         if report.violations:
+            answer("")
             show(tables.violations(report))
     return FINE if report.feasible else UNSOLVED
 
@@ -146,7 +162,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @click.option("--solver", metavar="NAME", help="Solver of the formulations; highs by default.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     metavar="SECONDS",
     default=60.0,
     show_default=True,
@@ -171,6 +187,8 @@ def compare(
 
     from . import tables  # noqa: PLC0415
 
+    if instances.count("-") > 1:
+        raise UsageError("only one instance can come from stdin")
     asked = bool(methods or formulations)
     with progress() as (name, report):
         comparisons = api.compare(
@@ -188,9 +206,11 @@ def compare(
         )
     if as_json:
         rows = [row for comparison in comparisons for row in comparison.rows()]
-        answer(json.dumps(rows, indent=2, ensure_ascii=False))
+        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        for comparison in comparisons:
+        for i, comparison in enumerate(comparisons):
+            if i > 0:
+                answer("")
             show(tables.comparison(comparison.instance, comparison.rows()))
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED
@@ -203,7 +223,7 @@ def schema(kind: str) -> int:
     from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
 
     model = Instance if kind == "instance" else Schedule
-    answer(json.dumps(model.model_json_schema(), indent=2, ensure_ascii=False))
+    answer_json(json.dumps(model.model_json_schema(), indent=2, ensure_ascii=False))
     return FINE
 
 
@@ -217,7 +237,7 @@ def instances(as_json: bool) -> int:  # noqa: FBT001
 
     rows = api.bundled()
     if as_json:
-        answer(json.dumps(rows, indent=2, ensure_ascii=False))
+        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         show(tables.bundled(rows))
     return FINE
@@ -237,10 +257,10 @@ def main() -> NoReturn:
         for line in error.lines():
             say(line)
         sys.exit(BAD_INPUT)
-    except UsageError as error:
-        say(str(error))
+    except (UsageError, OSError) as error:
+        say(one_line(str(error)))
         sys.exit(BAD_INPUT)
     except RarmodelError as error:
-        say(str(error))
+        say(one_line(str(error)))
         sys.exit(UNSOLVED)
     sys.exit(code)

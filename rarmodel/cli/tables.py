@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
+from rarmodel.errors import one_line
 from rarmodel.results import Result
 from rarmodel.verifier import Report
 
-NONE = "–"
+NONE = "-"
 
 
 def number(value: float | None, form: str = "") -> str:
@@ -36,7 +36,7 @@ def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
     )
     for row in rows:
         table.add_row(
-            escape(row["method"] or f"{row['formulation']} ({row['solver']})"),
+            one_line(row["method"] or f"{row['formulation']} ({row['solver']})"),
             row["status"],
             number(row["makespan"]),
             number(row["best_bound"]),
@@ -64,14 +64,14 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
     )
     for row in rows:
         table.add_row(
-            row["name"],
+            one_line(row["name"]),
             str(row["jobs"]),
             str(row["servers"]),
             str(row["gpus"]),
             row["network"],
             number(row["optimum"]),
             number(row["best_known"]),
-            escape(row["description"] or ""),
+            one_line(row["description"] or ""),
         )
     return table
 
@@ -89,10 +89,10 @@ def violations(report: Report) -> Table:
     for violation in report.violations:
         table.add_row(
             violation.constraint,
-            escape(violation.job),
-            escape(violation.server or NONE),
+            one_line(violation.job),
+            one_line(violation.server or NONE),
             number(violation.slot),
-            escape(violation.message),
+            one_line(violation.message),
         )
     return table
 
@@ -112,8 +112,7 @@ def result(outcome: Result) -> list[str]:
         ),
         "seconds": number(outcome.seconds, ".2f"),
     }
-    width = max(map(len, lines))
-    return [f"{name:{width}}  {value}" for name, value in lines.items()]
+    return _aligned(lines)
 
 
 def verdict(report: Report) -> list[str]:
@@ -128,13 +127,17 @@ def verdict(report: Report) -> list[str]:
         "GPU utilisation": used or NONE,
         "violations": str(len(report.violations)),
     }
+    return _aligned(lines)
+
+
+def _aligned(lines: Mapping[str, str]) -> list[str]:
     width = max(map(len, lines))
-    return [f"{name:{width}}  {value}" for name, value in lines.items()]
+    return [f"{name:{width}}  {one_line(value)}" for name, value in lines.items()]
 
 
 def _table(title: str | None, *columns: tuple[str, Any]) -> Table:
     table = Table(
-        title=None if title is None else escape(title),
+        title=None if title is None else one_line(title),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,

@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from rarmodel.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-PIPED_WIDTH = 160
-"""Width of tables when stdout is no terminal."""
+UNBOUNDED = 1_000_000
+"""Width of tables when stdout is no terminal: a row is a line."""
 
 
 def say(text: str) -> None:
     """Write a line to stderr."""
-    print(text, file=sys.stderr)
+    if sys.stderr is not None:  # None would mean stdout to `print`.
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def answer(text: str) -> None:
-    """Write a line to stdout."""
-    print(text)
+    """Write a line to stdout.
+
+    A reader that has gone away (`| head`) is no error: the exit code still tells the outcome.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written, for instance because a disk is full.
+    """
+    if sys.stdout is None:
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except BrokenPipeError:
+        _discard(sys.stdout)
+    except OSError as error:
+        _discard(sys.stdout)
+        reason = error.strerror or str(error)
+        message = f"cannot be written: {reason[:1].lower()}{reason[1:]}"
+        raise InputError([Problem("", message)], "standard output") from error
+
+
+def answer_json(text: str) -> None:
+    """Write JSON to stdout, with escapes for what is no ASCII unless stdout is UTF-8."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if codecs.lookup(encoding).name != "utf-8":
+        text = "".join(char if char.isascii() else json.dumps(char)[1:-1] for char in text)
+    answer(text)
 
 
 def show(table: Table) -> None:
     """Write a table to stdout."""
     from rich.console import Console  # noqa: PLC0415
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPED_WIDTH)
-    console.print(table)
+    width = None if sys.stdout is not None and sys.stdout.isatty() else UNBOUNDED
+    console = Console(width=width, markup=False, emoji=False, highlight=False)
+    with console.capture() as capture:
+        console.print(table)
+    answer("\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n"))
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what the stream still holds nowhere, lest Python complain of it on exit."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 @contextmanager
@@ -39,11 +82,11 @@ def progress() -> Iterator[
     tuple[Callable[[str], None], Callable[[float | None, float | None], None] | None]
 ]:
     """A live line on stderr if it is a terminal; functions to name the work and to report on it."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None, None
         return
     from rich.console import Console  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     console = Console(stderr=True)
     with console.status("working …") as status:
@@ -51,8 +94,8 @@ def progress() -> Iterator[
 
         def name(work: str) -> None:
             nonlocal doing
-            doing = escape(work)
-            status.update(doing)
+            doing = work
+            status.update(Text(doing))
 
         def report(incumbent: float | None, bound: float | None) -> None:
             parts = [doing]
@@ -62,6 +105,6 @@ def progress() -> Iterator[
                 parts.append(f"bound {bound:.0f}")
             if incumbent and bound is not None:
                 parts.append(f"gap {(incumbent - bound) / incumbent:.1%}")
-            status.update("  ".join(parts))
+            status.update(Text("  ".join(parts)))
 
         yield name, report

@@ -194,4 +194,6 @@ def _end(course: Course, i: int) -> float:
 
 
 def _gpus(indices: Sequence[int]) -> str:
-    return f"GPU{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"
+    shown = ", ".join(map(str, indices[:10]))
+    more = f" and {len(indices) - 10} more" if len(indices) > 10 else ""
+    return f"GPU{'s' if len(indices) > 1 else ''} {shown}{more}"

@@ -1,0 +1,184 @@
+"""Where output goes, and what happens when it can go nowhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from rich.table import Table
+
+from rarmodel.cli.terminal import answer, answer_json, progress, say, show
+from rarmodel.errors import InputError
+
+
+class Broken(io.StringIO):
+    """A stream that fails to be written."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, _: str) -> int:
+        raise self.error
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def stream(encoding: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+
+
+def written(to: io.TextIOWrapper) -> bytes:
+    to.flush()
+    buffer = to.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue()
+
+
+def test_answers_go_to_stdout_and_all_else_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    answer("42")
+    say("thinking")
+    assert capsys.readouterr() == ("42\n", "thinking\n")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "é – 😀".encode()),
+        ("ascii", b"\\xe9 \\u2013 \\U0001f600"),
+        ("latin-1", b"\xe9 \\u2013 \\U0001f600"),
+    ],
+)
+def test_answer_is_escaped_where_stdout_cannot_take_it(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, text: bytes
+) -> None:
+    out = stream(encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    answer("é – 😀")
+    assert written(out) == text + b"\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "ascii", "latin-1", "cp1252", "utf-16-le"])
+def test_json_answer_means_the_same_in_every_encoding(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    out = stream(encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    value = {"name": 'é – 任务 😀 \n \x1b \\ "'}
+    answer_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(written(out).decode(encoding)) == value
+
+
+def test_half_of_a_surrogate_pair_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = stream("utf-8")
+    monkeypatch.setattr(sys, "stdout", out)
+    answer("file \udcff")
+    assert written(out) == b"file \\udcff\n"
+
+
+def test_reader_that_has_gone_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
+    answer("42")
+
+
+def test_full_disk_is_an_error_of_the_input_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
+    with pytest.raises(InputError) as refused:
+        answer("42")
+    assert refused.value.lines() == ["standard output: cannot be written: no space left on device"]
+
+
+def test_closed_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    answer("42")
+    answer_json("42")
+    say("thinking")
+    table = Table("a")
+    table.add_row("b")
+    show(table)
+    with progress() as (name, report):
+        name("work")
+        assert report is None
+
+
+def test_message_is_not_diverted_to_stdout_if_stderr_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    say("thinking")
+    assert capsys.readouterr().out == ""
+
+
+def test_message_to_a_reader_that_has_gone_away_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Broken(BrokenPipeError(32, "Broken pipe")))
+    say("thinking")
+
+
+def test_table_takes_names_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("name")
+    for name in ("[red]x[/red]", "[/]", ":smile:", "a\\", "[link=x]y"):
+        table.add_row(name)
+    show(table)
+    out = capsys.readouterr().out
+    for name in ("[red]x[/red]", "[/]", ":smile:", "a\\", "[link=x]y"):
+        assert name in out
+
+
+def test_row_of_a_piped_table_is_one_line_of_any_length(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "5")
+    table = Table("name", "what", box=None)
+    table.add_row("x" * 3000, "word " * 600)
+    show(table)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_table_on_a_terminal_folds_to_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    table = Table("name")
+    table.add_column("what", overflow="fold")
+    table.add_row("x", "y" * 100)
+    show(table)
+    lines = out.getvalue().splitlines()
+    assert len(lines) > 3
+    assert out.getvalue().count("y") == 100
+
+
+def test_progress_is_silent_unless_stderr_is_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress() as (name, report):
+        name("example: sjf-bco")
+        assert report is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_on_a_terminal_shows_work_and_numbers_on_stderr_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with progress() as (name, report):
+        assert report is not None
+        report(None, None)
+        report(12.0, None)
+        report(0.0, 0.0)
+        name("[red]x[/red] [/bold]: sjf-bco")
+        report(12.0, 9.0)
+    assert "[red]x[/red] [/bold]: sjf-bco  makespan 12  bound 9  gap 25.0%" in err.getvalue()
+    assert capsys.readouterr().out == ""

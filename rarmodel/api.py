@@ -260,7 +260,7 @@ def compare(
     chosen_methods = [registry.find("policies", method) for method in methods or ()]
     chosen_formulations = [registry.find("formulations", name) for name in formulations or ()]
     engine = registry.find("solvers", solver or DEFAULT_SOLVER)
-    comparisons = []
+    comparisons: list[Comparison] = []
     for problem in problems:
         results = []
         for part in (*chosen_methods, *chosen_formulations):

@@ -50,7 +50,7 @@ def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The bundled instances."""
+    """The bundled instances, with the first sentence of each description."""
     table = _table(
         None,
         ("name", "left"),
@@ -71,7 +71,7 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
             row["network"],
             number(row["optimum"]),
             number(row["best_known"]),
-            one_line(row["description"] or ""),
+            one_line((row["description"] or "").partition(". ")[0]),
         )
     return table
 

@@ -49,7 +49,7 @@ RING = np.dtype(
 LINK = np.dtype(
     [
         ("rings", np.int64),  # that use it now, p_ℓ
-        ("before", np.int64),  # that used it when speeds were last right, if dirty
+        ("share", np.float64),  # Gbit/s that each got when speeds were last right
         ("dirty", np.int64),  # 1 if `rings` changed since
         ("below", np.int64),  # scratch: workers of one ring below it
     ]

@@ -112,7 +112,7 @@ def simulate(
     completed: Ints,
 ) -> int:
     """Makespan of a schedule, or why there is none; rings keep completion times in `finish`."""
-    reset(state)
+    reset(arrays, state)
     busy = state.busy
     busy[:] = 0
     jobs, begun = len(order), 0

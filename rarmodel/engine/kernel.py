@@ -39,7 +39,7 @@ else:
 
 
 @compiled
-def reset(state: State) -> None:
+def reset(arrays: Arrays, state: State) -> None:
     """Begin at slot 0 with nothing running."""
     state.counters[:] = 0
     state.counters[FREE] = -1
@@ -50,8 +50,10 @@ def reset(state: State) -> None:
         ring.heap_at = -1
         ring.dirty = 0
     for i in range(len(state.links)):
-        state.links[i].rings = 0
-        state.links[i].dirty = 0
+        link = state.links[i]
+        link.rings = 0
+        link.share = arrays.share[arrays.row_at[i]]
+        link.dirty = 0
 
 
 @compiled
@@ -161,7 +163,6 @@ def _touch(state: State, index: int) -> None:
     link = state.links[index]
     if not link.dirty:
         link.dirty = 1
-        link.before = link.rings
         state.dirty_links[state.counters[DIRTY_LINKS]] = index
         state.counters[DIRTY_LINKS] += 1
 
@@ -174,10 +175,11 @@ def _settle(arrays: Arrays, state: State) -> None:
         link = state.links[state.dirty_links[i]]
         link.dirty = 0
         row = arrays.row_at[state.dirty_links[i]]
-        before = arrays.share[row + link.before]
+        before = link.share
         after = arrays.share[row + link.rings]
         if before == after:
             continue
+        link.share = after
         for place in range(row, row + link.rings):
             job = state.members[state.row[place]].job
             ring = state.rings[job]
@@ -201,10 +203,10 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     bandwidth = arrays.intra_gbps
     member = ring.chain
     if member >= 0:
-        bandwidth = _share(arrays, state, member)
+        bandwidth = state.links[state.members[member].link].share
         member = state.members[member].next
         while member >= 0:
-            bandwidth = min(bandwidth, _share(arrays, state, member))
+            bandwidth = min(bandwidth, state.links[state.members[member].link].share)
             member = state.members[member].next
     if bandwidth == ring.bandwidth:
         return
@@ -225,13 +227,6 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     else:
         ring.finish = now + slots_needed(ring.remaining, new_speed)
         _heap_place(state, index)
-
-
-@_inner
-def _share(arrays: Arrays, state: State, member: int) -> float:
-    """Bandwidth that a ring gets of one link it uses."""
-    link = state.members[member].link
-    return float(arrays.share[arrays.row_at[link] + state.links[link].rings])
 
 
 @_inner

@@ -93,7 +93,8 @@ class Policy:
 
         found = run_policy(instance, self, seed=limits.seed, stop=stop)
         if found is None:
-            return Attempt(None, stopped)
+            nothing = "no schedule found within the horizon"
+            return Attempt(None, nothing if stopped == "finished" else stopped)
         return Attempt(found.schedule, INTERRUPTED if found.interrupted else stopped)
 
 

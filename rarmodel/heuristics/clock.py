@@ -62,7 +62,7 @@ def _list_schedule(
     chosen
         Scratch, as long as the cluster has GPUs.
     """
-    reset(state)
+    reset(arrays, state)
     _clear(room)
     idle = len(room.idle)
     for job in order:

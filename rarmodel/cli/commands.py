@@ -211,7 +211,10 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            show(tables.comparison(comparison.instance, comparison.rows()))
+            rows = comparison.rows()
+            show(tables.comparison(comparison.instance, rows))
+            for line in tables.why_not_optimal(rows):
+                answer(line)
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED
 

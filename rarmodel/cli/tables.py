@@ -36,7 +36,7 @@ def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
     )
     for row in rows:
         table.add_row(
-            one_line(row["method"] or f"{row['formulation']} ({row['solver']})"),
+            one_line(_name(row)),
             row["status"],
             number(row["makespan"]),
             number(row["best_bound"]),
@@ -47,6 +47,19 @@ def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
             {True: "yes", False: "no", None: NONE}[row["verified"]],
         )
     return table
+
+
+def why_not_optimal(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Why each formulation, and each method without a schedule, ended without an optimum."""
+    return [
+        one_line(f"{_name(row)}: {row['stopped']}")
+        for row in rows
+        if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
+    ]
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return row["method"] or f"{row['formulation']} ({row['solver']})"
 
 
 def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:

@@ -63,14 +63,14 @@ def test_table_has_a_title_and_a_line_for_each_method(
 def test_several_instances_are_tables_apart(
     invoke: Invoke, instance_file: Path, tmp_path: Path
 ) -> None:
-    other = write(tmp_path / "o", {**instance_data(job_data("z")), "name": "[red]other[/red]"})
+    other = write(tmp_path / "o", {**instance_data(job_data("z")), "name": "[red]oth\ner[/red]"})
     outcome = invoke("compare", instance_file, other, "--method", "first-fit")
     assert outcome.code == 0
     first, second = outcome.out.split("\n\n[red]")
     assert first.startswith("example")
-    assert second.startswith("other[/red]")
+    assert second.startswith("oth\\ner[/red]")
     rows = invoke("compare", instance_file, other, "--method", "first-fit", "--json").json()
-    assert [row["instance"] for row in rows] == ["example", "[red]other[/red]"]
+    assert [row["instance"] for row in rows] == ["example", "[red]oth\ner[/red]"]
 
 
 def test_unsolved_instance_exits_1_and_has_dashes(

@@ -69,9 +69,14 @@ def test_order_of_assignments_and_of_gpus_does_not_matter() -> None:
 
 
 def test_server_with_an_empty_list_is_not_used() -> None:
-    report = report_of(assignment_data("a", 0, s0=[0, 1], s1=[]), assignment_data("b", 0, s1=[0]))
+    # With ξ2 = 100 ms a job on one server does ⌊1/(0.1 + 0.1)⌋ = 5 iterations a slot; a second
+    # server would make it ⌊1/(0.1 + 0.2)⌋ = 3.
+    data = replaced(instance_data(A), ("contention", "overhead_ms_per_server"), 100.0)
+    report = verify(parse_instance(data), schedule_of(assignment_data("a", 0, s0=[0, 1], s1=[])))
     assert report.feasible
+    assert report.periods[0].rings["a"].speed == 5
     assert report.periods[0].rings["a"].contention == 0
+    assert report.makespan == 4
 
 
 def test_makespan_equal_to_the_horizon_is_feasible() -> None:

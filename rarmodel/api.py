@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import registry
 from .bounds import best_bound
 from .errors import InputError, Problem, UsageError
-from .exact import require_feasible, solve_formulation
 from .files import STANDARD_INPUT, parse_instance, read_instance, read_schedule
-from .formulations import Formulation
-from .heuristics import Attempt
 from .instances import catalogue, text_of
 from .limits import INTERRUPTED, Limits
+from .model import check_speeds
 from .results import Result, status_of
 from .schema import Instance, Schedule
-from .solvers import Solver
-from .verifier import Report
+from .verifier import Report, require_feasible
 from .verifier import verify as _verify
+
+if TYPE_CHECKING:
+    from .formulations import Formulation
+    from .heuristics import Attempt
+    from .solvers import Solver
 
 DEFAULT_METHOD = "sjf-bco"
 DEFAULT_SOLVER = "highs"
@@ -51,8 +54,9 @@ def load_instance(source: Source) -> Instance:
         With every problem of the input.
     """
     if isinstance(source, Instance):
+        check_speeds(source, source.name)
         return source
-    if source != STANDARD_INPUT and isinstance(source, str) and not Path(source).exists():
+    if source != STANDARD_INPUT and isinstance(source, str) and not _exists(source):
         text = text_of(source)
         if text is not None:
             return parse_instance(text, source)
@@ -61,6 +65,13 @@ def load_instance(source: Source) -> Instance:
             message = f"neither a file nor a bundled instance; bundled are {names}"
             raise InputError([Problem("", message)], source)
     return read_instance(source)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return True  # No such path can be: reading it says why.
 
 
 def solve(
@@ -111,14 +122,23 @@ def solve(
         raise UsageError("a solver goes with a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     problem = load_instance(instance)
-    if formulation is not None:
-        return solve_formulation(
-            problem,
-            registry.find("formulations", formulation),
-            registry.find("solvers", solver or DEFAULT_SOLVER),
-            limits,
-        )
-    return _solve_by_method(problem, registry.find("policies", method or DEFAULT_METHOD), limits)
+    if formulation is None:
+        found = registry.find("policies", method or DEFAULT_METHOD)
+        return _solve_by_method(problem, found, limits)
+    return _solve_by_formulation(
+        problem,
+        registry.find("formulations", formulation),
+        registry.find("solvers", solver or DEFAULT_SOLVER),
+        limits,
+    )
+
+
+def _solve_by_formulation(
+    instance: Instance, formulation: Formulation, solver: Solver, limits: Limits
+) -> Result:
+    from .exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
+
+    return solve_formulation(instance, formulation, solver, limits)
 
 
 def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
@@ -128,7 +148,12 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
     schedule, stopped = None, "the lower bound exceeds the horizon"
     if bound.slots <= horizon:
         try:
-            schedule, stopped = method(instance, limits)
+            attempt = method(instance, limits)
+            try:
+                schedule, stopped = attempt
+            except (TypeError, ValueError):
+                message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
+                raise UsageError(message) from None
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
@@ -174,7 +199,7 @@ class Comparison:
     """
 
     instance: str
-    results: tuple[Result, ...]
+    results: Sequence[Result]
 
     @property
     def best_bound(self) -> int | None:
@@ -253,26 +278,31 @@ def compare(
     if methods is None and formulations is None:
         methods = registry.names("policies")
         formulations = registry.names("formulations")
+    if solver is not None and not formulations:
+        raise UsageError("a solver goes with a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
     problems = [load_instance(source) for source in instances]
-    chosen_methods = [registry.find("policies", method) for method in methods or ()]
-    chosen_formulations = [registry.find("formulations", name) for name in formulations or ()]
     engine = registry.find("solvers", solver or DEFAULT_SOLVER)
+    solves: list[tuple[str, Callable[[Instance], Result]]] = []
+    for asked in methods or ():
+        method = registry.find("policies", asked)
+        solves.append((method.name, partial(_solve_by_method, method=method, limits=limits)))
+    for wanted in formulations or ():
+        formulation = registry.find("formulations", wanted)
+        parts = {"formulation": formulation, "solver": engine, "limits": limits}
+        solves.append((formulation.name, partial(_solve_by_formulation, **parts)))
     comparisons: list[Comparison] = []
     for problem in problems:
-        results = []
-        for part in (*chosen_methods, *chosen_formulations):
+        results: list[Result] = []
+        comparisons.append(Comparison(problem.name, results))
+        for name, run in solves:
             if each:
-                each(problem.name, part.name)
-            if part in chosen_methods:
-                results.append(_solve_by_method(problem, part, limits))
-            else:
-                results.append(solve_formulation(problem, part, engine, limits))
+                each(problem.name, name)
+            results.append(run(problem))
             if results[-1].stopped == INTERRUPTED:
-                return [*comparisons, Comparison(problem.name, tuple(results))]
-        comparisons.append(Comparison(problem.name, tuple(results)))
+                return comparisons
     return comparisons
 
 

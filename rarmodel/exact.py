@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +24,7 @@ from .model.numbering import number_gpus
 from .results import Result, status_of
 from .schema import Instance, Schedule
 from .solvers import Answer, Solver
-from .verifier import Report, verify
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from .verifier import Report, require_feasible, verify
 
 TERMS_PER_SECOND = 40_000
 """About how many terms of a model Pyomo builds, writes and hands over in a second."""
@@ -207,29 +203,6 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
     return Schedule(
         schema_version=1, instance=instance.name, method=method, assignments=assignments
     )
-
-
-def require_feasible(instance: Instance, schedule: Schedule) -> Report:
-    """The verifier's report on a schedule that a user is about to see.
-
-    Raises
-    ------
-    VerificationError
-        If it breaks any constraint.
-    """
-    report = verify(instance, schedule)
-    if not report.feasible:
-        raise VerificationError(
-            f"{schedule.method} made a schedule that fails verification: "
-            + "; ".join(_messages(report.violations))
-        )
-    return report
-
-
-def _messages(violations: Sequence[object]) -> list[str]:
-    shown = [getattr(violation, "message", "") for violation in violations[:3]]
-    more = len(violations) - len(shown)
-    return [*shown, f"and {more} more"] if more else shown
 
 
 def _since(begun: float) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import entry_points
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 from .errors import UsageError
@@ -26,6 +28,8 @@ def names(kind: Kind) -> list[str]:
 def find(kind: Kind, part: object) -> Any:
     """A part from its name, from `package.module:Name`, or itself if it is no text.
 
+    Modules are found where Python finds them, and then in the working folder.
+
     Raises
     ------
     UsageError
@@ -41,6 +45,9 @@ def _load(kind: Kind, part: str) -> Any:
     what = _SINGULAR[kind]
     if ":" in part:
         module, _, attribute = part.partition(":")
+        # A module beside the instance is as good as an installed one, but hides none of those.
+        if (folder := str(Path.cwd())) not in sys.path:
+            sys.path.append(folder)
         try:
             return attrgetter(attribute)(import_module(module))
         except (ImportError, AttributeError, TypeError, ValueError) as error:

@@ -295,3 +295,30 @@ def test_unknown_part_is_a_usage_error_before_anything_is_solved() -> None:
     with pytest.raises(UsageError):
         rarmodel.compare(instance_of(), methods=[method, "nope"])
     assert method.calls == []
+
+
+def test_a_comparison_without_formulations_takes_no_solver() -> None:
+    with pytest.raises(UsageError, match="a solver goes with a formulation"):
+        rarmodel.compare(instance_of(), methods=["first-fit"], solver="highs")
+
+
+def test_a_method_that_returns_no_attempt_is_a_usage_error() -> None:
+    class Careless(Fixed):
+        def __call__(self, instance: Instance, limits: Limits) -> Any:
+            return self.schedule
+
+    with pytest.raises(UsageError, match=r"method 'fixed' returned .*, and not an Attempt"):
+        rarmodel.solve(instance_of(), method=Careless(TIGHT))
+
+
+def test_an_instance_made_in_python_is_checked_like_a_file() -> None:
+    instance = instance_of()
+    short = instance.time.model_copy(update={"slot_seconds": 1e-9})
+    with pytest.raises(InputError, match="slot too short"):
+        rarmodel.verify(instance.model_copy(update={"time": short}), TIGHT)
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "nul\0byte.json"])
+def test_a_path_that_cannot_be_is_an_input_error(path: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        rarmodel.load_instance(path)

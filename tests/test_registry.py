@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from rarmodel.errors import UsageError
@@ -90,3 +93,13 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
 def test_what_is_no_such_part_is_a_usage_error(kind: Kind, part: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         find(kind, part)
+
+
+def test_a_module_in_the_working_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from rarmodel.heuristics import first_fit as my_policy\n"
+    (tmp_path / "beside_the_instance.py").write_text(source, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    assert find("policies", "beside_the_instance:my_policy").name == "first-fit"

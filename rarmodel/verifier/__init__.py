@@ -2,6 +2,16 @@
 
 from .report import Period, Report, Ring, Violation
 from .simulate import Course, Run, simulate
-from .verify import verify
+from .verify import require_feasible, verify
 
-__all__ = ["Course", "Period", "Report", "Ring", "Run", "Violation", "simulate", "verify"]
+__all__ = [
+    "Course",
+    "Period",
+    "Report",
+    "Ring",
+    "Run",
+    "Violation",
+    "require_feasible",
+    "simulate",
+    "verify",
+]

@@ -50,7 +50,14 @@ def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = Fa
     Speeds are constant while the active set is (reading 7), so time may step from one change of
     the active set to the next; `slot_by_slot` takes every single slot instead, with equal result.
     If every active run has speed 0 and none is still to start, they never complete (reading 3).
+
+    Raises
+    ------
+    ValueError
+        If a start is below 0.
     """
+    if any(run.start < 0 for run in runs):
+        raise ValueError("slots are numbered from 0; a run starts before that")
     tree = topology(instance.cluster)
     links = [tree.links_used(run.workers) for run in runs]
     waiting = sorted(range(len(runs)), key=lambda i: runs[i].start, reverse=True)

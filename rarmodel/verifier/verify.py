@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rarmodel.errors import VerificationError
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
 from .report import Report, Violation
@@ -49,6 +50,25 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     violations.extend(_gpus_serve_one_worker(sound, course))
     violations.extend(_in_time(instance, sound, course))
     return _report(instance, schedule, sound, course, violations)
+
+
+def require_feasible(instance: Instance, schedule: Schedule) -> Report:
+    """The verifier's report on a schedule that a user is about to see.
+
+    Raises
+    ------
+    VerificationError
+        If it breaks any constraint.
+    """
+    report = verify(instance, schedule)
+    if not report.feasible:
+        messages = [violation.message for violation in report.violations]
+        more = [f"and {len(messages) - 3} more"] if len(messages) > 3 else []
+        raise VerificationError(
+            f"{schedule.method} made a schedule that fails verification: "
+            + "; ".join(messages[:3] + more)
+        )
+    return report
 
 
 def _assigned_once(jobs: dict[str, Job], schedule: Schedule) -> Iterator[Violation]:

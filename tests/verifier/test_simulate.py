@@ -272,3 +272,8 @@ def test_very_fast_jobs_end_in_one_slot() -> None:
     data = replaced(instance_data(job), ("time", "slot_seconds"), 1e30)
     _, course = run(data, (0, {0: 1}))
     assert course.completion == (1,)
+
+
+def test_a_start_before_slot_0_is_refused() -> None:
+    with pytest.raises(ValueError, match="numbered from 0"):
+        run(star(job_data("a", **RING)), (-1, {0: 2}))

@@ -35,7 +35,10 @@ Source = Instance | str | os.PathLike[str]
 
 
 class Method(Protocol):
-    """What makes schedules: a placement policy, or any callable with a name."""
+    """What makes schedules: a placement policy, or any callable with a name.
+
+    If it has a method `prepare(instance)` as well, that is called before the clock starts.
+    """
 
     @property
     def name(self) -> str:
@@ -142,6 +145,8 @@ def _solve_by_formulation(
 
 
 def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
+    if prepare := getattr(method, "prepare", None):
+        prepare(instance)
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = instance.time.horizon

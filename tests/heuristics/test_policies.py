@@ -245,3 +245,16 @@ def test_interrupt_keeps_the_best_so_far() -> None:
     found = run_policy(instance, sjf_bco, stop=press_ctrl_c)
     assert found is not None
     assert verify(instance, found.schedule).feasible
+
+
+def test_preparing_places_nothing() -> None:
+    instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
+    called: list[int] = []
+
+    def watching(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+        called.append(job)
+        return False
+
+    Policy("watching", watching).prepare(instance)
+    sjf_bco.prepare(instance)
+    assert called == []

@@ -117,8 +117,8 @@ def result(outcome: Result) -> list[str]:
         "instance": outcome.instance,
         "method" if outcome.method else "formulation": source,
         "status": f"{outcome.status} ({outcome.stopped})",
-        "makespan": f"{number(outcome.makespan)} slots",
-        "lower bound": f"{number(outcome.lower_bound)} slots ({outcome.bound_name})",
+        "makespan": _slots(outcome.makespan),
+        "lower bound": f"{_slots(outcome.lower_bound)} ({outcome.bound_name})",
         "gap": number(outcome.gap, ".2%"),
         "mean completion": number(
             outcome.report.mean_completion if outcome.report else None, ".2f"
@@ -135,12 +135,16 @@ def verdict(report: Report) -> list[str]:
         used = ", ".join(f"{server} {part:.0%}" for server, part in report.utilisation.items())
     lines = {
         "feasible": "yes" if report.feasible else "no",
-        "makespan": f"{number(report.makespan)} slots",
-        "mean completion": f"{number(report.mean_completion, '.2f')} slots",
+        "makespan": _slots(report.makespan),
+        "mean completion": _slots(report.mean_completion, ".2f"),
         "GPU utilisation": used or NONE,
         "violations": str(len(report.violations)),
     }
     return _aligned(lines)
+
+
+def _slots(value: float | None, form: str = "") -> str:
+    return NONE if value is None else f"{number(value, form)} slots"
 
 
 def _aligned(lines: Mapping[str, str]) -> list[str]:

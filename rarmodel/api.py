@@ -289,14 +289,14 @@ def compare(
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
     problems = [load_instance(source) for source in instances]
-    engine = registry.find("solvers", solver or DEFAULT_SOLVER)
+    chosen_solver = registry.find("solvers", solver or DEFAULT_SOLVER)
     solves: list[tuple[str, Callable[[Instance], Result]]] = []
     for asked in methods or ():
         method = registry.find("policies", asked)
         solves.append((method.name, partial(_solve_by_method, method=method, limits=limits)))
     for wanted in formulations or ():
         formulation = registry.find("formulations", wanted)
-        parts = {"formulation": formulation, "solver": engine, "limits": limits}
+        parts = {"formulation": formulation, "solver": chosen_solver, "limits": limits}
         solves.append((formulation.name, partial(_solve_by_formulation, **parts)))
     comparisons: list[Comparison] = []
     for problem in problems:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .bounds import LowerBound, best_bound
 from .engine import Engine, placements_of
-from .errors import InputError, VerificationError
+from .errors import InputError, UsageError, VerificationError
 from .formulations import Formulation, Plan, Scope
 from .heuristics.policies import HEURISTICS
 from .limits import INTERRUPTED, TIME_LIMIT, Limits
@@ -77,6 +77,8 @@ def solve_formulation(
     VerificationError
         If the model's schedule fails verification.
     """
+    if solver.version() is None:
+        raise UsageError(f"solver {solver.name!r} is not installed")
     _prepare(instance)
     begun = perf_counter()
     search = _Search(None, None, best_bound(instance))
@@ -177,7 +179,9 @@ def _raise_bound(search: _Search, scope: Scope, answer: Answer, solver: Solver) 
     elif answer.bound is not None:
         # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
         slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
-        if slots > search.bound.slots:
+        if search.makespan is not None and slots > search.makespan:
+            search.stopped = f"the solver's bound, {slots}, exceeds the makespan; it is ignored"
+        elif slots > search.bound.slots:
             search.bound = LowerBound(slots, solver.name)
 
 

@@ -18,7 +18,7 @@ import pytest
 from random_instances import random_instance
 
 from rarmodel.api import solve
-from rarmodel.errors import VerificationError
+from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
 from rarmodel.formulations.time_indexed import TimeIndexed
@@ -77,6 +77,22 @@ def test_a_solver_that_says_optimal_is_not_taken_at_its_word() -> None:
 def test_bounds_are_rounded_up_but_not_for_noise(bound: float, slots: int) -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=bound)))
     assert (result.lower_bound, result.bound_name) == (slots, "claims")
+
+
+def test_a_bound_above_a_verified_makespan_is_ignored() -> None:
+    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=999.0)))
+    assert "bound, 999, exceeds the makespan" in result.stopped
+    assert result.status == "feasible"
+    assert result.bound_name == "area"
+
+
+def test_a_solver_that_is_not_installed_is_refused_at_once() -> None:
+    class Absent(Claims):
+        def version(self) -> Any:
+            return None
+
+    with pytest.raises(UsageError, match="'claims' is not installed"):
+        solve(hard_instance(), formulation="time-indexed", solver=Absent(claim()))
 
 
 def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:

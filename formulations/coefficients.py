@@ -29,6 +29,8 @@ class Coefficients:
         (jobs) GPUs G_j, iterations F_j, and least execution time ρ_j^min in slots.
     capacity
         (servers) GPUs O_s.
+    most_workers
+        By job and server: the most workers of the job that fit.
     most_rings, below
         By link: the most rings that can use it at once, and the servers below it.
     counts, spread
@@ -54,6 +56,9 @@ class Coefficients:
         self.capacity = [server.gpus for server in cluster.servers]
         self.iterations = [job.iterations for job in instance.jobs]
         self.least = [extreme.least_slots for extreme in scope.extremes]
+        self.most_workers = {
+            (j, s): min(self.capacity[s], self.size[j]) for j in self.jobs for s in self.servers
+        }
         self.most_rings = most_rings(scope)
         self.links = list(self.most_rings)
         self.below = {l: [s for s in self.servers if l in tree.paths[s]] for l in self.links}

@@ -65,12 +65,11 @@ def placement(m: Any, data: Coefficients) -> None:
     ```
     """
     pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
-    most = {(j, s): min(data.capacity[s], data.size[j]) for j in data.jobs for s in data.servers}
     m.y = pyo.Var(
         data.jobs,
         data.servers,
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda _, j, s: (0, most[j, s]),
+        bounds=lambda _, j, s: (0, data.most_workers[j, s]),
     )
     m.on = pyo.Var(data.jobs, data.servers, domain=pyo.Binary)
     m.servers_used = pyo.Var(pairs, domain=pyo.Binary)
@@ -78,7 +77,9 @@ def placement(m: Any, data: Coefficients) -> None:
         data.jobs, rule=lambda m, j: sum(m.y[j, s] for s in data.servers) == data.size[j]
     )
     m.on_if_workers = pyo.Constraint(
-        data.jobs, data.servers, rule=lambda m, j, s: m.y[j, s] <= most[j, s] * m.on[j, s]
+        data.jobs,
+        data.servers,
+        rule=lambda m, j, s: m.y[j, s] <= data.most_workers[j, s] * m.on[j, s],
     )
     m.workers_if_on = pyo.Constraint(
         data.jobs, data.servers, rule=lambda m, j, s: m.on[j, s] <= m.y[j, s]
@@ -103,15 +104,16 @@ def capacity(m: Any, data: Coefficients) -> None:
     Σ_s held_jst = G_j·active_jt      Σ_j held_jst ≤ O_s
     ```
     """
-    most = {(j, s): min(data.capacity[s], data.size[j]) for j in data.jobs for s in data.servers}
     m.held = pyo.Var(
-        data.jobs, data.servers, data.slots, bounds=lambda _, j, s, __: (0, most[j, s])
+        data.jobs, data.servers, data.slots, bounds=lambda _, j, s, __: (0, data.most_workers[j, s])
     )
     m.held_if_active = pyo.Constraint(
         data.jobs,
         data.servers,
         data.slots,
-        rule=lambda m, j, s, t: m.held[j, s, t] >= m.y[j, s] - most[j, s] * (1 - _active(m, j, t)),
+        rule=lambda m, j, s, t: (
+            m.held[j, s, t] >= m.y[j, s] - data.most_workers[j, s] * (1 - _active(m, j, t))
+        ),
     )
     m.held_is_placed = pyo.Constraint(
         data.jobs,

@@ -52,6 +52,9 @@ class Formulation(Protocol):
     def name(self) -> str:
         """What `--formulation` calls it."""
 
+    def unfit(self, scope: Scope) -> str | None:
+        """Why solvers cannot be trusted with the model of this scope; None if they can."""
+
     def size(self, scope: Scope) -> int:
         """Number of terms in the model's constraints, about; known without building it."""
 

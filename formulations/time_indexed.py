@@ -71,10 +71,25 @@ COMPONENTS: tuple[Component, ...] = (
 """What the model is made of, in order: a later one uses variables of earlier ones."""
 
 
+MAX_SPEED = 1_000_000
+"""Speed up to which solvers' tolerances, times the number of slots, stay below one iteration."""
+
+
 class TimeIndexed:
     """The formulation; see `Formulation`."""
 
     name = "time-indexed"
+
+    def unfit(self, scope: Scope) -> str | None:
+        """Why not: a job's speed is so large that tolerances are worth whole iterations."""
+        for job, extreme in zip(scope.instance.jobs, scope.extremes, strict=True):
+            speed = min(extreme.best_speed, job.iterations)
+            if speed > MAX_SPEED:
+                return (
+                    f"job {job.name!r} does up to {speed:,} iterations per slot, and solvers' "
+                    f"arithmetic cannot be trusted above {MAX_SPEED:,}; take shorter slots"
+                )
+        return None
 
     def size(self, scope: Scope) -> int:
         """Terms in the constraints, about: of order `H·J·(S + L·N·P)`.

@@ -24,7 +24,7 @@ from .model.numbering import number_gpus
 from .results import Result, status_of
 from .schema import Instance, Schedule
 from .solvers import Answer, Solver
-from .verifier import Report, require_feasible, verify
+from .verifier import Report, require_feasible
 
 TERMS_PER_SECOND = 40_000
 """About how many terms of a model Pyomo builds, writes and hands over in a second."""
@@ -75,7 +75,7 @@ def solve_formulation(
     UsageError
         If the solver is not installed or cannot take the model.
     VerificationError
-        If the model's schedule fails verification.
+        If a heuristic's schedule fails verification. A solver's solution that does is dropped.
     """
     if solver.version() is None:
         raise UsageError(f"solver {solver.name!r} is not installed")
@@ -128,10 +128,10 @@ def _run_heuristics(instance: Instance, limits: Limits, search: _Search, begun: 
             search.improve(attempt.schedule, require_feasible(instance, attempt.schedule))
         if attempt.stopped == INTERRUPTED:
             raise KeyboardInterrupt
-    schedule = one_by_one(instance)
-    report = verify(instance, schedule)
-    if report.feasible:
-        search.improve(schedule, report)
+    longest = instance.time.horizon if search.makespan is None else search.makespan - 1
+    if sum(extreme.least_slots for extreme in job_extremes(instance)) <= longest:
+        schedule = one_by_one(instance)
+        search.improve(schedule, require_feasible(instance, schedule))
 
 
 def _run_model(
@@ -150,6 +150,9 @@ def _run_model(
         horizon=search.makespan or instance.time.horizon,
         lower_bound=search.bound.slots,
     )
+    if unfit := formulation.unfit(scope):
+        search.stopped = unfit
+        return
     terms = formulation.size(scope)
     seconds = math.inf if limits.time_limit is None else limits.time_limit - _since(begun)
     if terms > min(MAX_TERMS, TERMS_PER_SECOND * seconds):
@@ -164,10 +167,15 @@ def _run_model(
     answer = solver.solve(model, replace(limits, time_limit=left))
     search.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
     if answer.has_solution:
-        plan = formulation.plan(model, scope)
-        schedule = schedule_of(instance, plan, formulation.name)
-        search.improve(schedule, require_feasible(instance, schedule))
+        try:
+            schedule = schedule_of(instance, formulation.plan(model, scope), formulation.name)
+            search.improve(schedule, require_feasible(instance, schedule))
+        except VerificationError as error:
+            search.stopped = f"the solver's solution is dropped, and its bound: {error}"
+            return
     _raise_bound(search, scope, answer, solver)
+    if answer.termination == "finished" and search.gap > limits.gap + 1e-9:
+        search.stopped = "the solver finished, but its bound and its solution do not meet"
 
 
 def _raise_bound(search: _Search, scope: Scope, answer: Answer, solver: Solver) -> None:
@@ -202,8 +210,21 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
     Raises
     ------
     VerificationError
-        If some server would hold more workers than it has GPUs.
+        If the plan places a job wrongly, or some server would hold more workers than it has GPUs.
     """
+    capacities = [server.gpus for server in instance.cluster.servers]
+    if len(plan.starts) != len(instance.jobs) or len(plan.workers) != len(instance.jobs):
+        raise VerificationError(f"{method}: a plan needs a start and workers for every job")
+    for job, start, workers in zip(instance.jobs, plan.starts, plan.workers, strict=True):
+        placed = all(
+            0 <= server < len(capacities) and 1 <= count <= capacities[server]
+            for server, count in workers.items()
+        )
+        if start < 0 or not placed or sum(workers.values()) != job.gpus:
+            raise VerificationError(
+                f"{method}: job {job.name!r} starts at slot {start} with workers "
+                f"{dict(workers)} by server, and needs {job.gpus} GPUs"
+            )
     evaluation = Engine(instance).evaluate(
         np.array(plan.starts, np.int64), placements_of(plan.workers)
     )

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .errors import UsageError
+
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 """Why a solve stopped, where something must be known of it and not only be read."""
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What bounds a solve, and what it reports to.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of its range.
 
     Attributes
     ----------
@@ -36,3 +47,16 @@ class Limits:
     seed: int = 0
     log: Callable[[str], None] | None = None
     progress: Callable[[float | None, float | None], None] | None = None
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if self.time_limit is not None and not self.time_limit >= 0:
+            wrong.append(f"time limit {self.time_limit}: it must be at least 0 seconds")
+        if not 0 <= self.gap < 1:
+            wrong.append(f"gap {self.gap}: it must be at least 0 and below 1")
+        if self.threads is not None and not (_is_whole(self.threads) and self.threads >= 1):
+            wrong.append(f"threads {self.threads}: it must be a whole number of at least 1")
+        if not (_is_whole(self.seed) and 0 <= self.seed < 2**31):
+            wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
+        if wrong:
+            raise UsageError("; ".join(wrong))

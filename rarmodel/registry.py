@@ -15,7 +15,7 @@ Kind = Literal["policies", "formulations", "solvers"]
 _SINGULAR = {"policies": "method", "formulations": "formulation", "solvers": "solver"}
 _MEMBERS = {
     "policies": ("name", "__call__"),
-    "formulations": ("name", "size", "build", "load", "plan"),
+    "formulations": ("name", "unfit", "size", "build", "load", "plan"),
     "solvers": ("name", "version", "solve"),
 }
 

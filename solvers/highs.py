@@ -59,7 +59,7 @@ def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[Any]]:
     highs.silent()
     with lp_file(model, "highs") as (path, by_name):
         if highs.readModel(str(path)) == highspy.HighsStatus.kError:
-            raise RuntimeError("HiGHS refused the model that Pyomo wrote")
+            raise UsageError("solver 'highs' refuses the model; its numbers may be too large")
     return highs, [by_name.get(name) for name in highs.getLp().col_names_]
 
 
@@ -67,6 +67,8 @@ def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
     import highspy  # noqa: PLC0415
 
     options: dict[str, object] = {"mip_rel_gap": limits.gap, "mip_abs_gap": 0.0}
+    # A binary that is off by the default 1e-6 is worth whole iterations where speeds are large.
+    options |= dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance"), 1e-9)
     options["random_seed"] = limits.seed
     if limits.threads is not None:
         options["threads"] = limits.threads

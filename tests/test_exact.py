@@ -19,6 +19,7 @@ from random_instances import random_instance
 
 from rarmodel.api import solve
 from rarmodel.errors import UsageError, VerificationError
+from rarmodel.exact import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
 from rarmodel.formulations.time_indexed import TimeIndexed
@@ -110,9 +111,55 @@ def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
             jobs = scope.instance.jobs
             return Plan((0,) * len(jobs), ({0: 1},) * len(jobs))
 
-    answer = claim(has_solution=True)
-    with pytest.raises(VerificationError, match="all-at-once"):
-        solve(hard_instance(), formulation=AllAtOnce(), solver=Claims(answer))
+    answer = claim(has_solution=True, bound=8.0)
+    result = solve(hard_instance(), formulation=AllAtOnce(), solver=Claims(answer))
+    assert "solution is dropped, and its bound: all-at-once" in result.stopped
+    assert (result.status, result.bound_name) == ("feasible", "area")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan((0,), ({0: 1},)),
+        Plan((0, 0, 0, -1), ({0: 1},) * 4),
+        Plan((0,) * 4, ({7_000_000: 1},) * 4),
+        Plan((0,) * 4, ({0: 0},) * 4),
+    ],
+)
+def test_a_plan_that_places_a_job_wrongly_is_refused(plan: Plan) -> None:
+    with pytest.raises(VerificationError):
+        schedule_of(hard_instance(), plan, "wrong")
+
+
+def test_speeds_beyond_a_solvers_arithmetic_are_not_given_to_it() -> None:
+    instance = hard_instance()
+    jobs = tuple(
+        job.model_copy(update={"iterations": 10**9 * job.iterations}) for job in instance.jobs
+    )
+    slot = instance.time.model_copy(update={"slot_seconds": 1e9 * instance.time.slot_seconds})
+    result = solve(
+        instance.model_copy(update={"jobs": jobs, "time": slot}), formulation="time-indexed"
+    )
+    assert result.status == "feasible"
+    assert "iterations per slot" in result.stopped
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"time_limit": -1.0},
+        {"time_limit": float("nan")},
+        {"gap": 2.0},
+        {"gap": float("nan")},
+        {"threads": 0},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"seed": 2**40},
+    ],
+)
+def test_limits_out_of_range_are_usage_errors(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="it must be"):
+        solve(hard_instance(), **wrong)
 
 
 def test_interrupt_while_building_returns_the_heuristic_schedule() -> None:

@@ -19,6 +19,8 @@ class Part:
 
     def __call__(self) -> None: ...
 
+    def unfit(self) -> None: ...
+
     def size(self) -> None: ...
 
     def build(self) -> None: ...
@@ -84,7 +86,7 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
         ("policies", "json:", "method 'json:' cannot be imported"),
         ("policies", "json::dumps", "method 'json::dumps' cannot be imported"),
         ("policies", "json:dumps", "'json:dumps' is no method: it has no name"),
-        ("formulations", "json:dumps", "is no formulation: it has no name, size, build, load, pla"),
+        ("formulations", "json:dumps", "is no formulation: it has no name, unfit, size"),
         ("solvers", "json:dumps", "'json:dumps' is no solver: it has no name, version, solve"),
         ("solvers", 3, "3 is no solver: it has no name, version, solve"),
         ("policies", None, "None is no method: it has no name, __call__"),

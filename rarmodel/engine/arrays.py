@@ -164,7 +164,7 @@ def new_state(arrays: Arrays) -> State:
     """Room for a simulation; `kernel.reset` makes it start."""
     jobs, links, members = len(arrays.jobs), len(arrays.row_at) - 1, len(arrays.share)
     return State(
-        counters=np.zeros(8, np.int64),
+        counters=np.zeros(7, np.int64),
         rings=np.zeros(jobs, RING),
         dirty_rings=np.zeros(jobs, np.int64),
         heap=np.zeros(jobs, np.int64),

@@ -199,7 +199,6 @@ def _settle(arrays: Arrays, state: State) -> None:
 def _update(arrays: Arrays, state: State, index: int) -> None:
     """Set an active job's bandwidth, speed and completion from the rings on its links."""
     ring = state.rings[index]
-    state.counters[7] += 1
     bandwidth = arrays.intra_gbps
     member = ring.chain
     if member >= 0:

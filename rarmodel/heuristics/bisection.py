@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.bounds import best_bound
+from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.schema import Assignment, Instance, Schedule
 
@@ -155,7 +156,7 @@ def run_policy(
     estimates
         Execution times to accumulate; by default the least possible ones.
     stop
-        Asked after each limit with the best makespan so far (None if there is none).
+        Asked after each list schedule with the best makespan so far (None if there is none).
 
     Returns
     -------
@@ -166,6 +167,8 @@ def run_policy(
     work = (estimates or estimate(instance)).work
     scheduler = ListScheduler(instance, work)
     order = np.array(policy.order(instance), np.int64)
+    if sorted(order.tolist()) != list(range(len(instance.jobs))):
+        raise UsageError(f"policy {policy.name!r}: its order must name each job once, by index")
     tries = [(p, np.array(p, np.float64)) for p in policy.parameters(instance, seed)]
     horizon = instance.time.horizon
     best: Found | None = None
@@ -180,9 +183,9 @@ def run_policy(
                 if 0 <= makespan < cutoff:
                     best = _found(instance, policy, scheduler, makespan, limit, parameters)
                     improved = True
+                if stop(best.makespan if best else None):
+                    return best
             low, high = (low, limit - 1) if improved else (limit + 1, high)
-            if stop(best.makespan if best else None):
-                break
     except KeyboardInterrupt:
         if best is None:
             raise

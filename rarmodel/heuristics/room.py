@@ -50,7 +50,7 @@ class Room(NamedTuple):
     servers: Ints
     """(servers) All servers in their order: 0, 1, …"""
     scratch: Ints
-    """(3, servers or GPUs, whichever are more) For notes; nothing is kept here between calls."""
+    """(3, GPUs) For notes; nothing is kept here between calls."""
     keys: Floats
     """(2, GPUs) For notes as well."""
 
@@ -84,7 +84,7 @@ def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
         server_load=np.zeros(servers),
         hosted=np.zeros(servers, np.int64),
         servers=np.arange(servers, dtype=np.int64),
-        scratch=np.zeros((3, max(servers, gpus)), np.int64),
+        scratch=np.zeros((3, gpus), np.int64),
         keys=np.zeros((2, gpus)),
     )
 

@@ -1,7 +1,7 @@
 """What happens when rings run: equations (6)–(9), slot by slot, in the paper's terms.
 
-Nothing here is shared with the engine but the model's plain functions, and nothing is tuned: each
-change of the active set computes the state of every ring anew.
+Nothing here is shared with the engine but the model's plain functions. Each change of the active
+set counts the rings on every link anew.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = Fa
     completion: list[int | None] = [None] * len(runs)
     periods: list[Period] = []
     slot, changed, rings = 0, True, dict[int, Ring]()
+    known: dict[int, tuple[tuple[int, ...], Ring]] = {}
     while waiting or active:
         while waiting and runs[waiting[-1]].start == slot:
             active.append(waiting.pop())
             changed = True
         if changed:
-            rings = _rings(instance, tree, runs, links, active)
+            rings = _rings(instance, tree, runs, links, active, known)
         steps = [
             timing.slots_needed(runs[i].job.iterations - done[i], rings[i].speed)
             for i in active
@@ -101,12 +102,21 @@ def _rings(
     runs: Sequence[Run],
     links: Sequence[tuple[int, ...]],
     active: Sequence[int],
+    known: dict[int, tuple[tuple[int, ...], Ring]],
 ) -> dict[int, Ring]:
-    """State of each active ring: contention (6), bandwidth (7), iteration time (8), speed."""
+    """State of each active ring: contention (6), bandwidth (7), iteration time (8), speed.
+
+    A state follows from the rings on the links used; `known` has the last such numbers of each
+    run, and what followed from them.
+    """
     on_link = Counter(link for i in active for link in links[i])  # p_ℓ
     cluster, contention = instance.cluster, instance.contention
     rings = {}
     for i in active:
+        counts = tuple([on_link[link] for link in links[i]])
+        if i in known and known[i][0] == counts:
+            rings[i] = known[i][1]
+            continue
         job = runs[i].job
         bandwidth = min(
             (ring_share(contention, tree.links[link].gbps, on_link[link]) for link in links[i]),
@@ -120,11 +130,12 @@ def _rings(
             timing.compute_seconds(job),
         )
         rings[i] = Ring(
-            contention=max((on_link[link] for link in links[i]), default=0),
+            contention=max(counts, default=0),
             bandwidth_gbps=bandwidth,
             iteration_seconds=seconds,
             speed=timing.speed(instance.time.slot_seconds, seconds),
         )
+        known[i] = counts, rings[i]
     return rings
 
 

@@ -113,6 +113,21 @@ def test_optimum_equals_enumeration_on_three_servers_of_a_tree(seed: int) -> Non
     assert optimum_of_the_model(instance, optimum + 3) == optimum
 
 
+@pytest.mark.parametrize("seed", range(4, 12))
+def test_optimum_equals_enumeration_at_large_speeds(seed: int) -> None:
+    """Slots of 10,000 times the length: what tolerances are worth grows with the speed."""
+    small = random_instance(Random(seed), jobs=4, servers=2, tree=seed % 2 == 0, most_slots=4)
+    slot = small.time.model_copy(update={"slot_seconds": 1e4 * small.time.slot_seconds})
+    jobs = tuple(
+        job.model_copy(update={"iterations": int(9_999.5 * job.iterations)}) for job in small.jobs
+    )
+    instance = small.model_copy(update={"time": slot, "jobs": jobs})
+    assert TIME_INDEXED.unfit(scope_of(instance, 10)) is None
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum_of_the_model(instance, optimum + 2) == optimum
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 260))
 def test_optimum_equals_enumeration_on_many_instances(seed: int) -> None:

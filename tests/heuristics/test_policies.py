@@ -247,6 +247,13 @@ def test_interrupt_keeps_the_best_so_far() -> None:
     assert verify(instance, found.schedule).feasible
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 10**6], [-1, 0, 1, 2], [0] * 50, [0, 1]])
+def test_an_order_that_misses_a_job_is_refused(order: list[int]) -> None:
+    instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
+    with pytest.raises(UsageError, match="each job once"):
+        run_policy(instance, Policy("wrong", first_fit.rule, order=lambda _: order))
+
+
 def test_preparing_places_nothing() -> None:
     instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
     called: list[int] = []

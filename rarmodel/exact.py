@@ -120,9 +120,11 @@ def _prepare(instance: Instance) -> None:
 def _run_heuristics(instance: Instance, limits: Limits, search: _Search, begun: float) -> None:
     """Take the best heuristic schedule; they get at most a tenth of the time."""
     for policy in HEURISTICS:
-        left = None if limits.time_limit is None else limits.time_limit / 10 - _since(begun)
-        if left is not None and left <= 0 and search.schedule is not None:
-            return
+        left = None
+        if limits.time_limit is not None:
+            left = max(0.0, limits.time_limit / 10 - _since(begun))
+            if left == 0 and search.schedule is not None:
+                return
         attempt = policy(instance, replace(limits, time_limit=left))
         if attempt.schedule is not None:
             search.improve(attempt.schedule, require_feasible(instance, attempt.schedule))

@@ -180,6 +180,13 @@ def test_a_model_too_large_for_the_time_is_not_begun() -> None:
     assert result.seconds <= time.perf_counter() - begun
 
 
+def test_no_time_at_all_still_gives_a_schedule() -> None:
+    for seed in range(10):
+        instance = random_instance(Random(seed), jobs=4, servers=2, tree=False, stall=True)
+        result = solve(instance, formulation="time-indexed", time_limit=1e-6)
+        assert result.schedule is not None
+
+
 def test_a_gap_that_the_heuristics_reach_needs_no_solver() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim()), gap=0.9)
     assert result.status == "feasible"

@@ -6,6 +6,6 @@ if __name__ != "rarmodel.formulations":
         "install the project (pip install -e .) and import rarmodel.formulations"
     )
 
-from .formulation import Formulation, Plan, Scope
+from .formulation import Component, Formulation, ModelClass, Plan, Scope, put
 
-__all__ = ["Formulation", "Plan", "Scope"]
+__all__ = ["Component", "Formulation", "ModelClass", "Plan", "Scope", "put"]

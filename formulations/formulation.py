@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rarmodel.errors import UsageError
 from rarmodel.model import Extremes, Topology
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+ModelClass = Literal["integer", "linear", "nonlinear"]
+"""What an engine must be able to solve: linear in bounded integer variables; linear, with
+continuous variables too; non-linear."""
+
 
 @dataclass(frozen=True)
 class Scope:
-    """What a model is to cover.
+    """What a model is to cover. Models are indexed by the names of jobs, servers and links.
 
     Attributes
     ----------
@@ -29,6 +35,13 @@ class Scope:
         Slots that the model has: schedules of greater makespan are left out.
     lower_bound
         A proven lower bound on the makespan.
+    data
+        What a formulation needs beside the instance, by name: weights, deadlines, a pool. Plain
+        data, as JSON has it; `--data FILE` on the command line.
+    every_schedule
+        Whether the model must hold every feasible schedule. If not, it may leave out those to
+        which an equal or better one remains: of equal servers, say, one order is enough. Whatever
+        adds constraints or another objective needs every schedule.
     """
 
     instance: Instance
@@ -36,6 +49,71 @@ class Scope:
     extremes: tuple[Extremes, ...]
     horizon: int
     lower_bound: int
+    data: Mapping[str, Any] = field(default_factory=dict)
+    every_schedule: bool = False
+
+    @cached_property
+    def jobs(self) -> dict[str, Job]:
+        """Jobs by name, in input order."""
+        return {job.name: job for job in self.instance.jobs}
+
+    @cached_property
+    def servers(self) -> dict[str, Server]:
+        """Servers by name, in input order."""
+        return {server.name: server for server in self.instance.cluster.servers}
+
+    @cached_property
+    def links(self) -> dict[str, Link]:
+        """Links by the name of the node below them: a server's link by the server's name."""
+        return {link.node: link for link in self.tree.links}
+
+    @cached_property
+    def below(self) -> dict[str, tuple[str, ...]]:
+        """By link: the servers below it."""
+        below: dict[str, list[str]] = {node: [] for node in self.links}
+        for server, path in zip(self.servers, self.tree.paths, strict=True):
+            for link in path:
+                below[self.tree.links[link].node].append(server)
+        return {node: tuple(servers) for node, servers in below.items()}
+
+    @cached_property
+    def least_slots(self) -> dict[str, int]:
+        """By job: least execution time in slots, ρ_j^min."""
+        return {j: e.least_slots for j, e in zip(self.jobs, self.extremes, strict=True)}
+
+    def read(self, name: str, default: Any = None) -> Any:
+        """An entry of `data`.
+
+        Raises
+        ------
+        UsageError
+            If it is not there and there is no default.
+        """
+        if name not in self.data and default is None:
+            raise UsageError(
+                f"this formulation needs the entry {name!r} in its data (--data FILE, or data=…)"
+            )
+        return self.data.get(name, default)
+
+    def check_jobs(self, names: Any, what: str) -> None:
+        """Refuse names that no job has.
+
+        Raises
+        ------
+        UsageError
+            With the names; `what` says what they were given for.
+        """
+        _check(names, self.jobs, "job", what)
+
+    def check_servers(self, names: Any, what: str) -> None:
+        """Refuse names that no server has; see `check_jobs`."""
+        _check(names, self.servers, "server", what)
+
+
+def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
+    if unknown := [str(name) for name in names if name not in known]:
+        few = ", ".join(list(known)[:10]) + (", …" if len(known) > 10 else "")
+        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; there are {few}")
 
 
 class Plan(NamedTuple):
@@ -45,24 +123,119 @@ class Plan(NamedTuple):
     workers: tuple[Mapping[int, int], ...]
 
 
-class Formulation(Protocol):
-    """A formulation. Formulations are stateless."""
+def _fits(scope: Scope) -> str | None:
+    return None
 
-    @property
-    def name(self) -> str:
-        """What `--formulation` calls it."""
 
-    def unfit(self, scope: Scope) -> str | None:
-        """Why solvers cannot be trusted with the model of this scope; None if they can."""
+def _proves(scope: Scope) -> bool:
+    return True
 
-    def size(self, scope: Scope) -> int:
-        """Number of terms in the model's constraints, about; known without building it."""
 
-    def build(self, scope: Scope) -> pyo.ConcreteModel:
-        """State the problem as a Pyomo model whose objective is the makespan in slots."""
+Component = Callable[[Any, Scope], None]
+"""Adds variables and constraints of one idea to a model."""
 
-    def load(self, model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-        """Set the model's variables to a feasible schedule, as a starting solution."""
 
-    def plan(self, model: pyo.ConcreteModel, scope: Scope) -> Plan:
-        """Read starts and placements from the model's variables."""
+@dataclass(frozen=True)
+class Formulation:
+    """A formulation: functions that build a Pyomo model, and that go between it and schedules.
+
+    Attributes
+    ----------
+    name
+        What `--formulation` calls it.
+    build
+        States the problem as a Pyomo model with one objective, to be minimised.
+    load
+        Sets the model's variables to a feasible schedule, as a starting solution. Variables that
+        are fixed stay as they are.
+    plan
+        Reads starts and placements from the model's variables. None if the model has none: it is
+        a relaxation, and only its bound counts.
+    size
+        Number of terms in the model's constraints, about; known without building it.
+    unfit
+        Why solvers cannot be trusted with the model of a scope; None if they can.
+    model_class
+        What an engine must be able to solve.
+    objective
+        What is minimised, in words. `makespan` is in slots, and its bounds count as the makespan's.
+    restricts
+        Whether the model asks for more than the instance does, or for something else. Heuristic
+        schedules are then only used if they satisfy the model, and its bounds hold for it alone.
+    proves
+        Whether, for a scope, a bound on the model's objective is one on every schedule asked for.
+        Not so for a choice from a pool.
+    """
+
+    name: str
+    build: Callable[[Scope], pyo.ConcreteModel]
+    load: Callable[[pyo.ConcreteModel, Scope, Schedule], None]
+    plan: Callable[[pyo.ConcreteModel, Scope], Plan | None]
+    size: Callable[[Scope], int]
+    unfit: Callable[[Scope], str | None] = _fits
+    model_class: ModelClass = "integer"
+    objective: str = "makespan"
+    restricts: bool = False
+    proves: Callable[[Scope], bool] = _proves
+
+    def extended(
+        self,
+        name: str,
+        *components: Component,
+        objective: Callable[[Any, Scope], Any] | None = None,
+        objective_name: str | None = None,
+        model_class: ModelClass | None = None,
+    ) -> Formulation:
+        """Give this formulation more variables and constraints, or another objective.
+
+        Parameters
+        ----------
+        name
+            Name of the new formulation.
+        components
+            Functions `(model, scope)` that add to the Pyomo model, called in order.
+        objective
+            Function `(model, scope)` that gives the expression to minimise instead.
+        objective_name
+            What that is, in words; by default the function's name.
+        model_class
+            What an engine must be able to solve, if that changes.
+        """
+        base = self
+
+        def build(scope: Scope) -> pyo.ConcreteModel:
+            import pyomo.environ as pyo  # noqa: PLC0415
+
+            model = base.build(replace(scope, every_schedule=True))
+            for component in components:
+                component(model, scope)
+            if objective is not None:
+                for old in model.component_data_objects(pyo.Objective, active=True):
+                    old.deactivate()
+                expression = objective(model, scope)
+                model.add_component(f"minimise_{_identifier(name)}", pyo.Objective(expr=expression))
+            return model
+
+        words = self.objective
+        if objective is not None:
+            words = objective_name or getattr(objective, "__name__", name).replace("_", " ")
+        return replace(
+            self,
+            name=name,
+            build=build,
+            load=lambda model, scope, s: base.load(model, replace(scope, every_schedule=True), s),
+            plan=lambda model, scope: base.plan(model, replace(scope, every_schedule=True)),
+            objective=words,
+            model_class=model_class or self.model_class,
+            restricts=True,
+        )
+
+
+def _identifier(name: str) -> str:
+    return "".join(char if char.isalnum() else "_" for char in name)
+
+
+def put(variable: Any, value: float) -> None:
+    """Set a variable to a value, unless it is fixed."""
+    if not variable.fixed:
+        variable.set_value(value, skip_validation=True)

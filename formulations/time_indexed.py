@@ -55,7 +55,7 @@ from .components import (
     starts_and_ends,
     work,
 )
-from .formulation import Plan, Scope
+from .formulation import Formulation, Plan, Scope
 
 Component = Callable[[Any, Coefficients], None]
 
@@ -75,60 +75,57 @@ MAX_SPEED = 1_000_000
 """Speed up to which solvers' tolerances, times the number of slots, stay below one iteration."""
 
 
-class TimeIndexed:
-    """The formulation; see `Formulation`."""
+def _unfit(scope: Scope) -> str | None:
+    """Why not: a job's speed is so large that tolerances are worth whole iterations."""
+    for job, extreme in zip(scope.instance.jobs, scope.extremes, strict=True):
+        speed = min(extreme.best_speed, job.iterations)
+        if speed > MAX_SPEED:
+            return (
+                f"job {job.name!r} does up to {speed:,} iterations per slot, and solvers' "
+                f"arithmetic cannot be trusted above {MAX_SPEED:,}; take shorter slots"
+            )
+    return None
 
-    name = "time-indexed"
 
-    def unfit(self, scope: Scope) -> str | None:
-        """Why not: a job's speed is so large that tolerances are worth whole iterations."""
-        for job, extreme in zip(scope.instance.jobs, scope.extremes, strict=True):
-            speed = min(extreme.best_speed, job.iterations)
-            if speed > MAX_SPEED:
-                return (
-                    f"job {job.name!r} does up to {speed:,} iterations per slot, and solvers' "
-                    f"arithmetic cannot be trusted above {MAX_SPEED:,}; take shorter slots"
-                )
-        return None
+def _size(scope: Scope) -> int:
+    """Terms in the constraints, about: of order `H·J·(S + L·N·P)`.
 
-    def size(self, scope: Scope) -> int:
-        """Terms in the constraints, about: of order `H·J·(S + L·N·P)`.
+    For H slots, J jobs, S servers, L links, rings on up to N servers, and P rings on a link.
+    """
+    jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
+    wide = Counter(job.gpus for job in jobs if job.gpus > 1)
+    rings = most_rings(scope)
+    counts = sum(rings.values()) + 4 * len(rings)
+    spread = sum(
+        number * (5 * len(rings) + (min(size, servers) - 1) * counts)
+        for size, number in wide.items()
+    )
+    return scope.horizon * (len(jobs) * (11 * servers + 12) + spread)
 
-        For H slots, J jobs, S servers, L links, rings on up to N servers, and P rings on a link.
-        """
-        jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
-        wide = Counter(job.gpus for job in jobs if job.gpus > 1)
-        rings = most_rings(scope)
-        counts = sum(rings.values()) + 4 * len(rings)
-        spread = sum(
-            number * (5 * len(rings) + (min(size, servers) - 1) * counts)
-            for size, number in wide.items()
-        )
-        return scope.horizon * (len(jobs) * (11 * servers + 12) + spread)
 
-    def build(self, scope: Scope) -> pyo.ConcreteModel:
-        """State the model; each component below adds variables and constraints of one idea."""
-        model = pyo.ConcreteModel(self.name)
-        data = Coefficients(scope)
-        for component in COMPONENTS:
-            component(model, data)
-        makespan(model, data, scope.lower_bound)
-        return model
+def _build(scope: Scope) -> pyo.ConcreteModel:
+    """State the model; each component adds variables and constraints of one idea."""
+    model = pyo.ConcreteModel("time-indexed")
+    data = Coefficients(scope)
+    for component in COMPONENTS:
+        component(model, data)
+    makespan(model, data, scope.lower_bound)
+    return model
 
-    def load(self, model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-        """Set every variable to what it means in a feasible schedule."""
-        _load(model, Coefficients(scope), scope, schedule)
 
-    def plan(self, model: pyo.ConcreteModel, scope: Scope) -> Plan:
-        """Read starts and workers."""
-        jobs, servers = range(len(scope.instance.jobs)), range(len(scope.instance.cluster.servers))
-        starts = tuple(
-            next(t for t in range(scope.horizon) if model.started[j, t].value > 0.5) for j in jobs
-        )
-        workers = tuple(
-            {s: n for s in servers if (n := round(model.y[j, s].value)) > 0} for j in jobs
-        )
-        return Plan(starts, workers)
+def _load_schedule(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+    """Set every variable to what it means in a feasible schedule."""
+    _load(model, Coefficients(scope), scope, schedule)
+
+
+def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+    """Read starts and workers."""
+    jobs, servers = range(len(scope.instance.jobs)), range(len(scope.instance.cluster.servers))
+    starts = tuple(
+        next(t for t in range(scope.horizon) if model.started[j, t].value > 0.5) for j in jobs
+    )
+    workers = tuple({s: n for s in servers if (n := round(model.y[j, s].value)) > 0} for j in jobs)
+    return Plan(starts, workers)
 
 
 def _load(m: Any, data: Coefficients, scope: Scope, schedule: Schedule) -> None:
@@ -186,4 +183,12 @@ def _load(m: Any, data: Coefficients, scope: Scope, schedule: Schedule) -> None:
     m.makespan = max(ends)
 
 
-TIME_INDEXED = TimeIndexed()
+TIME_INDEXED = Formulation(
+    name="time-indexed",
+    build=_build,
+    load=_load_schedule,
+    plan=_plan,
+    size=_size,
+    unfit=_unfit,
+    model_class="linear",
+)

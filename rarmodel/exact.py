@@ -77,6 +77,11 @@ def solve_formulation(
     VerificationError
         If a heuristic's schedule fails verification. A solver's solution that does is dropped.
     """
+    if formulation.model_class not in solver.model_classes:
+        raise UsageError(
+            f"solver {solver.name!r} solves {' and '.join(sorted(solver.model_classes))} models; "
+            f"{formulation.name!r} is {formulation.model_class}"
+        )
     if solver.version() is None:
         raise UsageError(f"solver {solver.name!r} is not installed")
     _prepare(instance)
@@ -170,8 +175,10 @@ def _run_model(
     search.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
     if answer.has_solution:
         try:
-            schedule = schedule_of(instance, formulation.plan(model, scope), formulation.name)
-            search.improve(schedule, require_feasible(instance, schedule))
+            plan = formulation.plan(model, scope)
+            if plan is not None:
+                schedule = schedule_of(instance, plan, formulation.name)
+                search.improve(schedule, require_feasible(instance, schedule))
         except VerificationError as error:
             search.stopped = f"the solver's solution is dropped, and its bound: {error}"
             return

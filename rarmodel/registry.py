@@ -15,8 +15,11 @@ Kind = Literal["policies", "formulations", "solvers"]
 _SINGULAR = {"policies": "method", "formulations": "formulation", "solvers": "solver"}
 _MEMBERS = {
     "policies": ("name", "__call__"),
-    "formulations": ("name", "unfit", "size", "build", "load", "plan"),
-    "solvers": ("name", "version", "solve"),
+    "formulations": (
+        *("name", "build", "load", "plan", "size", "unfit"),
+        *("model_class", "objective", "restricts", "proves"),
+    ),
+    "solvers": ("name", "model_classes", "version", "solve"),
 }
 
 

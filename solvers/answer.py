@@ -53,6 +53,10 @@ class Solver(Protocol):
     def name(self) -> str:
         """What `--solver` calls it."""
 
+    @property
+    def model_classes(self) -> frozenset[str]:
+        """The classes of models that it solves: see `rarmodel.formulations.ModelClass`."""
+
     def version(self) -> str | None:
         """Version of the solver; None if it is not installed. Takes no licence."""
 

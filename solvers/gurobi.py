@@ -22,6 +22,7 @@ class Gurobi:
     """The adapter; see `Solver`."""
 
     name = "gurobi"
+    model_classes = frozenset({"integer", "linear"})
 
     def version(self) -> str | None:
         """Version of gurobipy; None if it is not installed."""

@@ -24,6 +24,7 @@ class Highs:
     """The adapter; see `Solver`."""
 
     name = "highs"
+    model_classes = frozenset({"integer", "linear"})
 
     def version(self) -> str | None:
         """Version of highspy; None if it is not installed."""

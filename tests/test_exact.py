@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.exact import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
-from rarmodel.formulations.time_indexed import TimeIndexed
+from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.results import status_of
 from rarmodel.schema import Instance
@@ -39,6 +40,7 @@ class Claims:
     """A solver that solves nothing and claims what it is told to."""
 
     name = "claims"
+    model_classes = frozenset({"integer", "linear"})
 
     def __init__(self, answer: Answer, act: Callable[[Any], None] = lambda _: None) -> None:
         self.answer = answer
@@ -104,15 +106,13 @@ def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
 
 
 def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
-    class AllAtOnce(TimeIndexed):
-        name = "all-at-once"
-
-        def plan(self, model: pyo.ConcreteModel, scope: Scope) -> Plan:
-            jobs = scope.instance.jobs
-            return Plan((0,) * len(jobs), ({0: 1},) * len(jobs))
+    def all_at_once(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+        jobs = scope.instance.jobs
+        return Plan((0,) * len(jobs), ({0: 1},) * len(jobs))
 
     answer = claim(has_solution=True, bound=8.0)
-    result = solve(hard_instance(), formulation=AllAtOnce(), solver=Claims(answer))
+    wrong = replace(TIME_INDEXED, name="all-at-once", plan=all_at_once)
+    result = solve(hard_instance(), formulation=wrong, solver=Claims(answer))
     assert "solution is dropped, and its bound: all-at-once" in result.stopped
     assert (result.status, result.bound_name) == ("feasible", "area")
 
@@ -163,11 +163,11 @@ def test_limits_out_of_range_are_usage_errors(wrong: dict[str, Any]) -> None:
 
 
 def test_interrupt_while_building_returns_the_heuristic_schedule() -> None:
-    class Interrupted(TimeIndexed):
-        def build(self, scope: Scope) -> pyo.ConcreteModel:
-            raise KeyboardInterrupt
+    def build(scope: Scope) -> pyo.ConcreteModel:
+        raise KeyboardInterrupt
 
-    result = solve(hard_instance(), formulation=Interrupted(), solver=Claims(claim()))
+    interrupted = replace(TIME_INDEXED, build=build)
+    result = solve(hard_instance(), formulation=interrupted, solver=Claims(claim()))
     assert (result.status, result.stopped) == ("feasible", "interrupted")
 
 

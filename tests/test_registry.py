@@ -16,6 +16,10 @@ class Part:
     """Has what any part needs."""
 
     name = "mine"
+    model_class = "linear"
+    model_classes = frozenset({"linear"})
+    objective = "makespan"
+    restricts = False
 
     def __call__(self) -> None: ...
 
@@ -28,6 +32,8 @@ class Part:
     def load(self) -> None: ...
 
     def plan(self) -> None: ...
+
+    def proves(self) -> None: ...
 
     def version(self) -> None: ...
 
@@ -86,9 +92,9 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
         ("policies", "json:", "method 'json:' cannot be imported"),
         ("policies", "json::dumps", "method 'json::dumps' cannot be imported"),
         ("policies", "json:dumps", "'json:dumps' is no method: it has no name"),
-        ("formulations", "json:dumps", "is no formulation: it has no name, unfit, size"),
-        ("solvers", "json:dumps", "'json:dumps' is no solver: it has no name, version, solve"),
-        ("solvers", 3, "3 is no solver: it has no name, version, solve"),
+        ("formulations", "json:dumps", "is no formulation: it has no name, build, load"),
+        ("solvers", "json:dumps", "'json:dumps' is no solver: it has no name, model_classes"),
+        ("solvers", 3, "3 is no solver: it has no name, model_classes"),
         ("policies", None, "None is no method: it has no name, __call__"),
     ],
 )

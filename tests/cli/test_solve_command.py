@@ -253,7 +253,7 @@ def test_same_seed_gives_the_same_schedule(invoke: Invoke, tmp_path: Path) -> No
         (("--formulation", "json:dumps"), "'json:dumps' is no formulation: it has no name, "),
         (
             ("--formulation", "time-indexed", "--solver", "their_parts:slow"),
-            "'their_parts:slow' is no solver: it has no version, solve",
+            "'their_parts:slow' is no solver: it has no model_classes, version, solve",
         ),
     ],
     ids=label,

@@ -69,6 +69,7 @@ def test_every_feasible_schedule_is_a_solution(
     assert broken_constraints(model) == []
     assert model.makespan.value == found.makespan
     plan = TIME_INDEXED.plan(model, scope)
+    assert plan is not None
     evaluation = Engine(instance).evaluate(np.array(plan.starts), placements_of(plan.workers))
     assert evaluation.makespan == found.makespan
 
@@ -80,7 +81,9 @@ def optimum_of_the_model(instance: Instance, horizon: int) -> int:
     answer = HIGHS.solve(model, Limits(time_limit=120))
     assert answer.termination == "finished"
     assert answer.bound is not None
-    report = verify(instance, schedule_of(instance, TIME_INDEXED.plan(model, scope), "model"))
+    plan = TIME_INDEXED.plan(model, scope)
+    assert plan is not None
+    report = verify(instance, schedule_of(instance, plan, "model"))
     assert report.feasible
     assert report.makespan == round(answer.bound)
     return report.makespan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from . import registry
 from .bounds import best_bound
 from .errors import InputError, Problem, UsageError
-from .files import STANDARD_INPUT, parse_instance, read_instance, read_schedule
+from .files import STANDARD_INPUT, parse_instance, read_data, read_instance, read_schedule
 from .instances import catalogue, text_of
 from .limits import INTERRUPTED, Limits
 from .model import check_speeds
@@ -32,6 +32,7 @@ DEFAULT_SOLVER = "highs"
 COMPARE_SECONDS = 60.0
 
 Source = Instance | str | os.PathLike[str]
+Data = Mapping[str, Any] | str | os.PathLike[str]
 
 
 class Method(Protocol):
@@ -87,6 +88,7 @@ def solve(
     gap: float = 0.0,
     threads: int | None = None,
     seed: int = 0,
+    data: Data | None = None,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Result:
@@ -101,7 +103,11 @@ def solve(
     formulation
         The same for a formulation; it excludes `method`.
     solver
-        The formulation's solver, the same way; `highs` by default.
+        The formulation's solver, the same way; by default `highs`, or another installed one if
+        that cannot solve the formulation's class of models.
+    data
+        What the formulation needs beside the instance, such as weights or deadlines: named
+        entries, or a JSON file that holds them.
     time_limit, gap, threads, seed, log, progress
         See `Limits`.
 
@@ -123,25 +129,54 @@ def solve(
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
         raise UsageError("a solver goes with a formulation, for instance time-indexed")
+    if data is not None and formulation is None:
+        raise UsageError("data goes with a formulation that needs it")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     problem = load_instance(instance)
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
         return _solve_by_method(problem, found, limits)
-    return _solve_by_formulation(
-        problem,
-        registry.find("formulations", formulation),
-        registry.find("solvers", solver or DEFAULT_SOLVER),
-        limits,
-    )
+    stated = registry.find("formulations", formulation)
+    engine = _default_solver(stated) if solver is None else registry.find("solvers", solver)
+    return _solve_by_formulation(problem, stated, engine, limits, _entries(data))
 
 
 def _solve_by_formulation(
-    instance: Instance, formulation: Formulation, solver: Solver, limits: Limits
+    instance: Instance,
+    formulation: Formulation,
+    solver: Solver,
+    limits: Limits,
+    data: Mapping[str, Any],
 ) -> Result:
     from .exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
 
-    return solve_formulation(instance, formulation, solver, limits)
+    return solve_formulation(instance, formulation, solver, limits, data)
+
+
+def _entries(data: Data | None) -> Mapping[str, Any]:
+    """The entries of what was given as data."""
+    if data is None or isinstance(data, Mapping):
+        return data or {}
+    return read_data(data)
+
+
+def _fitting_solvers(formulation: Formulation) -> list[Solver]:
+    """Installed solvers that solve the formulation's class of models, the default one first."""
+    found = [registry.find("solvers", name) for name in registry.names("solvers")]
+    fitting = [s for s in found if formulation.model_class in s.model_classes and s.version()]
+    return sorted(fitting, key=lambda solver: (solver.name != DEFAULT_SOLVER, solver.name))
+
+
+def _default_solver(formulation: Formulation) -> Solver:
+    """Find the default solver, or another installed one if that cannot take the formulation."""
+    fitting = _fitting_solvers(formulation)
+    if not fitting:
+        raise UsageError(
+            f"no installed solver solves {formulation.model_class} models such as "
+            f"{formulation.name!r}; `rarmodel solvers` lists those there are"
+        )
+    # Of those that solve non-linear models, scip needs no licence.
+    return next((s for s in fitting if s.name in {DEFAULT_SOLVER, "scip"}), fitting[0])
 
 
 def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
@@ -208,8 +243,9 @@ class Comparison:
 
     @property
     def best_bound(self) -> int | None:
-        """The greatest proven lower bound in slots."""
-        return max((r.lower_bound for r in self.results if r.lower_bound is not None), default=None)
+        """The greatest lower bound in slots that is proven for every schedule."""
+        bounds = [r.lower_bound for r in self.results if not r.restricted]
+        return max((bound for bound in bounds if bound is not None), default=None)
 
     @property
     def best_makespan(self) -> int | None:
@@ -220,19 +256,24 @@ class Comparison:
         """One row of plain data for each result, ready for a table or a data frame.
 
         Beside each result's own fields: `best_bound`, `gap` to it, and `ratio` to the least
-        makespan. A makespan that another's bound proves optimal has status `optimal`.
+        makespan. A makespan that another's bound proves optimal has status `optimal`. Bounds of
+        formulations that ask for more than the instance does count for themselves only; with
+        another objective than the makespan, status and gap are about that.
         """
         rows = []
         for result in self.results:
             row = result.summary()
             makespan = result.makespan
-            row["best_bound"] = self.best_bound
-            row["gap"] = row["ratio"] = None
+            known = [b for b in (self.best_bound, result.lower_bound) if b is not None]
+            row["best_bound"] = max(known, default=None)
+            row["ratio"] = None
             if makespan is not None and self.best_makespan is not None:
                 row["ratio"] = makespan / self.best_makespan
-                if self.best_bound is not None:
-                    row["gap"] = (makespan - self.best_bound) / makespan
-                    if makespan <= self.best_bound:
+            if result.goal is None:
+                row["gap"] = None
+                if makespan is not None and row["best_bound"] is not None:
+                    row["gap"] = (makespan - row["best_bound"]) / makespan
+                    if makespan <= row["best_bound"]:
                         row["status"] = "optimal"
             rows.append(row)
         return rows
@@ -243,11 +284,12 @@ def compare(
     *,
     methods: Sequence[str | Method] | None = None,
     formulations: Sequence[str | Formulation] | None = None,
-    solver: str | Solver | None = None,
+    solvers: Sequence[str | Solver] | None = None,
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
     seed: int = 0,
+    data: Data | None = None,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
     each: Callable[[str, str], None] | None = None,
@@ -261,11 +303,15 @@ def compare(
     instances
         One or several instances, files, or names of bundled ones.
     methods, formulations
-        What to compare; if neither is given, everything installed.
-    solver
-        Solver of the formulations; `highs` by default.
+        What to compare; if neither is given, everything installed, each formulation on each
+        installed solver that solves its class of models.
+    solvers
+        Solvers of the formulations: each formulation is solved by those that solve its class of
+        models. By default `highs`, or another installed one where that cannot.
     time_limit
         Seconds for each solve.
+    data
+        What the formulations need beside the instance; see `solve`.
     gap, threads, seed, log, progress
         For each solve; see `Limits`.
     each
@@ -280,24 +326,40 @@ def compare(
     VerificationError
         If a method or formulation makes a schedule that breaks a constraint.
     """
-    if methods is None and formulations is None:
+    everything = methods is None and formulations is None
+    if everything:
         methods = registry.names("policies")
         formulations = registry.names("formulations")
-    if solver is not None and not formulations:
-        raise UsageError("a solver goes with a formulation, for instance time-indexed")
+    if not formulations and (solvers or data is not None):
+        raise UsageError("a solver and data go with a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
     problems = [load_instance(source) for source in instances]
-    chosen_solver = registry.find("solvers", solver or DEFAULT_SOLVER)
+    entries = _entries(data)
     solves: list[tuple[str, Callable[[Instance], Result]]] = []
     for asked in methods or ():
         method = registry.find("policies", asked)
         solves.append((method.name, partial(_solve_by_method, method=method, limits=limits)))
+    engines = [registry.find("solvers", solver) for solver in solvers or ()]
     for wanted in formulations or ():
         formulation = registry.find("formulations", wanted)
-        parts = {"formulation": formulation, "solver": chosen_solver, "limits": limits}
-        solves.append((formulation.name, partial(_solve_by_formulation, **parts)))
+        if engines:
+            fitting = [e for e in engines if formulation.model_class in e.model_classes]
+        elif everything:
+            fitting = _fitting_solvers(formulation)
+        else:
+            fitting = [_default_solver(formulation)]
+        if not fitting and not everything:
+            names = ", ".join(engine.name for engine in engines)
+            raise UsageError(
+                f"formulation {formulation.name!r} is {formulation.model_class}, which {names} "
+                "cannot solve"
+            )
+        for engine in fitting:
+            parts = {"formulation": formulation, "solver": engine, "limits": limits}
+            label = f"{formulation.name} on {engine.name}"
+            solves.append((label, partial(_solve_by_formulation, **parts, data=entries)))
     comparisons: list[Comparison] = []
     for problem in problems:
         results: list[Result] = []

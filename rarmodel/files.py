@@ -62,6 +62,27 @@ def parse_schedule(content: str | Mapping[str, Any], source: str = "") -> Schedu
     return _parse(Schedule, content, source)
 
 
+def read_data(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what a formulation needs beside the instance: a JSON object, from a file or `-`.
+
+    Raises
+    ------
+    InputError
+        If it is not readable, not JSON, or not an object.
+    """
+    name = _name_of(source)
+    data = _parse_json(_read_text(source), name)
+    problems = [
+        Problem(place_of(loc), "this field occurs twice in one object; keep one")
+        for loc in _repeated_fields(data)
+    ]
+    if not isinstance(data, dict):
+        problems = [Problem("", f"the top level is {show(data)}; an object is expected")]
+    if problems or not isinstance(data, dict):
+        raise InputError(problems, name)
+    return data
+
+
 def to_json(record: Record) -> str:
     """JSON text of a record; fields that were left out of its input are left out again."""
     return format_json(record.model_dump(mode="json", exclude_unset=True)) + "\n"

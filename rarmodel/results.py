@@ -12,6 +12,32 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 
 @dataclass(frozen=True)
+class Goal:
+    """An objective other than the makespan, which is minimised.
+
+    Attributes
+    ----------
+    name
+        What it is, in words.
+    value
+        Its value for the schedule; None if there is none.
+    bound
+        A proven lower bound on it; None if there is none.
+    """
+
+    name: str
+    value: float | None
+    bound: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """`(value − bound) / |value|`; None if one of them is unknown."""
+        if self.value is None or self.bound is None:
+            return None
+        return max(0.0, self.value - self.bound) / max(abs(self.value), 1e-9)
+
+
+@dataclass(frozen=True)
 class Result:
     """Outcome of one method or formulation on one instance.
 
@@ -38,6 +64,11 @@ class Result:
         Time taken.
     stopped
         Why it stopped, in words.
+    goal
+        What was minimised, if it is not the makespan; then `status` and `gap` are about it.
+    restricted
+        Whether the formulation asks for more than the instance does: the lower bound then need
+        not hold for schedules in general.
     """
 
     instance: str
@@ -52,6 +83,8 @@ class Result:
     bound_name: str | None
     seconds: float
     stopped: str
+    goal: Goal | None = None
+    restricted: bool = False
 
     @property
     def name(self) -> str:
@@ -65,7 +98,12 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """`(makespan − lower_bound) / makespan`; None if one of them is unknown."""
+        """`(makespan − lower_bound) / makespan`; None if one of them is unknown.
+
+        Of another objective: `Goal.gap`.
+        """
+        if self.goal is not None:
+            return self.goal.gap
         if self.makespan is None or self.lower_bound is None:
             return None
         return (self.makespan - self.lower_bound) / self.makespan
@@ -86,6 +124,10 @@ class Result:
             "gap": self.gap,
             "seconds": self.seconds,
             "stopped": self.stopped,
+            "objective": self.goal.name if self.goal else "makespan",
+            "objective_value": self.goal.value if self.goal else self.makespan,
+            "objective_bound": self.goal.bound if self.goal else self.lower_bound,
+            "restricted": self.restricted,
             "verified": self.report.feasible if self.report else None,
         }
 

@@ -298,8 +298,8 @@ def test_unknown_part_is_a_usage_error_before_anything_is_solved() -> None:
 
 
 def test_a_comparison_without_formulations_takes_no_solver() -> None:
-    with pytest.raises(UsageError, match="a solver goes with a formulation"):
-        rarmodel.compare(instance_of(), methods=["first-fit"], solver="highs")
+    with pytest.raises(UsageError, match="a solver and data go with a formulation"):
+        rarmodel.compare(instance_of(), methods=["first-fit"], solvers=["highs"])
 
 
 def test_a_method_that_returns_no_attempt_is_a_usage_error() -> None:

@@ -19,6 +19,7 @@ import pytest
 from random_instances import random_instance
 
 from rarmodel.api import solve
+from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.exact import schedule_of
 from rarmodel.files import to_json
@@ -84,7 +85,7 @@ def test_bounds_are_rounded_up_but_not_for_noise(bound: float, slots: int) -> No
 
 def test_a_bound_above_a_verified_makespan_is_ignored() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=999.0)))
-    assert "bound, 999, exceeds the makespan" in result.stopped
+    assert "bound, 999, exceeds the horizon" in result.stopped
     assert result.status == "feasible"
     assert result.bound_name == "area"
 
@@ -99,10 +100,34 @@ def test_a_solver_that_is_not_installed_is_refused_at_once() -> None:
 
 
 def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
-    answer = claim(termination="infeasible")
-    result = solve(hard_instance(), formulation="time-indexed", solver=Claims(answer))
+    class Impatient(Claims):
+        """Gives up on every horizon but the last, which it calls infeasible."""
+
+        def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
+            last = model.started["j0", 0].value is not None  # It has a starting solution.
+            return claim(termination="infeasible" if last else "time-limit")
+
+    result = solve(hard_instance(), formulation="time-indexed", solver=Impatient(claim()))
     assert result.status == "feasible"
     assert "infeasible, though a schedule is known" in result.stopped
+
+
+def test_horizons_grow_from_the_bound_to_the_best_makespan() -> None:
+    horizons = []
+
+    def infeasible(model: Any) -> None:
+        horizons.append(sum(t >= 0 for j, t in model.started if j == "j0"))
+
+    answer = claim(termination="infeasible")
+    instance = hard_instance()
+    bound, makespan = best_bound(instance).slots, solve(instance).makespan
+    result = solve(instance, formulation="time-indexed", solver=Claims(answer, infeasible))
+    assert horizons[0] == bound
+    assert horizons == sorted(set(horizons))
+    assert makespan is not None
+    assert horizons[-1] < makespan
+    assert result.status == "optimal"
+    assert "no schedule is shorter" in result.stopped
 
 
 def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:

@@ -18,6 +18,9 @@ FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
 
 INSTANCE = click.argument("instance")
+DATA = click.option(
+    "--data", metavar="FILE", help="JSON object with what the formulation needs: weights, …"
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
@@ -67,6 +70,7 @@ def rarmodel() -> None:
 @click.option("--method", metavar="NAME", help="Method; sjf-bco if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
 @click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
+@DATA
 @click.option("--time-limit", type=Number(0, min_open=True), metavar="SECONDS")
 @_limits
 @click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
@@ -76,6 +80,7 @@ def solve(
     method: str | None,
     formulation: str | None,
     solver: str | None,
+    data: str | None,
     time_limit: float | None,
     gap: float,
     threads: int | None,
@@ -91,6 +96,8 @@ def solve(
 
     if output == "-" and as_json:
         raise UsageError("--output - and --json both write to stdout; choose one")
+    if instance == data == "-":
+        raise UsageError("instance and data cannot both come from stdin")
     if output not in {None, "-"}:
         files.check_writable(output)
     with progress() as (name, report):
@@ -100,6 +107,7 @@ def solve(
             method=method,
             formulation=formulation,
             solver=solver,
+            data=data,
             time_limit=time_limit,
             gap=gap,
             threads=threads,
@@ -159,7 +167,8 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Repeat for several.")
 @click.option("--formulation", "formulations", multiple=True, metavar="NAME", help="The same.")
-@click.option("--solver", metavar="NAME", help="Solver of the formulations; highs by default.")
+@click.option("--solver", "solvers", multiple=True, metavar="NAME", help="The same.")
+@DATA
 @click.option(
     "--time-limit",
     type=Number(0, min_open=True),
@@ -174,7 +183,8 @@ def compare(
     instances: tuple[str, ...],
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
-    solver: str | None,
+    solvers: tuple[str, ...],
+    data: str | None,
     time_limit: float,
     gap: float,
     threads: int | None,
@@ -187,15 +197,16 @@ def compare(
 
     from . import tables  # noqa: PLC0415
 
-    if instances.count("-") > 1:
-        raise UsageError("only one instance can come from stdin")
+    if [*instances, data].count("-") > 1:
+        raise UsageError("only one input can come from stdin")
     asked = bool(methods or formulations)
     with progress() as (name, report):
         comparisons = api.compare(
             instances,
             methods=methods if asked else None,
             formulations=formulations if asked else None,
-            solver=solver,
+            solvers=solvers or None,
+            data=data,
             time_limit=time_limit,
             gap=gap,
             threads=threads,

@@ -119,6 +119,7 @@ def result(outcome: Result) -> list[str]:
         "status": f"{outcome.status} ({outcome.stopped})",
         "makespan": _slots(outcome.makespan),
         "lower bound": f"{_slots(outcome.lower_bound)} ({outcome.bound_name})",
+        **_goal(outcome),
         "gap": number(outcome.gap, ".2%"),
         "mean completion": number(
             outcome.report.mean_completion if outcome.report else None, ".2f"
@@ -126,6 +127,13 @@ def result(outcome: Result) -> list[str]:
         "seconds": number(outcome.seconds, ".2f"),
     }
     return _aligned(lines)
+
+
+def _goal(outcome: Result) -> dict[str, str]:
+    """The objective, where it is not the makespan."""
+    if (goal := outcome.goal) is None:
+        return {}
+    return {goal.name: f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"}
 
 
 def verdict(report: Report) -> list[str]:

@@ -111,7 +111,7 @@ def test_one_instance_may_come_from_standard_input(invoke: Invoke) -> None:
     assert invoke("compare", "-", "--method", "first-fit", stdin=text).code == 0
     outcome = invoke("compare", "-", "-", "--method", "first-fit", stdin=text)
     assert outcome.code == 2
-    assert outcome.lines == ["only one instance can come from stdin"]
+    assert outcome.lines == ["only one input can come from stdin"]
 
 
 @pytest.mark.parametrize(

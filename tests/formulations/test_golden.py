@@ -1,4 +1,4 @@
-"""Each constraint family written out for one small instance, so that its changes can be reviewed.
+"""Each constraint family written out for a small instance, so that its changes can be reviewed.
 
 `python tests/formulations/test_golden.py` writes the files anew.
 """
@@ -11,14 +11,16 @@ import pyomo.environ as pyo
 import pytest
 
 from rarmodel.files import parse_instance
-from rarmodel.formulations import Scope
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.model import job_extremes, topology
 
 GOLDEN = Path(__file__).parent / "golden"
+FORMULATIONS = (TIME_INDEXED, COMPACT)
 
 
-def families() -> dict[str, str]:
+def families(formulation: Formulation) -> dict[str, str]:
     """Text of each constraint family of the model, and of the variables' bounds."""
     job = {
         "iterations": 2,
@@ -27,14 +29,14 @@ def families() -> dict[str, str]:
         "forward_ms_per_sample": 100.0,
         "backward_ms": 100.0,
     }
-    links = [("s0", "rack", 2.0), ("s1", "rack", 4.0), ("rack", "core", 1.0), ("s2", "core", 4.0)]
+    links = [("s0", "rack", 4.0), ("s1", "rack", 4.0), ("rack", "core", 2.0), ("s2", "core", 4.0)]
     instance = parse_instance(
         {
             "schema_version": 1,
             "name": "golden",
             "time": {"slot_seconds": 1.0, "horizon": 10},
             "cluster": {
-                "servers": [{"name": f"s{i}", "gpus": gpus} for i, gpus in enumerate([2, 3, 2])],
+                "servers": [{"name": f"s{i}", "gpus": gpus} for i, gpus in enumerate([2, 2, 3])],
                 "network": {
                     "kind": "tree",
                     "links": [{"node": n, "parent": p, "gbps": gbps} for n, p, gbps in links],
@@ -53,8 +55,8 @@ def families() -> dict[str, str]:
             ],
         }
     )
-    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 2, 1)
-    model = TIME_INDEXED.build(scope)
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
+    model = formulation.build(scope)
     texts = {}
     for component in model.component_objects(pyo.Constraint, descend_into=False):
         lines = []
@@ -71,25 +73,30 @@ def families() -> dict[str, str]:
     return texts
 
 
-FAMILIES = families()
+FAMILIES = {
+    (formulation.name, family): text
+    for formulation in FORMULATIONS
+    for family, text in families(formulation).items()
+}
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-def test_constraint_family_is_as_reviewed(family: str) -> None:
-    assert (GOLDEN / f"{family}.txt").read_text(encoding="utf-8") == FAMILIES[family]
+@pytest.mark.parametrize(("formulation", "family"), sorted(FAMILIES))
+def test_constraint_family_is_as_reviewed(formulation: str, family: str) -> None:
+    path = GOLDEN / formulation / f"{family}.txt"
+    assert path.read_text(encoding="utf-8") == FAMILIES[formulation, family]
 
 
 def test_every_golden_file_belongs_to_a_family() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(FAMILIES)
+    assert {(path.parent.name, path.stem) for path in GOLDEN.rglob("*.txt")} == set(FAMILIES)
 
 
 def test_the_instance_shows_every_family() -> None:
-    assert all(text.strip() for text in FAMILIES.values())
+    assert [family for family, text in FAMILIES.items() if not text.strip()] == []
 
 
 if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for old in GOLDEN.glob("*.txt"):
+    for old in GOLDEN.rglob("*.txt"):
         old.unlink()
-    for name, text in FAMILIES.items():
-        (GOLDEN / f"{name}.txt").write_text(text, encoding="utf-8")
+    for (name, family), text in FAMILIES.items():
+        (GOLDEN / name).mkdir(parents=True, exist_ok=True)
+        (GOLDEN / name / f"{family}.txt").write_text(text, encoding="utf-8")

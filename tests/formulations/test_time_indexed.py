@@ -18,7 +18,8 @@ from rarmodel.api import solve
 from rarmodel.bounds import best_bound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.exact import schedule_of
-from rarmodel.formulations import Plan, Scope
+from rarmodel.formulations import Formulation, Plan, Scope
+from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import list_scheduling, random_placement, run_policy
 from rarmodel.limits import Limits
@@ -26,6 +27,10 @@ from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
+
+both = pytest.mark.parametrize(
+    "formulation", [TIME_INDEXED, COMPACT], ids=lambda formulation: formulation.name
+)
 
 HARD = 10
 """Seed of an instance whose optimum exceeds the simple lower bounds."""
@@ -55,33 +60,38 @@ def broken_constraints(model: pyo.ConcreteModel) -> list[str]:
     return broken
 
 
+@both
 @settings(max_examples=60, deadline=None)
-@given(instances(jobs=5, servers=4), st.integers(0, 3), st.integers(0, 4))
+@given(instances(jobs=5, servers=4), st.integers(0, 3), st.integers(0, 4), st.booleans())
 def test_every_feasible_schedule_is_a_solution(
-    instance: Instance, seed: int, spare_slots: int
+    formulation: Formulation,
+    instance: Instance,
+    seed: int,
+    spare_slots: int,
+    every_schedule: bool,
 ) -> None:
     found = run_policy(instance, random_placement, seed=seed)
     if found is None or found.makespan > 200:
         return
-    scope = scope_of(instance, found.makespan + spare_slots)
-    model = TIME_INDEXED.build(scope)
-    TIME_INDEXED.load(model, scope, found.schedule)
+    scope = replace(scope_of(instance, found.makespan + spare_slots), every_schedule=every_schedule)
+    model = formulation.build(scope)
+    formulation.load(model, scope, found.schedule)
     assert broken_constraints(model) == []
-    assert model.makespan.value == found.makespan
-    plan = TIME_INDEXED.plan(model, scope)
+    assert pyo.value(model.makespan) == found.makespan
+    plan = formulation.plan(model, scope)
     assert plan is not None
     evaluation = Engine(instance).evaluate(np.array(plan.starts), placements_of(plan.workers))
     assert evaluation.makespan == found.makespan
 
 
-def optimum_of_the_model(instance: Instance, horizon: int) -> int:
+def optimum_of_the_model(formulation: Formulation, instance: Instance, horizon: int) -> int:
     """Optimum of the model alone: no starting solution, no bound but the trivial one."""
     scope = replace(scope_of(instance, horizon), lower_bound=0)
-    model = TIME_INDEXED.build(scope)
+    model = formulation.build(scope)
     answer = HIGHS.solve(model, Limits(time_limit=120))
     assert answer.termination == "finished"
     assert answer.bound is not None
-    plan = TIME_INDEXED.plan(model, scope)
+    plan = formulation.plan(model, scope)
     assert plan is not None
     report = verify(instance, schedule_of(instance, plan, "model"))
     assert report.feasible
@@ -89,35 +99,40 @@ def optimum_of_the_model(instance: Instance, horizon: int) -> int:
     return report.makespan
 
 
+@both
 @pytest.mark.parametrize("tree", [False, True], ids=["star", "tree"])
 @pytest.mark.parametrize("stall", [False, True], ids=["flowing", "stalling"])
 @pytest.mark.parametrize("seed", range(4, 14))
 def test_optimum_equals_enumeration_on_four_jobs_and_two_servers(
-    seed: int, tree: bool, stall: bool
+    formulation: Formulation, seed: int, tree: bool, stall: bool
 ) -> None:
     instance = random_instance(
         Random(seed), jobs=4, servers=2, tree=tree, most_slots=4, stall=stall
     )
     optimum = optimal_makespan(instance)
     assert optimum is not None
-    assert optimum_of_the_model(instance, optimum + 3) == optimum
-    result = solve(instance, formulation="time-indexed", time_limit=120)
+    assert optimum_of_the_model(formulation, instance, optimum + 3) == optimum
+    result = solve(instance, formulation=formulation, time_limit=120)
     assert result.status == "optimal"
     assert result.lower_bound == result.makespan == optimum
 
 
+@both
 @pytest.mark.parametrize("seed", range(4))
-def test_optimum_equals_enumeration_on_three_servers_of_a_tree(seed: int) -> None:
+def test_optimum_equals_enumeration_on_three_servers_of_a_tree(
+    formulation: Formulation, seed: int
+) -> None:
     instance = random_instance(
         Random(100 + seed), jobs=3, servers=3, tree=True, most_gpus=2, most_slots=3
     )
     optimum = optimal_makespan(instance)
     assert optimum is not None
-    assert optimum_of_the_model(instance, optimum + 3) == optimum
+    assert optimum_of_the_model(formulation, instance, optimum + 3) == optimum
 
 
+@both
 @pytest.mark.parametrize("seed", range(4, 12))
-def test_optimum_equals_enumeration_at_large_speeds(seed: int) -> None:
+def test_optimum_equals_enumeration_at_large_speeds(formulation: Formulation, seed: int) -> None:
     """Slots of 10,000 times the length: what tolerances are worth grows with the speed."""
     small = random_instance(Random(seed), jobs=4, servers=2, tree=seed % 2 == 0, most_slots=4)
     slot = small.time.model_copy(update={"slot_seconds": 1e4 * small.time.slot_seconds})
@@ -128,12 +143,13 @@ def test_optimum_equals_enumeration_at_large_speeds(seed: int) -> None:
     assert TIME_INDEXED.unfit(scope_of(instance, 10)) is None
     optimum = optimal_makespan(instance)
     assert optimum is not None
-    assert optimum_of_the_model(instance, optimum + 2) == optimum
+    assert optimum_of_the_model(formulation, instance, optimum + 2) == optimum
 
 
+@both
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 260))
-def test_optimum_equals_enumeration_on_many_instances(seed: int) -> None:
+def test_optimum_equals_enumeration_on_many_instances(formulation: Formulation, seed: int) -> None:
     random = Random(seed)
     instance = random_instance(
         random,
@@ -146,7 +162,7 @@ def test_optimum_equals_enumeration_on_many_instances(seed: int) -> None:
     )
     optimum = optimal_makespan(instance)
     assert optimum is not None
-    assert optimum_of_the_model(instance, optimum + 2) == optimum
+    assert optimum_of_the_model(formulation, instance, optimum + 2) == optimum
 
 
 def test_a_model_with_too_few_slots_is_infeasible() -> None:
@@ -175,16 +191,17 @@ def test_a_horizon_without_a_schedule_is_proven_infeasible() -> None:
     assert result.lower_bound == optimum
 
 
-def test_size_grows_with_the_horizon_as_the_model_does() -> None:
+@both
+def test_size_grows_with_the_horizon_as_the_model_does(formulation: Formulation) -> None:
     instance = random_instance(Random(3), jobs=5, servers=3, tree=False)
     for horizon in (20, 40):
         scope = scope_of(instance, horizon)
-        model = TIME_INDEXED.build(scope)
+        model = formulation.build(scope)
         terms = sum(
             len(list(identify_variables(constraint.body)))
             for constraint in model.component_data_objects(pyo.Constraint)
         )
-        assert 0.3 < TIME_INDEXED.size(scope) / terms < 3
+        assert 0.3 < formulation.size(scope) / terms < 3
 
 
 def test_a_plan_becomes_a_verified_schedule() -> None:

@@ -1,0 +1,298 @@
+"""The components of the compact formulation: variables and constraints of one idea each.
+
+`compact` explains the variables. Each function adds to a Pyomo model what its docstring
+states; a later one uses variables of earlier ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from .compact_coefficients import Coefficients
+
+
+def starts_and_ends(m: Any, data: Coefficients) -> None:
+    """Gang and no preemption, (1) and (3): a job is active from its start to its completion.
+
+    ```
+    started[j,t] ≥ started[j,t−1]      ended[j,t] ≥ ended[j,t−1]
+    ended[j,t+ρ] ≤ started[j,t]        with ρ = ρ_j^min, the least execution time
+    ```
+    """
+    h = data.horizon
+    m.started = pyo.Var(
+        data.jobs,
+        data.slots,
+        domain=pyo.Binary,
+        bounds=lambda _, j, t: (int(t >= h - data.least[j]), 1),
+    )
+    m.ended = pyo.Var(
+        data.jobs,
+        range(h + 1),
+        domain=pyo.Binary,
+        bounds=lambda _, j, t: (int(t == h), int(t >= data.least[j])),
+    )
+    m.stays_started = pyo.Constraint(
+        data.jobs, data.slots[1:], rule=lambda m, j, t: m.started[j, t] >= m.started[j, t - 1]
+    )
+    m.stays_ended = pyo.Constraint(
+        data.jobs, range(1, h + 1), rule=lambda m, j, t: m.ended[j, t] >= m.ended[j, t - 1]
+    )
+    m.takes_least_time = pyo.Constraint(
+        data.jobs,
+        data.slots,
+        rule=lambda m, j, t: (
+            m.ended[j, t + data.least[j]] <= m.started[j, t]
+            if t + data.least[j] <= h
+            else pyo.Constraint.Skip
+        ),
+    )
+
+
+def _active(m: Any, j: int, t: int) -> Any:
+    """1 iff job j is active in slot t."""
+    return m.started[j, t] - m.ended[j, t]
+
+
+def placement(m: Any, data: Coefficients) -> None:
+    """Complete gangs, (1) and (5): the workers of a job add up to its ring.
+
+    ```
+    Σ_s y_js = G_j      on_js ≤ y_js ≤ min(O_s, G_j)·on_js
+    Σ_n servers_used_jn = 1      Σ_s on_js = Σ_n n·servers_used_jn
+    ```
+    """
+    pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
+    m.y = pyo.Var(
+        data.jobs,
+        data.servers,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j, s: (0, data.most_workers[j, s]),
+    )
+    m.on = pyo.Var(data.jobs, data.servers, domain=pyo.Binary)
+    m.servers_used = pyo.Var(pairs, domain=pyo.Binary)
+    m.gang = pyo.Constraint(
+        data.jobs, rule=lambda m, j: sum(m.y[j, s] for s in data.servers) == data.size[j]
+    )
+    m.on_if_workers = pyo.Constraint(
+        data.jobs,
+        data.servers,
+        rule=lambda m, j, s: m.y[j, s] <= data.most_workers[j, s] * m.on[j, s],
+    )
+    m.workers_if_on = pyo.Constraint(
+        data.jobs, data.servers, rule=lambda m, j, s: m.on[j, s] <= m.y[j, s]
+    )
+    m.one_count = pyo.Constraint(
+        data.jobs, rule=lambda m, j: sum(m.servers_used[j, n] for n in data.counts[j]) == 1
+    )
+    m.count_servers = pyo.Constraint(
+        data.jobs,
+        rule=lambda m, j: (
+            sum(m.on[j, s] for s in data.servers)
+            == sum(n * m.servers_used[j, n] for n in data.counts[j])
+        ),
+    )
+
+
+def capacity(m: Any, data: Coefficients) -> None:
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
+
+    ```
+    held_jst ≥ y_js − min(O_s, G_j)·(1 − active_jt)      held_jst ≤ y_js
+    Σ_s held_jst = G_j·active_jt      Σ_j held_jst ≤ O_s
+    ```
+    """
+    m.held = pyo.Var(
+        data.jobs, data.servers, data.slots, bounds=lambda _, j, s, __: (0, data.most_workers[j, s])
+    )
+    m.held_if_active = pyo.Constraint(
+        data.jobs,
+        data.servers,
+        data.slots,
+        rule=lambda m, j, s, t: (
+            m.held[j, s, t] >= m.y[j, s] - data.most_workers[j, s] * (1 - _active(m, j, t))
+        ),
+    )
+    m.held_is_placed = pyo.Constraint(
+        data.jobs,
+        data.servers,
+        data.slots,
+        rule=lambda m, j, s, t: m.held[j, s, t] <= m.y[j, s],
+    )
+    m.all_held = pyo.Constraint(
+        data.jobs,
+        data.slots,
+        rule=lambda m, j, t: (
+            sum(m.held[j, s, t] for s in data.servers) == data.size[j] * _active(m, j, t)
+        ),
+    )
+    m.capacity = pyo.Constraint(
+        data.servers,
+        data.slots,
+        rule=lambda m, s, t: sum(m.held[j, s, t] for j in data.jobs) <= data.capacity[s],
+    )
+
+
+def link_use(m: Any, data: Coefficients) -> None:
+    """Which links a ring uses, reading 4: those with workers of it below and above.
+
+    ```
+    below_jl ≥ on_js for s below ℓ      above_jl ≥ on_js for the other s
+    uses_jl ≥ below_jl + above_jl − 1
+    ```
+    """
+    m.below = pyo.Var(data.rings, data.links, bounds=(0, 1))
+    m.above = pyo.Var(data.rings, data.links, bounds=(0, 1))
+    m.uses = pyo.Var(data.rings, data.links, bounds=(0, 1))
+    m.worker_below = pyo.Constraint(
+        [(j, l, s) for j in data.rings for l in data.links for s in data.below[l]],
+        rule=lambda m, j, l, s: m.below[j, l] >= m.on[j, s],
+    )
+    m.worker_above = pyo.Constraint(
+        [
+            (j, l, s)
+            for j in data.rings
+            for l in data.links
+            for s in data.servers
+            if s not in data.below[l]
+        ],
+        rule=lambda m, j, l, s: m.above[j, l] >= m.on[j, s],
+    )
+    m.use_if_both = pyo.Constraint(
+        data.rings,
+        data.links,
+        rule=lambda m, j, l: m.uses[j, l] >= m.below[j, l] + m.above[j, l] - 1,
+    )
+    # A ring on several servers uses the link of each: what `use_if_both` says of whole numbers,
+    # said so that it holds back fractions too.
+    server_links = {l: below[0] for l, below in data.below.items() if len(below) == 1}
+    m.use_server_link = pyo.Constraint(
+        [(j, l) for j in data.rings for l in server_links],
+        rule=lambda m, j, l: (
+            m.uses[j, l]
+            >= m.on[j, server_links[l]] - (m.servers_used[j, 1] if 1 in data.counts[j] else 0)
+        ),
+    )
+
+
+def contention(m: Any, data: Coefficients) -> None:
+    """Rings on each link in each slot, (6).
+
+    ```
+    on_link_jlt ≥ uses_jl + active_jt − 1
+    Σ_j on_link_jlt ≤ 1 + Σ_{p ≥ 2} at_least_ltp      at_least_lt(p+1) ≤ at_least_ltp
+    ```
+    """
+    counts = [
+        (l, t, p) for l in data.links for t in data.slots for p in range(2, data.most_rings[l] + 1)
+    ]
+    m.on_link = pyo.Var(data.rings, data.links, data.slots, bounds=(0, 1))
+    m.at_least = pyo.Var(counts, domain=pyo.Binary)
+    m.on_link_if_active = pyo.Constraint(
+        data.rings,
+        data.links,
+        data.slots,
+        rule=lambda m, j, l, t: m.on_link[j, l, t] >= m.uses[j, l] + _active(m, j, t) - 1,
+    )
+    m.count_rings = pyo.Constraint(
+        data.links,
+        data.slots,
+        rule=lambda m, l, t: (
+            (
+                sum(m.on_link[j, l, t] for j in data.rings)
+                <= 1 + sum(m.at_least[l, t, p] for p in range(2, data.most_rings[l] + 1))
+            )
+            if data.rings
+            else pyo.Constraint.Skip
+        ),
+    )
+    m.count_in_order = pyo.Constraint(
+        [(l, t, p) for l, t, p in counts if p > 2],
+        rule=lambda m, l, t, p: m.at_least[l, t, p] <= m.at_least[l, t, p - 1],
+    )
+
+
+def speed(m: Any, data: Coefficients) -> None:
+    """Speed of a ring under contention, (7)–(8) with their floor, for rings on n ≥ 2 servers.
+
+    With v = on_link_jlt, a = active_on_jnt, φ(p) = φ_j(n, ℓ, p), Δ(p) = φ(p−1) − φ(p), drop
+    D = φ(1) − φ(most rings), and φ* the greatest φ_j(n, ·, 1):
+
+    ```
+    Σ_n active_on_jnt = active_jt      active_on_jnt ≤ servers_used_jn
+    progress_jnt ≤ φ*·a
+    progress_jnt ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_ltp + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
+    ```
+
+    The last line is the speed that p_ℓ rings leave if the ring is on the link (v = a = 1), and
+    says nothing otherwise.
+    """
+    pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
+    spread = [(j, n) for j in data.rings for n in data.spread[j]]
+    m.active_on = pyo.Var(pairs, data.slots, bounds=(0, 1))
+    m.progress = pyo.Var(spread, data.slots, domain=pyo.NonNegativeReals)
+    m.active_on_some = pyo.Constraint(
+        data.jobs,
+        data.slots,
+        rule=lambda m, j, t: sum(m.active_on[j, n, t] for n in data.counts[j]) == _active(m, j, t),
+    )
+    m.active_on_used = pyo.Constraint(
+        pairs, data.slots, rule=lambda m, j, n, t: m.active_on[j, n, t] <= m.servers_used[j, n]
+    )
+    m.speed_alone = pyo.Constraint(
+        spread,
+        data.slots,
+        rule=lambda m, j, n, t: m.progress[j, n, t] <= data.lone[j, n] * m.active_on[j, n, t],
+    )
+
+    def on_shared_link(m: Any, j: int, n: int, l: int, t: int) -> Any:
+        speeds = data.speeds[j, n, l]
+        drop = speeds[1] - speeds[-1]
+        slack = data.lone[j, n] - speeds[1] + drop
+        if slack == 0:
+            return pyo.Constraint.Skip
+        active = m.active_on[j, n, t]
+        drops = sum(
+            (speeds[p - 1] - speeds[p]) * m.at_least[l, t, p]
+            for p in range(2, len(speeds))
+            if speeds[p] < speeds[p - 1]
+        )
+        return m.progress[j, n, t] <= (
+            drop + (speeds[1] - drop) * active - drops + slack * (1 - m.on_link[j, l, t])
+        )
+
+    m.speed_on_link = pyo.Constraint(
+        [(j, n, l) for j, n in spread for l in data.links], data.slots, rule=on_shared_link
+    )
+
+
+def work(m: Any, data: Coefficients) -> None:
+    """All iterations are done by the completion, (9).
+
+    ```
+    Σ_t (φ_j(1)·active_on_j1t + Σ_{n ≥ 2} progress_jnt) ≥ F_j
+    ```
+    """
+
+    def done(m: Any, j: int) -> Any:
+        together = (
+            sum(data.together[j] * m.active_on[j, 1, t] for t in data.slots)
+            if 1 in data.counts[j]
+            else 0
+        )
+        spread = sum(m.progress[j, n, t] for n in data.spread[j] for t in data.slots)
+        return together + spread >= data.iterations[j]
+
+    m.work = pyo.Constraint(data.jobs, rule=done)
+
+
+def makespan(m: Any, data: Coefficients, lower_bound: int) -> None:
+    """The objective: minimise `makespan ≥ T_j = Σ_t (1 − ended_jt)`."""
+    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(lower_bound, data.horizon))
+    m.is_latest = pyo.Constraint(
+        data.jobs,
+        rule=lambda m, j: m.makespan >= sum(1 - m.ended[j, t] for t in data.slots),
+    )
+    m.objective = pyo.Objective(expr=m.makespan)

@@ -1,0 +1,154 @@
+"""The placements of each job as data: workers on servers, links used, and speed by contention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rarmodel.model import timing
+from rarmodel.model.contention import ring_share
+from rarmodel.schema import Job
+
+from .formulation import Scope
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One way to place one job.
+
+    Attributes
+    ----------
+    workers
+        By server: workers y_js, where there are any.
+    links
+        Links that the ring uses.
+    speeds
+        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, itself
+        included. The speed of the ring is the least over its links: B_j is the least share
+        (reading 4), and τ_j falls with B_j.
+    alone
+        φ_j if no other ring is on its links.
+    least_slots
+        Slots that it takes alone.
+    """
+
+    workers: Mapping[str, int]
+    links: tuple[str, ...]
+    speeds: Mapping[str, tuple[int, ...]]
+    alone: int
+    least_slots: int
+
+
+def number_of_placements(scope: Scope) -> dict[int, int]:
+    """By ring size: in how many ways its workers can be put on the servers."""
+    sizes = {job.gpus for job in scope.instance.jobs}
+    largest = max(sizes)
+    ways = [1] + [0] * largest
+    for server in scope.servers.values():
+        # Ways with one more server: a window over those without it.
+        window, with_it = 0, []
+        for workers in range(largest + 1):
+            window += ways[workers]
+            if workers > server.gpus:
+                window -= ways[workers - server.gpus - 1]
+            with_it.append(window)
+        ways = with_it
+    return {size: ways[size] for size in sizes}
+
+
+def most_rings(scope: Scope) -> dict[str, int]:
+    """By link that rings can use: how many can use it at once, with a worker below and above."""
+    total = scope.instance.cluster.total_gpus
+    wide = sum(job.gpus > 1 for job in scope.instance.jobs)
+    below = zip(scope.links, scope.tree.gpus_below, strict=True)
+    most = {link: min(gpus, total - gpus, wide) for link, gpus in below}
+    return {link: rings for link, rings in most.items() if rings > 0}
+
+
+def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
+    """By job: its placements by a label such as `s0:2 s1:1`; those that meet the horizon alone."""
+    rings = most_rings(scope)
+    index = {name: s for s, name in enumerate(scope.servers)}
+    ways: dict[int, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
+    for size in {job.gpus for job in scope.instance.jobs}:
+        ways[size] = []
+        for workers in _spreads(list(scope.servers), _capacities(scope), size):
+            used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
+            ways[size].append((workers, tuple(scope.tree.links[l].node for l in used)))
+    rates = _Rates(scope, rings)
+    options: dict[str, dict[str, Placement]] = {}
+    for name, job in scope.jobs.items():
+        options[name] = {}
+        for workers, links in ways[job.gpus]:
+            placement = _placement(job, workers, links, rates)
+            if placement is not None and placement.least_slots <= scope.horizon:
+                label = " ".join(f"{server}:{count}" for server, count in workers.items())
+                while label in options[name]:  # Servers may have names that read like labels.
+                    label += "'"
+                options[name][label] = placement
+    return options
+
+
+def _capacities(scope: Scope) -> list[int]:
+    return [server.gpus for server in scope.servers.values()]
+
+
+def _spreads(servers: list[str], capacities: list[int], gpus: int) -> Iterator[dict[str, int]]:
+    """All ways to put so many workers on the servers."""
+    if gpus == 0:
+        yield {}
+        return
+    if sum(capacities) < gpus:
+        return
+    for here in range(min(gpus, capacities[0]), -1, -1):
+        for rest in _spreads(servers[1:], capacities[1:], gpus - here):
+            yield {servers[0]: here, **rest} if here else rest
+
+
+class _Rates:
+    """Speeds by job, number of servers and link, each computed once."""
+
+    def __init__(self, scope: Scope, rings: Mapping[str, int]) -> None:
+        self.scope = scope
+        self.rings = rings
+        self.known: dict[tuple[str, int, str], tuple[int, ...]] = {}
+
+    def within_one_server(self, job: Job) -> int:
+        return self._speed(job, 1, self.scope.instance.cluster.intra_server_gbps)
+
+    def on_link(self, job: Job, servers: int, link: str) -> tuple[int, ...]:
+        key = job.name, servers, link
+        if key not in self.known:
+            gbps = self.scope.links[link].gbps
+            contention = self.scope.instance.contention
+            self.known[key] = tuple(
+                self._speed(job, servers, ring_share(contention, gbps, p))
+                for p in range(self.rings[link] + 1)
+            )
+        return self.known[key]
+
+    def _speed(self, job: Job, servers: int, gbps: float) -> int:
+        instance = self.scope.instance
+        cluster, contention = instance.cluster, instance.contention
+        seconds = timing.iteration_seconds(
+            timing.exchange_bits(job.gradient_mb, job.gpus),
+            gbps,
+            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.overhead_seconds(contention.overhead_ms_per_server, servers),
+            timing.compute_seconds(job),
+        )
+        # A slot cannot do more than all iterations; without the cap coefficients are wild.
+        return min(timing.speed(instance.time.slot_seconds, seconds), job.iterations)
+
+
+def _placement(
+    job: Job, workers: Mapping[str, int], links: tuple[str, ...], rates: _Rates
+) -> Placement | None:
+    """Rate a placement; None if the job makes no progress in it even alone."""
+    speeds = {link: rates.on_link(job, len(workers), link) for link in links}
+    alone = min((speed[1] for speed in speeds.values()), default=0)
+    if len(workers) == 1:
+        alone = rates.within_one_server(job)
+    if alone == 0:
+        return None
+    return Placement(workers, links, speeds, alone, timing.slots_needed(job.iterations, alone))

@@ -1,0 +1,94 @@
+"""Jobs and servers that can be exchanged without changing anything else, and one order of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from rarmodel.schema import Schedule
+
+from .formulation import Scope
+
+MAX_WEIGHT = 10_000
+"""Greatest weight: solvers' tolerances must stay small beside what a single worker weighs."""
+
+
+@dataclass(frozen=True)
+class ServerOrder:
+    """One order of equal servers.
+
+    Attributes
+    ----------
+    groups
+        Servers that are equal: as many GPUs, and equal links to the same node.
+    weights
+        By job: what a worker of it weighs. Within a group servers are ordered by the weight of
+        their workers, greatest first.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    weights: dict[str, int]
+
+
+def equal_jobs(scope: Scope) -> list[list[str]]:
+    """Groups of at least two jobs that differ only in name, in input order."""
+    groups = defaultdict(list)
+    for name, job in scope.jobs.items():
+        groups[job.model_copy(update={"name": "-"})].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def server_order(scope: Scope) -> ServerOrder:
+    """Groups of at least two equal servers, and weights of the jobs that take most GPU slots.
+
+    The weights are powers of a base, so that the order is the lexicographic one of the jobs'
+    workers, the job of the greatest weight first.
+    """
+    groups = defaultdict(list)
+    for name, server in scope.servers.items():
+        link = scope.links[name]
+        groups[server.gpus, link.gbps, link.parent].append(name)
+    equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
+    weights: dict[str, int] = {}
+    if equal:
+        base = 1 + max(scope.servers[group[0]].gpus for group in equal)
+        longest = sorted(
+            scope.jobs, key=lambda j: scope.jobs[j].gpus * scope.least_slots[j], reverse=True
+        )
+        count = 1
+        while count < len(longest) and base**count <= MAX_WEIGHT:
+            count += 1
+        weights = {j: base ** (count - 1 - i) for i, j in enumerate(longest[:count])}
+    return ServerOrder(equal, weights)
+
+
+def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Starts, and workers by server, of each job of a schedule.
+
+    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged so that
+    they are in order. This changes no completion but those of the exchanged jobs among themselves.
+    """
+    starts = {a.job: a.start for a in schedule.assignments}
+    workers = {
+        a.job: {server: len(gpus) for server, gpus in a.gpus.items() if gpus}
+        for a in schedule.assignments
+    }
+    if scope.every_schedule:
+        return starts, workers
+    for group in equal_jobs(scope):
+        by_start = sorted(group, key=lambda j: starts[j])
+        moved = [(starts[j], workers[j]) for j in by_start]
+        for j, (start, placed) in zip(group, moved, strict=True):
+            starts[j], workers[j] = start, placed
+    order = server_order(scope)
+    renamed = {server: server for server in scope.servers}
+    for servers in order.groups:
+        weight = {
+            s: sum(w * workers[j].get(s, 0) for j, w in order.weights.items()) for s in servers
+        }
+        heaviest = sorted(servers, key=lambda s: -weight[s])
+        renamed |= dict(zip(heaviest, servers, strict=True))
+    renumbered = {
+        j: {renamed[s]: count for s, count in placed.items()} for j, placed in workers.items()
+    }
+    return starts, renumbered

@@ -1,0 +1,60 @@
+"""From starts and workers to a schedule with GPU indices."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from rarmodel.engine import Engine, placements_of
+from rarmodel.errors import InputError, VerificationError
+from rarmodel.formulations import Plan
+from rarmodel.model import best_placements, job_extremes
+from rarmodel.model.numbering import number_gpus
+from rarmodel.schema import Instance, Schedule
+
+
+def one_by_one(instance: Instance) -> Schedule:
+    """Each job alone in its best placement, one after another: no contention, whatever the links.
+
+    Where spreading stalls rings this may be the only schedule that is easy to find. It also says
+    that the optimum is at most the sum of the least execution times.
+    """
+    ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
+    plan = Plan(tuple(ends[:-1]), best_placements(instance))
+    return schedule_of(instance, plan, "one-by-one")
+
+
+def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
+    """A schedule with GPU indices from starts and workers.
+
+    Raises
+    ------
+    VerificationError
+        If the plan places a job wrongly, or some server would hold more workers than it has GPUs.
+    """
+    capacities = [server.gpus for server in instance.cluster.servers]
+    if len(plan.starts) != len(instance.jobs) or len(plan.workers) != len(instance.jobs):
+        raise VerificationError(f"{method}: a plan needs a start and workers for every job")
+    for job, start, workers in zip(instance.jobs, plan.starts, plan.workers, strict=True):
+        placed = all(
+            0 <= server < len(capacities) and 1 <= count <= capacities[server]
+            for server, count in workers.items()
+        )
+        if start < 0 or not placed or sum(workers.values()) != job.gpus:
+            raise VerificationError(
+                f"{method}: job {job.name!r} starts at slot {start} with workers "
+                f"{dict(workers)} by server, and needs {job.gpus} GPUs"
+            )
+    evaluation = Engine(instance).evaluate(
+        np.array(plan.starts, np.int64), placements_of(plan.workers)
+    )
+    try:
+        assignments = number_gpus(
+            instance, plan.starts, evaluation.completion.tolist(), plan.workers
+        )
+    except InputError as error:
+        raise VerificationError(f"{method}: {error}") from error
+    return Schedule(
+        schema_version=1, instance=instance.name, method=method, assignments=assignments
+    )

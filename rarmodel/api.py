@@ -23,6 +23,9 @@ from .verifier import Report, require_feasible
 from .verifier import verify as _verify
 
 if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from .exact.formulate import ModelSize
     from .formulations import Formulation
     from .heuristics import Attempt
     from .solvers import Solver
@@ -147,10 +150,12 @@ def _solve_by_formulation(
     solver: Solver,
     limits: Limits,
     data: Mapping[str, Any],
+    *,
+    strict: bool = True,
 ) -> Result:
     from .exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
 
-    return solve_formulation(instance, formulation, solver, limits, data)
+    return solve_formulation(instance, formulation, solver, limits, data, strict=strict)
 
 
 def _entries(data: Data | None) -> Mapping[str, Any]:
@@ -357,9 +362,15 @@ def compare(
                 "cannot solve"
             )
         for engine in fitting:
-            parts = {"formulation": formulation, "solver": engine, "limits": limits}
+            parts: dict[str, Any] = {
+                "formulation": formulation,
+                "solver": engine,
+                "limits": limits,
+            }
             label = f"{formulation.name} on {engine.name}"
-            solves.append((label, partial(_solve_by_formulation, **parts, data=entries)))
+            # What nobody asked for by name may turn out to be none for this instance.
+            attempt = partial(_solve_by_formulation, **parts, data=entries, strict=not everything)
+            solves.append((label, attempt))
     comparisons: list[Comparison] = []
     for problem in problems:
         results: list[Result] = []
@@ -371,6 +382,53 @@ def compare(
             if results[-1].stopped == INTERRUPTED:
                 return comparisons
     return comparisons
+
+
+def formulate(
+    instance: Source,
+    formulation: str | Formulation,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    horizon: int | None = None,
+    data: Data | None = None,
+) -> tuple[pyo.ConcreteModel, ModelSize]:
+    """State an instance as a Pyomo model, and write it to a file if asked to.
+
+    Parameters
+    ----------
+    instance, formulation, data
+        As for `solve`.
+    output
+        A file that ends in `.lp`, `.mps` or `.nl`.
+    horizon
+        Slots that the model has; by default as many as `solve` would give it at most.
+
+    Returns
+    -------
+    tuple
+        The model and its size.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed, or the file cannot be written.
+    UsageError
+        If a name is unknown, or the model is too large to build or none for the file's format.
+    """
+    from .exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
+    from .exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
+
+    if horizon is not None and horizon < 1:
+        raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
+    problem = load_instance(instance)
+    stated = registry.find("formulations", formulation)
+    scope = scope_for(problem, stated, horizon, _entries(data))
+    if (terms := stated.size(scope)) > MAX_TERMS:
+        raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
+    model = stated.build(scope)
+    if output is not None:
+        write_model(model, output)
+    return model, model_size(model, scope.horizon)
 
 
 def bundled() -> list[dict[str, Any]]:
@@ -390,6 +448,25 @@ def bundled() -> list[dict[str, Any]]:
                 "best_known": entry.best_known,
                 "source": entry.source,
                 "description": instance.description,
+            }
+        )
+    return rows
+
+
+def engines() -> list[dict[str, Any]]:
+    """One row of plain data for each solver: version if installed, models it solves, how to get it.
+
+    Asks nothing of the solvers themselves, and takes no licence.
+    """
+    rows = []
+    for name in registry.names("solvers"):
+        solver = registry.find("solvers", name)
+        rows.append(
+            {
+                "name": solver.name,
+                "version": solver.version(),
+                "model_classes": sorted(solver.model_classes),
+                "install": getattr(solver, "install", None),
             }
         )
     return rows

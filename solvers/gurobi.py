@@ -1,12 +1,15 @@
-"""Gurobi, through gurobipy, for models that are linear in continuous and integer variables.
+"""Gurobi, through gurobipy, for all models: linear ones, and non-linear ones to global optimality.
 
-The licence inside the pip package allows 2,000 variables and 2,000 constraints.
+The licence inside the pip package allows 2,000 variables and 2,000 constraints, and fewer in
+non-linear models.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
@@ -22,7 +25,8 @@ class Gurobi:
     """The adapter; see `Solver`."""
 
     name = "gurobi"
-    model_classes = frozenset({"integer", "linear"})
+    model_classes = frozenset({"integer", "linear", "nonlinear"})
+    install = "pip install 'rarmodel[gurobi]'"
 
     def version(self) -> str | None:
         """Version of gurobipy; None if it is not installed."""
@@ -32,60 +36,93 @@ class Gurobi:
             return None
 
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
-        """Minimise a linear model; see `Solver.solve`."""
+        """Minimise a model; see `Solver.solve`."""
         if self.version() is None:
-            raise UsageError(
-                "solver 'gurobi' is not installed; install it with: pip install 'rarmodel[gurobi]'"
-            )
+            raise UsageError(f"solver 'gurobi' is not installed; install it with: {self.install}")
         import gurobipy  # noqa: PLC0415
 
+        from .lp_file import NonlinearError, check_sense  # noqa: PLC0415
+
+        check_sense(model, self.name)
         started = time.perf_counter()
+        others = "highs or cpsat"
         try:
             with gurobipy.Env(params={"OutputFlag": 0}) as environment:
-                return _solve(model, limits, environment, started)
+                try:
+                    engine, columns = _hand_over(model, environment)
+                except NonlinearError:
+                    others = "scip"
+                    engine, columns = _convert(model)
+                with engine:
+                    return _solve(engine, columns, limits, started)
         except gurobipy.GurobiError as error:
+            reason = str(error).rstrip(".")
             raise UsageError(
-                f"solver 'gurobi' cannot solve this model: {error}; solver 'highs' needs no licence"
+                f"solver 'gurobi' cannot solve this model: {reason}; {others} would need no licence"
             ) from error
 
 
 GUROBI = Gurobi()
 
 
-def _solve(model: pyo.ConcreteModel, limits: Limits, environment: Any, started: float) -> Answer:
+Columns = list[tuple[Any, Any]]
+
+
+def _hand_over(model: pyo.ConcreteModel, environment: Any) -> tuple[Any, Columns]:
+    """Gurobi with a linear model, and each Pyomo variable with Gurobi's."""
     import gurobipy  # noqa: PLC0415
 
-    from .lp_file import lp_file, take_values  # noqa: PLC0415
+    from .lp_file import lp_file  # noqa: PLC0415
 
     with lp_file(model, "gurobi") as (path, by_name):
         engine = gurobipy.read(str(path), env=environment)
-    with engine:
-        columns: list[tuple[Any, Any]] = [
-            (by_name[column.VarName], column)
-            for column in engine.getVars()
-            if column.VarName in by_name
-        ]
-        for variable, column in columns:
-            if variable.value is not None:
-                column.Start = variable.value
-        _set_parameters(engine, limits, time.perf_counter() - started)
-        engine.optimize(_watcher(limits))
-        statuses: dict[int, Termination] = {
-            gurobipy.GRB.OPTIMAL: "finished",
-            gurobipy.GRB.INFEASIBLE: "infeasible",
-            gurobipy.GRB.TIME_LIMIT: "time-limit",
-            gurobipy.GRB.INTERRUPTED: "interrupted",
-        }
-        termination = statuses.get(engine.Status, "error")
-        if engine.SolCount > 0:
-            take_values((variable, column.X) for variable, column in columns)
-        return Answer(
-            termination=termination,
-            has_solution=engine.SolCount > 0,
-            bound=None if termination == "infeasible" else finite(engine.ObjBound),
-            seconds=time.perf_counter() - started,
-            message=f"Gurobi status {engine.Status}",
-        )
+    columns = [(by_name[c.VarName], c) for c in engine.getVars() if c.VarName in by_name]
+    return engine, columns
+
+
+def _convert(model: pyo.ConcreteModel) -> tuple[Any, Columns]:
+    """The same for a non-linear model, by Pyomo's conversion of expressions."""
+    import gurobipy  # noqa: PLC0415
+    from pyomo.contrib.solver.solvers.gurobi.gurobi_direct_minlp import (  # noqa: PLC0415
+        GurobiMINLPWriter,
+    )
+
+    try:
+        # The conversion uses Gurobi's default environment, which begins with a word on its licence.
+        with redirect_stdout(StringIO()):
+            gurobipy.setParam("OutputFlag", 0)
+            engine, by_variable, *_ = GurobiMINLPWriter().write(model)
+    except (ValueError, KeyError, NotImplementedError, AttributeError) as error:
+        raise UsageError(f"solver 'gurobi' cannot take this model: {error}") from error
+    return engine, list(by_variable.items())
+
+
+def _solve(engine: Any, columns: Columns, limits: Limits, started: float) -> Answer:
+    import gurobipy  # noqa: PLC0415
+
+    from .lp_file import take_values  # noqa: PLC0415
+
+    for variable, column in columns:
+        if variable.value is not None:
+            column.Start = variable.value
+    _set_parameters(engine, limits, time.perf_counter() - started)
+    engine.optimize(_watcher(limits))
+    statuses: dict[int, Termination] = {
+        gurobipy.GRB.OPTIMAL: "finished",
+        gurobipy.GRB.INFEASIBLE: "infeasible",
+        gurobipy.GRB.TIME_LIMIT: "time-limit",
+        gurobipy.GRB.INTERRUPTED: "interrupted",
+    }
+    termination = statuses.get(engine.Status, "error")
+    if engine.SolCount > 0:
+        take_values((variable, column.X) for variable, column in columns)
+    return Answer(
+        termination=termination,
+        has_solution=engine.SolCount > 0,
+        bound=None if termination == "infeasible" else finite(engine.ObjBound),
+        seconds=time.perf_counter() - started,
+        message=f"Gurobi status {engine.Status}",
+    )
 
 
 def _set_parameters(engine: Any, limits: Limits, elapsed: float) -> None:

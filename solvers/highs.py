@@ -25,6 +25,7 @@ class Highs:
 
     name = "highs"
     model_classes = frozenset({"integer", "linear"})
+    install = "pip install highspy"
 
     def version(self) -> str | None:
         """Version of highspy; None if it is not installed."""
@@ -36,9 +37,10 @@ class Highs:
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise a linear model; see `Solver.solve`."""
         if self.version() is None:
-            raise UsageError(
-                "solver 'highs' is not installed; install it with: pip install highspy"
-            )
+            raise UsageError(f"solver 'highs' is not installed; install it with: {self.install}")
+        from .lp_file import check_sense  # noqa: PLC0415
+
+        check_sense(model, self.name)
         started = time.perf_counter()
         highs, variables = _hand_over(model)
         _set_options(highs, limits, time.perf_counter() - started)

@@ -85,7 +85,7 @@ def test_bounds_are_rounded_up_but_not_for_noise(bound: float, slots: int) -> No
 
 def test_a_bound_above_a_verified_makespan_is_ignored() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=999.0)))
-    assert "bound, 999, exceeds the horizon" in result.stopped
+    assert "bound, 999, exceeds the makespan" in result.stopped
     assert result.status == "feasible"
     assert result.bound_name == "area"
 

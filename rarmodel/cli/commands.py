@@ -242,6 +242,60 @@ def schema(kind: str) -> int:
 
 
 @rarmodel.command()
+@INSTANCE
+@click.option("--formulation", metavar="NAME", required=True, help="The formulation to state.")
+@click.option(
+    "--output", metavar="FILE", required=True, help="A file that ends in .lp, .mps or .nl."
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(1),
+    metavar="SLOTS",
+    help="Slots of the model; by default as many as solve would give it.",
+)
+@DATA
+@JSON
+def formulate(
+    instance: str,
+    formulation: str,
+    output: str,
+    horizon: int | None,
+    data: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Write the model of INSTANCE to a file with readable names, and print its size."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if instance == data == "-":
+        raise UsageError("instance and data cannot both come from stdin")
+    _, size = api.formulate(instance, formulation, output=output, horizon=horizon, data=data)
+    if as_json:
+        answer_json(json.dumps(size.summary(), indent=2))
+    else:
+        for line in tables.model_size(size):
+            answer(line)
+    return FINE
+
+
+@rarmodel.command()
+@JSON
+def solvers(as_json: bool) -> int:  # noqa: FBT001
+    """List the solvers: what is installed, and what they solve."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    rows = api.engines()
+    if as_json:
+        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        show(tables.engines(rows))
+    return FINE
+
+
+@rarmodel.command()
 @JSON
 def instances(as_json: bool) -> int:  # noqa: FBT001
     """List the bundled instances with their sizes and known optima."""

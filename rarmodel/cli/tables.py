@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
@@ -11,6 +11,9 @@ from rich.table import Table
 from rarmodel.errors import one_line
 from rarmodel.results import Result
 from rarmodel.verifier import Report
+
+if TYPE_CHECKING:
+    from rarmodel.exact.formulate import ModelSize
 
 NONE = "-"
 
@@ -87,6 +90,26 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
             one_line((row["description"] or "").partition(". ")[0]),
         )
     return table
+
+
+def engines(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The solvers, with what they solve."""
+    table = _table(
+        None, ("solver", "left"), ("version", "left"), ("models", "left"), ("install", "left")
+    )
+    for row in rows:
+        table.add_row(
+            one_line(row["name"]),
+            one_line(row["version"] or "not installed"),
+            ", ".join(row["model_classes"]),
+            one_line(row["install"] or NONE),
+        )
+    return table
+
+
+def model_size(size: ModelSize) -> list[str]:
+    """The size of a model as lines of name and value."""
+    return _aligned({name: f"{value:,}" for name, value in size.summary().items()})
 
 
 def violations(report: Report) -> Table:

@@ -129,6 +129,8 @@ def solve_formulation(
     solver: Solver,
     limits: Limits,
     data: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = True,
 ) -> Result:
     """Solve an instance by a formulation and a solver, within limits.
 
@@ -138,6 +140,8 @@ def solve_formulation(
         What to solve, and how.
     data
         What the formulation needs beside the instance: `Scope.data`.
+    strict
+        Whether a solver that refuses the model is an error; otherwise the result says why.
 
     Raises
     ------
@@ -168,6 +172,10 @@ def solve_formulation(
                 _ask(search, instance.time.horizon, search.seconds_left)
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
+        except UsageError as error:
+            if strict:
+                raise
+            search.stopped = str(error)
     else:
         search.stopped = "the lower bound exceeds the horizon"
     status = status_of(search.makespan, search.bound.slots, instance.time.horizon)
@@ -282,16 +290,23 @@ def _ask(search: _Search, horizon: int, seconds: float | None) -> Answer | None:
         seconds = max(0.0, seconds - (perf_counter() - begun))
     answer = solver.solve(model, replace(search.limits, time_limit=seconds))
     search.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
+    relaxed = False
     if answer.has_solution:
         try:
-            _take(search, model, scope)
+            relaxed = _take(search, model, scope)
         except VerificationError as error:
             search.stopped = f"the solver's solution is dropped, and its bound: {error}"
             return None
     if formulation.proves(scope):
         _raise_bound(search, scope, answer)
+    elif answer.termination == "infeasible":
+        search.stopped = "the pool has no schedule within the horizon"
     if answer.termination == "finished" and search.gap > search.limits.gap + 1e-9:
         search.stopped = "the solver finished, but its bound and its solution do not meet"
+        if not formulation.proves(scope):
+            search.stopped = "the solver found the best of the pool"
+        elif relaxed:
+            search.stopped = "the solver finished; the model is a relaxation"
     return answer
 
 
@@ -321,8 +336,8 @@ def _offer_start(search: _Search, model: pyo.ConcreteModel, scope: Scope) -> Non
         admit(model, formulation, scope, best, search.solver, limits)
 
 
-def _take(search: _Search, model: pyo.ConcreteModel, scope: Scope) -> None:
-    """Take the solution that the model's variables hold.
+def _take(search: _Search, model: pyo.ConcreteModel, scope: Scope) -> bool:
+    """Take the solution that the model's variables hold; whether it is that of a relaxation.
 
     Raises
     ------
@@ -332,7 +347,7 @@ def _take(search: _Search, model: pyo.ConcreteModel, scope: Scope) -> None:
     formulation = search.formulation
     plan = formulation.plan(model, scope)
     if plan is None:
-        return
+        return True
     schedule = schedule_of(search.instance, plan, formulation.name)
     report = require_feasible(search.instance, schedule)
     value = None
@@ -346,6 +361,7 @@ def _take(search: _Search, model: pyo.ConcreteModel, scope: Scope) -> None:
             )
         value = None if search.by_makespan else _value(model)
     search.improve(schedule, report, value)
+    return False
 
 
 def _value(model: pyo.ConcreteModel) -> float:
@@ -364,9 +380,8 @@ def _raise_bound(search: _Search, scope: Scope, answer: Answer) -> None:
     elif search.by_makespan:
         # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
         slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
-        limit = scope.horizon if search.makespan is None else min(scope.horizon, search.makespan)
-        if slots > limit:
-            search.stopped = f"the solver's bound, {slots}, exceeds the horizon; it is ignored"
+        if search.makespan is not None and slots > search.makespan:
+            search.stopped = f"the solver's bound, {slots}, exceeds the makespan; it is ignored"
         else:
             _raise_to(search, slots)
     else:

@@ -1,0 +1,433 @@
+r"""Formulation `rar-ddls`: the paper's own program (1)–(9), integer and non-convex.
+
+Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1. Components are numbered as the equations.
+
+======================= ============================================================================
+`y[j,s,t]`              whole: GPUs of server s that job j holds in slot t, y_js[t]
+`x[j,t]`                binary: 1 iff job j is active in slot t
+`started[j,t]`          binary: 1 iff a_j ≤ t
+`crosses[j,l,t]`        binary: the indicator 1{0 < Σ_{s below ℓ} y_js[t] < G_j}
+`uses_server[j,s]`      binary: 1 iff job j has workers on server s
+`spread[j]`             binary: 1 iff job j has workers on several servers
+`p[j,l,t]`              rings on link ℓ if job j is one of them, else 0: an entry of the max of (6)
+`bandwidth[j,t]`        B_j[t] in Gbit/s
+`tau[j,t]`              τ_j[t] in slots, an expression
+`phi[j,t]`              whole: φ_j[t], the iterations done in slot t
+`makespan`              whole: max_j T_j
+======================= ============================================================================
+
+A star with equal links has one link for each server, and `crosses` is the paper's indicator
+1{0 < y_js[t] < G_j}. On any other tree reading 4 of the model applies: the bandwidth is the least
+over the links that the ring uses. Where the paper has an equation for what only slows a job down
+(contention, τ), the program has the inequality that keeps it from being too fast: a solution that
+is slower than it must be is a schedule all the same, as the proof in `time_indexed` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from rarmodel.model import timing
+from rarmodel.model.contention import linear_degradation, ring_share
+from rarmodel.schema import Job, Schedule
+from rarmodel.verifier import Run, simulate
+
+from .formulation import Formulation, Plan, Scope, put
+from .placements import most_rings
+
+MAX_SPEED = 10_000
+"""Speed up to which non-linear engines' tolerances, relative to τ, are worth no iteration."""
+
+GUARD = 1e-9
+"""What the floor of φ forgives (reading 3)."""
+
+
+def _speed_cap(scope: Scope, j: str) -> int:
+    """The greatest φ_j in any slot: no slot does more than all iterations."""
+    extreme = dict(zip(scope.jobs, scope.extremes, strict=True))[j]
+    return min(extreme.best_speed, scope.jobs[j].iterations)
+
+
+def _can_spread(scope: Scope, job: Job) -> bool:
+    return job.gpus > 1 and len(scope.servers) > 1
+
+
+def gang(m: Any, scope: Scope) -> None:
+    """(1) An active job holds exactly G_j GPUs: Σ_s y_js[t] = G_j·x_j[t]."""
+    jobs, slots = list(scope.jobs), range(scope.horizon)
+    m.y = pyo.Var(
+        jobs,
+        list(scope.servers),
+        slots,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j, s, __: (0, min(scope.servers[s].gpus, scope.jobs[j].gpus)),
+    )
+    m.x = pyo.Var(jobs, slots, domain=pyo.Binary)
+    m.gang = pyo.Constraint(
+        jobs,
+        slots,
+        rule=lambda m, j, t: (
+            sum(m.y[j, s, t] for s in scope.servers) == scope.jobs[j].gpus * m.x[j, t]
+        ),
+    )
+
+
+def capacity(m: Any, scope: Scope) -> None:
+    """(2) Σ_j y_js[t] ≤ O_s."""
+    m.capacity = pyo.Constraint(
+        list(scope.servers),
+        range(scope.horizon),
+        rule=lambda m, s, t: sum(m.y[j, s, t] for j in scope.jobs) <= scope.servers[s].gpus,
+    )
+
+
+def no_preemption(m: Any, scope: Scope) -> None:
+    """(3) From start to completion the GPUs stay the same.
+
+    ```
+    started_j[t] ≥ started_j[t−1]      x_j[t] ≤ started_j[t]
+    x_j[t] ≤ x_j[t−1] + started_j[t] − started_j[t−1]
+    x_j[t] ≥ started_j[t] − started_j[t−1]
+    y_js[t] − y_js[t−1] ≤ O·(1 − x_j[t−1])      y_js[t−1] − y_js[t] ≤ O·(1 − x_j[t])
+    ```
+
+    with O = min(O_s, G_j). An active job starts once, and holds what it held in the slot before
+    unless it was, or becomes, inactive.
+    """
+    h, least = scope.horizon, scope.least_slots
+    jobs, slots = list(scope.jobs), range(h)
+    m.started = pyo.Var(
+        jobs,
+        slots,
+        domain=pyo.Binary,
+        bounds=lambda _, j, t: (int(t >= h - least[j]), 1),
+    )
+    m.starts_once = pyo.Constraint(
+        jobs, slots[1:], rule=lambda m, j, t: m.started[j, t] >= m.started[j, t - 1]
+    )
+    m.active_if_started = pyo.Constraint(
+        jobs, slots, rule=lambda m, j, t: m.x[j, t] <= m.started[j, t]
+    )
+
+    def before(m: Any, j: str, t: int, variable: Any) -> Any:
+        return variable[j, t - 1] if t > 0 else 0
+
+    m.no_restart = pyo.Constraint(
+        jobs,
+        slots,
+        rule=lambda m, j, t: (
+            m.x[j, t] <= before(m, j, t, m.x) + m.started[j, t] - before(m, j, t, m.started)
+        ),
+    )
+    m.active_at_start = pyo.Constraint(
+        jobs,
+        slots,
+        rule=lambda m, j, t: m.x[j, t] >= m.started[j, t] - before(m, j, t, m.started),
+    )
+    triples = [(j, s) for j in jobs for s in scope.servers]
+    m.no_gain = pyo.Constraint(
+        triples,
+        slots[1:],
+        rule=lambda m, j, s, t: (
+            m.y[j, s, t] - m.y[j, s, t - 1] <= m.y[j, s, t].ub * (1 - m.x[j, t - 1])
+        ),
+    )
+    m.no_loss = pyo.Constraint(
+        triples,
+        slots[1:],
+        rule=lambda m, j, s, t: (
+            m.y[j, s, t - 1] - m.y[j, s, t] <= m.y[j, s, t].ub * (1 - m.x[j, t])
+        ),
+    )
+    m.takes_least_time = pyo.Constraint(
+        jobs, rule=lambda m, j: sum(m.x[j, t] for t in slots) >= least[j]
+    )
+
+
+def contention(m: Any, scope: Scope) -> None:
+    """(6) The rings on each link that a ring uses.
+
+    ```
+    crosses_jℓ[t] = 1  iff  0 < Σ_{s below ℓ} y_js[t] < G_j
+    p_jℓ[t] ≥ crosses_jℓ[t] · Σ_j' crosses_j'ℓ[t]
+    ```
+
+    As crosses_jℓ[t] = 0 is the faster, only one direction of the indicator is stated: with
+    w = Σ_{s below ℓ} y_js[t] and v = G_j·x_j[t] − w, the workers above, the product w·v is above 0
+    iff the ring uses the link, and then at most G_j²/4: w·v ≤ (G_j²/4)·crosses_jℓ[t].
+    """
+    slots = range(scope.horizon)
+    most = most_rings(scope)
+    rings = [j for j, job in scope.jobs.items() if _can_spread(scope, job)]
+    m.crosses = pyo.Var(rings, list(most), slots, domain=pyo.Binary)
+    m.p = pyo.Var(rings, list(most), slots, bounds=lambda _, j, l, t: (0, len(rings)))
+
+    def indicator(m: Any, j: str, l: str, t: int) -> Any:
+        size = scope.jobs[j].gpus
+        below = sum(m.y[j, s, t] for s in scope.below[l])
+        above = sum(m.y[j, s, t] for s in scope.servers if s not in scope.below[l])
+        return below * above <= (size * size // 4) * m.crosses[j, l, t]
+
+    m.indicator = pyo.Constraint(rings, list(most), slots, rule=indicator)
+    m.rings_on_link = pyo.Constraint(
+        rings,
+        list(most),
+        slots,
+        rule=lambda m, j, l, t: (
+            m.p[j, l, t] >= m.crosses[j, l, t] * sum(m.crosses[k, l, t] for k in rings)
+        ),
+    )
+
+
+def bandwidth(m: Any, scope: Scope) -> None:
+    """Bandwidth, with (7): k = ξ1·p and f = max(1, k + α(k−1)).
+
+    ```
+    B_j[t] ≤ b^i                            within one server
+    B_j[t] ≤ b_ℓ / f(α, ξ1·p_jℓ[t])         on each link it uses
+    ```
+
+    The second is stated as B_j·(k + α(k−1)) ≤ b_ℓ and B_j ≤ b_ℓ, each with b^i − b_ℓ more where
+    the ring does not use ℓ: p_jℓ is 0 then. `uses_server` is 1 iff the job has workers there.
+    """
+    slots = range(scope.horizon)
+    instance = scope.instance
+    rate = {l: scope.links[l].gbps for l in most_rings(scope)}
+    inner = instance.cluster.intra_server_gbps
+    xi, alpha = instance.contention.concurrency, instance.contention.degradation.alpha
+    rings = [j for j, job in scope.jobs.items() if _can_spread(scope, job)]
+    most = most_rings(scope)
+    slowest = min([inner, *(ring_share(instance.contention, rate[l], most[l]) for l in rate)])
+    fastest = max([inner, *rate.values()])
+    m.bandwidth = pyo.Var(rings, slots, bounds=(slowest, fastest))
+    m.spread = pyo.Var(rings, domain=pyo.Binary)
+    m.uses_server = pyo.Var(rings, list(scope.servers), domain=pyo.Binary)
+    m.uses_server_if = pyo.Constraint(
+        rings,
+        list(scope.servers),
+        slots,
+        rule=lambda m, j, s, t: m.y[j, s, t] <= m.y[j, s, t].ub * m.uses_server[j, s],
+    )
+    m.uses_server_only_if = pyo.Constraint(
+        rings,
+        list(scope.servers),
+        rule=lambda m, j, s: m.uses_server[j, s] <= sum(m.y[j, s, t] for t in slots),
+    )
+    m.spread_if = pyo.Constraint(
+        rings,
+        rule=lambda m, j: (
+            sum(m.uses_server[j, s] for s in scope.servers)
+            <= 1 + (len(scope.servers) - 1) * m.spread[j]
+        ),
+    )
+    m.spread_only_if = pyo.Constraint(
+        rings,
+        rule=lambda m, j: sum(m.uses_server[j, s] for s in scope.servers) >= 1 + m.spread[j],
+    )
+    m.within_server = pyo.Constraint(
+        rings,
+        slots,
+        rule=lambda m, j, t: m.bandwidth[j, t] <= inner + max(0.0, fastest - inner) * m.spread[j],
+    )
+    m.link_rate = pyo.Constraint(
+        rings,
+        list(rate),
+        slots,
+        rule=lambda m, j, l, t: (
+            m.bandwidth[j, t] <= rate[l] + (fastest - rate[l]) * (1 - m.crosses[j, l, t])
+        ),
+    )
+
+    def shared(m: Any, j: str, l: str, t: int) -> Any:
+        if linear_degradation(alpha, xi * most[l]) <= 1.0:
+            return pyo.Constraint.Skip
+        level = xi * m.p[j, l, t]
+        return m.bandwidth[j, t] * (level + alpha * (level - 1)) <= rate[l]
+
+    m.link_shared = pyo.Constraint(rings, list(rate), slots, rule=shared)
+
+
+def iteration_time(m: Any, scope: Scope) -> None:
+    """(8) Time of one iteration in slots, and the floor: φ_j[t] = ⌊1/τ_j[t]⌋.
+
+    ```
+    τ_j[t] = 2·m_j·(w−1)/w / B_j[t] + m_j·(w−1)/w / C + ξ2·(servers used) + Δf·M + Δb
+    (φ_j[t] − 1e-9)·τ_j[t] ≤ 1      φ_j[t] ≤ φ^max·x_j[t]
+    ```
+
+    `seconds` is τ without the exchange. The floor is stated times B_j[t], as no engine divides by a
+    variable gladly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
+    """
+    slots = range(scope.horizon)
+    instance = scope.instance
+    slot = instance.time.slot_seconds
+    cap = {j: _speed_cap(scope, j) for j in scope.jobs}
+    m.phi = pyo.Var(
+        list(scope.jobs),
+        slots,
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j, t: (0, cap[j]),
+    )
+    m.no_progress_if_inactive = pyo.Constraint(
+        list(scope.jobs), slots, rule=lambda m, j, t: m.phi[j, t] <= cap[j] * m.x[j, t]
+    )
+    exchange = {
+        j: timing.exchange_bits(job.gradient_mb, job.gpus) / 1e9 / slot
+        for j, job in scope.jobs.items()
+    }
+
+    def seconds(m: Any, j: str) -> Any:
+        """τ_j without the exchange, in slots."""
+        job = scope.jobs[j]
+        reduction = timing.reduction_seconds(
+            job.gradient_mb, job.gpus, instance.cluster.reduction_gbps
+        )
+        overhead = timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1)
+        used = sum(m.uses_server[j, s] for s in scope.servers) if j in m.spread else 1
+        return (reduction + timing.compute_seconds(job) + overhead * used) / slot
+
+    m.seconds = pyo.Expression(list(scope.jobs), rule=seconds)
+    m.tau = pyo.Expression(
+        list(m.spread),
+        slots,
+        rule=lambda m, j, t: exchange[j] / m.bandwidth[j, t] + m.seconds[j],
+    )
+
+    def floor(m: Any, j: str, t: int) -> Any:
+        if j in m.spread:
+            return (m.phi[j, t] - GUARD) * (
+                exchange[j] + m.seconds[j] * m.bandwidth[j, t]
+            ) <= m.bandwidth[j, t]
+        inner = instance.cluster.intra_server_gbps
+        return (m.phi[j, t] - GUARD) * (exchange[j] / inner + m.seconds[j]) <= 1
+
+    m.floor = pyo.Constraint(list(scope.jobs), slots, rule=floor)
+
+
+def completion(m: Any, scope: Scope) -> None:
+    """(9) The job is active until its iterations reach F_j: Σ_t φ_j[t] ≥ F_j; T_j ≤ makespan."""
+    slots = range(scope.horizon)
+    m.work = pyo.Constraint(
+        list(scope.jobs),
+        rule=lambda m, j: sum(m.phi[j, t] for t in slots) >= scope.jobs[j].iterations,
+    )
+    low = min(scope.lower_bound, scope.horizon)
+    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(low, scope.horizon))
+    m.is_latest = pyo.Constraint(
+        list(scope.jobs),
+        slots[low:],
+        rule=lambda m, j, t: m.makespan >= (t + 1) * m.x[j, t],
+    )
+    m.objective = pyo.Objective(expr=m.makespan)
+
+
+COMPONENTS = (
+    gang,
+    capacity,
+    no_preemption,
+    contention,
+    bandwidth,
+    iteration_time,
+    completion,
+)
+"""The program, in the order of the equations."""
+
+
+def _build(scope: Scope) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel("rar-ddls")
+    for component in COMPONENTS:
+        component(model, scope)
+    return model
+
+
+def _size(scope: Scope) -> int:
+    """Terms in the constraints, about: of order `H·J·(S·L + J·L)`."""
+    jobs, servers = len(scope.jobs), len(scope.servers)
+    rings = sum(_can_spread(scope, job) for job in scope.jobs.values())
+    links = len(most_rings(scope))
+    return scope.horizon * (jobs * (8 * servers + 20) + rings * links * (servers + rings + 8))
+
+
+def _unfit(scope: Scope) -> str | None:
+    """Why not: a speed so large that the engine's tolerances are worth whole iterations."""
+    for j in scope.jobs:
+        if (speed := _speed_cap(scope, j)) > MAX_SPEED:
+            return (
+                f"job {j!r} does up to {speed:,} iterations per slot, and the arithmetic of "
+                f"non-linear engines cannot be trusted above {MAX_SPEED:,}; take shorter slots"
+            )
+    return None
+
+
+def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+    """Set every variable to what it means in a feasible schedule."""
+    m: Any = model
+    instance = scope.instance
+    index = {name: s for s, name in enumerate(scope.servers)}
+    by_job = {a.job: a for a in schedule.assignments}
+    runs = [
+        Run(job, by_job[j].start, {index[s]: len(g) for s, g in by_job[j].gpus.items() if g})
+        for j, job in scope.jobs.items()
+    ]
+    course = simulate(instance, runs)
+    names = list(scope.servers)
+    for run, end in zip(runs, course.completion, strict=True):
+        j = run.job.name
+        last = scope.horizon + 1 if end is None else end
+        workers = {names[s]: count for s, count in run.workers.items()}
+        for t in range(scope.horizon):
+            put(m.started[j, t], int(t >= run.start))
+            put(m.x[j, t], int(run.start <= t < last))
+            put(m.phi[j, t], 0)
+            for s in names:
+                put(m.y[j, s, t], workers.get(s, 0) if run.start <= t < last else 0)
+        if j in m.spread:
+            put(m.spread[j], int(len(workers) > 1))
+            for s in names:
+                put(m.uses_server[j, s], int(s in workers))
+            for t in range(scope.horizon):
+                # Within one server, unless a period below says otherwise.
+                inner = instance.cluster.intra_server_gbps
+                put(m.bandwidth[j, t], m.bandwidth[j, t].lb if len(workers) > 1 else inner)
+    for variable in (*m.crosses.values(), *m.p.values()):
+        put(variable, 0)
+    for period in course.periods:
+        links = {
+            run.job.name: {scope.tree.links[l].node for l in scope.tree.links_used(run.workers)}
+            for run in runs
+            if run.job.name in period.rings
+        }
+        for t in range(period.start, min(period.end, scope.horizon)):
+            for j, ring in period.rings.items():
+                put(m.phi[j, t], min(ring.speed, _speed_cap(scope, j)))
+                for l in links[j]:
+                    put(m.crosses[j, l, t], 1)
+                    put(m.p[j, l, t], sum(l in used for used in links.values()))
+                if links[j]:
+                    put(m.bandwidth[j, t], ring.bandwidth_gbps)
+    put(m.makespan, max(scope.horizon + 1 if e is None else e for e in course.completion))
+
+
+def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+    """Read starts, and workers in the start slot."""
+    m: Any = model
+    starts, workers = [], []
+    for j in scope.jobs:
+        active = [t for t in range(scope.horizon) if (m.x[j, t].value or 0) > 0.5]
+        starts.append(active[0] if active else -1)
+        held = [round(m.y[j, s, active[0]].value or 0) if active else 0 for s in scope.servers]
+        workers.append({s: count for s, count in enumerate(held) if count > 0})
+    return Plan(tuple(starts), tuple(workers))
+
+
+RAR_DDLS = Formulation(
+    name="rar-ddls",
+    build=_build,
+    load=_load,
+    plan=_plan,
+    size=_size,
+    unfit=_unfit,
+    model_class="nonlinear",
+)

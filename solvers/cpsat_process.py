@@ -1,0 +1,176 @@
+"""What runs CP-SAT: a process of its own, since OR-Tools and highspy cannot share one.
+
+Both bring a library of the same name, HiGHS, in different versions, and whichever is loaded first
+is used by the other, which then fails. So this file is run as a program, and imports nothing of
+rarmodel's. Standard input has one line of JSON with the request; its end, whether because the solve
+is to stop or because whoever asked is gone, stops the search. Standard output has one JSON object
+a line: `log`, `progress` as they come, and at last `answer` or `refusal`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+ONE = "ONE_VAR_CONSTANT"
+"""Pyomo's MPS writer makes the objective's constant the coefficient of this variable."""
+
+MAX_MULTIPLE = 10**9
+"""By how much a row may be multiplied to make its numbers whole."""
+
+
+FAR = 2.0**53
+"""Bounds beyond are taken for none: floats no longer hold every whole number there."""
+
+
+class RefusalError(Exception):
+    """The model is none that CP-SAT can take."""
+
+
+def say(**message: Any) -> None:
+    """Write one object to standard output."""
+    print(json.dumps(message), flush=True)
+
+
+def whole(values: list[float], what: str) -> tuple[list[int], int]:
+    """Numbers as whole multiples of one over the second result.
+
+    Raises
+    ------
+    RefusalError
+        If there is no such multiple of reasonable size.
+    """
+    fractions = [Fraction(repr(value)) for value in values]
+    multiple = math.lcm(*(fraction.denominator for fraction in fractions))
+    if multiple > MAX_MULTIPLE:
+        raise RefusalError(f"{what} has numbers that cannot be made whole by scaling")
+    return [int(fraction * multiple) for fraction in fractions], multiple
+
+
+def read(path: str) -> tuple[Any, dict[str, Any], int]:
+    """The model of an MPS file, its variables by name, and the multiple of its objective."""
+    from ortools.linear_solver.python import model_builder  # noqa: PLC0415
+    from ortools.sat.python import cp_model  # noqa: PLC0415
+
+    source = model_builder.Model()
+    text = Path(path).read_text(encoding="utf-8")
+    if not source.import_from_mps_string(text):
+        raise RefusalError("OR-Tools cannot read the model")
+    helper = source.helper
+    model = cp_model.CpModel()
+    columns: list[Any] = []
+    names: dict[str, Any] = {}
+    for i in range(helper.num_variables()):
+        name = helper.var_name(i)
+        low, high = helper.var_lower_bound(i), helper.var_upper_bound(i)
+        if name == ONE:
+            columns.append(model.new_constant(1))
+            continue
+        if not helper.var_is_integral(i):
+            raise RefusalError(f"variable {name} is continuous; CP-SAT takes whole numbers only")
+        if max(abs(low), abs(high)) > FAR:
+            raise RefusalError(f"variable {name} has no bounds; CP-SAT needs both")
+        low, high = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+        if low > high:
+            # An empty domain: the model is infeasible, which CP-SAT calls invalid.
+            model.add_bool_or([])
+            high = low
+        columns.append(model.new_int_var(low, high, name))
+        names[name] = columns[-1]
+    for row in range(helper.num_constraints()):
+        add_row(model, columns, helper, row)
+    used = [i for i in range(len(columns)) if helper.var_objective_coefficient(i)]
+    offset = helper.objective_offset()
+    numbers = [helper.var_objective_coefficient(i) for i in used]
+    weights, multiple = whole([*numbers, offset], "the objective")
+    expression = cp_model.LinearExpr.weighted_sum([columns[i] for i in used], weights[:-1])
+    model.minimize(expression + weights[-1])
+    if invalid := model.validate():
+        raise RefusalError(" ".join(invalid.split()))
+    return model, names, multiple
+
+
+def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
+    """Add one linear constraint."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415
+
+    numbers, multiple = whole(
+        list(helper.constraint_coefficients(row)), f"constraint {helper.constraint_name(row)}"
+    )
+    expression = cp_model.LinearExpr.weighted_sum(
+        [columns[i] for i in helper.constraint_var_indices(row)], numbers
+    )
+    # The left side is whole, so its bounds may be rounded.
+    low, high = helper.constraint_lower_bound(row), helper.constraint_upper_bound(row)
+    if math.isfinite(low):
+        model.add(expression >= math.ceil(Fraction(repr(low)) * multiple))
+    if math.isfinite(high):
+        model.add(expression <= math.floor(Fraction(repr(high)) * multiple))
+
+
+def solve(request: dict[str, Any]) -> None:
+    """Solve what is asked, and say the answer."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415
+
+    model, names, multiple = read(request["model"])
+    for name, value in request["start"].items():
+        if name in names:
+            model.add_hint(names[name], round(value))
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.random_seed = request["seed"]
+    parameters.relative_gap_limit = request["gap"]
+    if request["threads"] is not None:
+        parameters.num_workers = request["threads"]
+    # Workers take turns in a fixed order: the same seed and threads give the same solution.
+    parameters.interleave_search = True
+    if request["time_limit"] is not None:
+        parameters.max_time_in_seconds = request["time_limit"]
+    known: dict[str, float | None] = {"incumbent": None, "bound": None}
+
+    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+        """Reports every incumbent."""
+
+        def on_solution_callback(self) -> None:
+            known["incumbent"] = self.objective_value / multiple
+            say(progress=known)
+
+    def better_bound(bound: float) -> None:
+        known["bound"] = bound / multiple
+        say(progress=known)
+
+    if request["progress"]:
+        solver.best_bound_callback = better_bound
+    if request["log"]:
+        parameters.log_search_progress = True
+        parameters.log_to_stdout = False
+        solver.log_callback = lambda line: say(log=line)
+    threading.Thread(target=stop_at_end_of_input, args=(solver,), daemon=True).start()
+    status = solver.solve(model, Watch() if request["progress"] else None)
+    found = status in {cp_model.OPTIMAL, cp_model.FEASIBLE}
+    bounded = found or status == cp_model.UNKNOWN
+    say(
+        answer={
+            "status": solver.status_name(status),
+            "values": {name: solver.value(v) for name, v in names.items()} if found else None,
+            "bound": solver.best_objective_bound / multiple if bounded else None,
+        }
+    )
+
+
+def stop_at_end_of_input(solver: Any) -> None:
+    """Stop the search when standard input ends."""
+    sys.stdin.read()
+    solver.stop_search()
+
+
+if __name__ == "__main__":
+    try:
+        solve(json.loads(sys.stdin.readline()))
+    except RefusalError as refusal:
+        say(refusal=str(refusal))

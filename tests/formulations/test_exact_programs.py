@@ -1,0 +1,204 @@
+"""The paper's programs against exhaustive enumeration, and against each other, on every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+from random import Random
+
+import pyomo.environ as pyo
+import pytest
+from enumeration import optimal_makespan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import instances, random_instance
+
+from rarmodel.api import solve
+from rarmodel.bounds import best_bound
+from rarmodel.errors import InputError, UsageError
+from rarmodel.exact.admission import admit
+from rarmodel.files import to_json
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.busy_time import BUSY_TIME, BUSY_TIME_SELECTION
+from rarmodel.formulations.pool import pool
+from rarmodel.formulations.rar_ddls import RAR_DDLS
+from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.heuristics import first_fit, list_scheduling, random_placement, run_policy, sjf_bco
+from rarmodel.limits import Limits
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance
+from rarmodel.solvers import Solver
+from rarmodel.solvers.cpsat import CPSAT
+from rarmodel.solvers.gurobi import GUROBI
+from rarmodel.solvers.highs import HIGHS
+from rarmodel.solvers.scip import SCIP
+
+ENGINES: list[Solver] = [s for s in (HIGHS, CPSAT, SCIP, GUROBI) if s.version()]
+
+
+def scope_of(instance: Instance, horizon: int) -> Scope:
+    return Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
+
+
+def tiny(seed: int, *, rack: bool = False) -> Instance:
+    if rack:
+        return random_instance(
+            Random(seed), jobs=3, servers=3, tree=True, most_gpus=2, most_slots=3
+        )
+    return random_instance(
+        Random(seed), jobs=4, servers=2, tree=seed % 2 == 0, most_slots=3, stall=seed % 3 == 0
+    )
+
+
+def optimum_by(
+    formulation: Formulation, engine: Solver, scope: Scope, *, may_refuse: bool = False
+) -> int | None:
+    """Optimum of a model by itself; None if the engine's licence is too small."""
+    model = formulation.build(scope)
+    try:
+        answer = engine.solve(model, Limits(time_limit=120, threads=1))
+    except UsageError as error:
+        if may_refuse and "size-limited license" in str(error):
+            return None
+        raise
+    assert answer.termination == "finished"
+    assert answer.bound is not None
+    return round(answer.bound)
+
+
+@pytest.mark.parametrize("rack", [False, True], ids=["two servers", "rack tree"])
+@pytest.mark.parametrize("seed", range(20, 26))
+def test_every_exact_pairing_has_the_optimum_of_enumeration(seed: int, rack: bool) -> None:
+    instance = tiny(seed, rack=rack)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    scope = scope_of(instance, optimum + 1)
+    for engine in ENGINES:
+        found = optimum_by(TIME_INDEXED, engine, scope, may_refuse=engine is GUROBI)
+        assert found in {optimum, None}, engine.name
+    for engine in (SCIP, GUROBI):
+        if engine.version():
+            found = optimum_by(RAR_DDLS, engine, scope, may_refuse=engine is GUROBI)
+            assert found in {optimum, None}, engine.name
+    assert optimum_by(BUSY_TIME, HIGHS, scope) <= optimum  # type: ignore[operator]
+    everything = replace(scope_of(instance, optimum), data={"pool": "all"})
+    if SCHEDULE_SELECTION.unfit(everything) is None:
+        assert optimum_by(SCHEDULE_SELECTION, HIGHS, everything) == optimum
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(jobs=5, servers=4), st.integers(0, 3), st.integers(0, 3))
+def test_every_feasible_schedule_is_a_solution_of_the_original_program(
+    instance: Instance, seed: int, spare: int
+) -> None:
+    found = run_policy(instance, random_placement, seed=seed)
+    if found is None or found.makespan > 60 or RAR_DDLS.unfit(scope_of(instance, 1)):
+        return
+    scope = scope_of(instance, found.makespan + spare)
+    model = RAR_DDLS.build(scope)
+    broken = admit(model, RAR_DDLS, scope, found.schedule, HIGHS, Limits())
+    assert broken is None
+    assert pyo.value(model.makespan) == found.makespan
+    plan = RAR_DDLS.plan(model, scope)
+    assert plan is not None
+    by_job = {a.job: a for a in found.schedule.assignments}
+    assert plan.starts == tuple(by_job[j].start for j in scope.jobs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_program_with_too_few_slots_is_infeasible(seed: int) -> None:
+    instance = tiny(seed)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    if optimum == best_bound(instance).slots:
+        return
+    model = RAR_DDLS.build(scope_of(instance, optimum - 1))
+    assert SCIP.solve(model, Limits(time_limit=120)).termination == "infeasible"
+
+
+def least_limit(instance: Instance) -> float:
+    """θ* by trying every gift of GPUs to jobs."""
+    gpus = range(instance.cluster.total_gpus)
+    slots = [extreme.least_slots for extreme in job_extremes(instance)]
+    best = float("inf")
+    for given_gpus in product(*(combinations(gpus, job.gpus) for job in instance.jobs)):
+        load = [0] * len(gpus)
+        for chosen, busy in zip(given_gpus, slots, strict=True):
+            for g in chosen:
+                load[g] += busy
+        best = min(best, max(load))
+    return best
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("seed", range(30, 36))
+def test_busy_time_is_the_least_limit_on_any_gpu(seed: int, engine: Solver) -> None:
+    instance = random_instance(Random(seed), jobs=4, servers=2, tree=False, most_gpus=2)
+    scope = scope_of(instance, 100)
+    expected = least_limit(instance)
+    assert optimum_by(BUSY_TIME, engine, scope) == expected
+    assert optimum_by(BUSY_TIME, engine, replace(scope, every_schedule=True)) == expected
+
+
+def test_busy_time_takes_estimates() -> None:
+    instance = random_instance(Random(30), jobs=3, servers=2, tree=False)
+    least = {j: float(n) for j, n in scope_of(instance, 100).least_slots.items()}
+    twice = {j: 2 * slots for j, slots in least.items()}
+    plain = solve(instance, formulation="busy-time")
+    scaled = solve(instance, formulation="busy-time", data={"estimates": twice})
+    # ρ̂ is twice as large everywhere, and so is u.
+    assert plain.lower_bound == scaled.lower_bound
+    scope = scope_of(instance, 100)
+    with pytest.raises(UsageError, match="estimates: no job 'nobody'"):
+        BUSY_TIME.build(replace(scope, data={"estimates": {"nobody": 1}}))
+    with pytest.raises(UsageError, match="estimates must give each job"):
+        BUSY_TIME.build(replace(scope, data={"estimates": {"j0": 1}}))
+
+
+@settings(max_examples=25, deadline=None)
+@given(instances(jobs=4, servers=3))
+def test_selection_from_heuristics_is_the_best_of_them(instance: Instance) -> None:
+    best = [run_policy(instance, policy) for policy in (sjf_bco, first_fit)]
+    makespans = [found.makespan for found in best if found is not None]
+    result = solve(instance, formulation="schedule-selection")
+    assert result.makespan is not None
+    assert not makespans or result.makespan <= min(makespans)
+
+
+def test_a_pool_of_files(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("pool")
+    instance = random_instance(Random(3), jobs=4, servers=2, tree=False)
+    files = []
+    for policy in (sjf_bco, list_scheduling):
+        found = run_policy(instance, policy)
+        assert found is not None
+        files.append(str(folder / f"{policy.name}.json"))
+        (folder / f"{policy.name}.json").write_text(to_json(found.schedule), encoding="utf-8")
+    scope = replace(scope_of(instance, 10_000), data={"schedules": files})
+    assert 1 <= len(pool(scope)) <= 2
+    empty = replace(scope, horizon=1)
+    answer = HIGHS.solve(SCHEDULE_SELECTION.build(empty), Limits())
+    assert answer.termination == "infeasible"
+    (folder / "wrong.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"wrong.json: schema_version"):
+        pool(replace(scope, data={"schedules": [str(folder / "wrong.json")]}))
+
+
+def test_a_pool_of_all_schedules_has_a_limit() -> None:
+    instance = random_instance(Random(1), jobs=8, servers=4, tree=False)
+    scope = replace(scope_of(instance, 40), data={"pool": "all"})
+    assert "combinations of starts and placements" in str(SCHEDULE_SELECTION.unfit(scope))
+
+
+def test_selection_under_a_limit_on_busy_time() -> None:
+    instance = random_instance(Random(10), jobs=4, servers=2, tree=False, most_slots=4)
+    loose = solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": 1000})
+    free = solve(instance, formulation="schedule-selection")
+    assert loose.makespan == free.makespan
+    tight = solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": 0.5})
+    assert tight.schedule is None
+    with pytest.raises(UsageError, match="needs the entry 'limit'"):
+        solve(instance, formulation=BUSY_TIME_SELECTION)
+    with pytest.raises(UsageError, match="it must be a number of slots"):
+        solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": "much"})

@@ -165,6 +165,8 @@ class Formulation:
     proves
         Whether, for a scope, a bound on the model's objective is one on every schedule asked for.
         Not so for a choice from a pool.
+    base
+        The formulation that this one extends; None if there is none.
     """
 
     name: str
@@ -177,6 +179,7 @@ class Formulation:
     objective: str = "makespan"
     restricts: bool = False
     proves: Callable[[Scope], bool] = _proves
+    base: Formulation | None = None
 
     def extended(
         self,
@@ -228,6 +231,7 @@ class Formulation:
             objective=words,
             model_class=model_class or self.model_class,
             restricts=True,
+            base=self.base or self,
         )
 
 

@@ -69,6 +69,8 @@ class Result:
     restricted
         Whether the formulation asks for more than the instance does: the lower bound then need
         not hold for schedules in general.
+    reasons
+        If the status is `infeasible`: which jobs and constraints are in conflict, in lines.
     """
 
     instance: str
@@ -85,6 +87,7 @@ class Result:
     stopped: str
     goal: Goal | None = None
     restricted: bool = False
+    reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,6 +131,7 @@ class Result:
             "objective_value": self.goal.value if self.goal else self.makespan,
             "objective_bound": self.goal.bound if self.goal else self.lower_bound,
             "restricted": self.restricted,
+            "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
         }
 

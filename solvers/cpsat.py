@@ -5,6 +5,7 @@ It gets the model as an MPS file and runs in a process of its own: see `cpsat_pr
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 import subprocess
@@ -12,10 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
@@ -97,49 +100,98 @@ class CpSat:
 CPSAT = CpSat()
 
 
+class _Process:
+    """A running program that solves one model after another."""
+
+    def __init__(self) -> None:
+        self.popen = subprocess.Popen(  # noqa: S603
+            [sys.executable, str(PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # A Ctrl-C on the terminal is ours to pass on.
+        )
+        self.lines: SimpleQueue[str] = SimpleQueue()
+        self.last: str | None = None
+        self.ended = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        # In a thread of its own, so that Ctrl-C is heard; and the answer is kept, so that no
+        # Ctrl-C between taking it and using it can lose it.
+        for line in self.popen.stdout or ():
+            if line.startswith(('{"answer"', '{"refusal"')):
+                self.last = line
+                self.ended.set()
+            else:
+                self.lines.put(line)
+        self.ended.set()
+
+    def ask(self, request: dict[str, Any]) -> None:
+        """Begin to solve a model."""
+        self.last = None
+        self.ended.clear()
+        self.tell(json.dumps(request))
+
+    def tell(self, line: str) -> None:
+        """Write a line to its input."""
+        if self.popen.stdin is not None:
+            with suppress(OSError):  # It is gone: so its output will tell.
+                self.popen.stdin.write(line + "\n")
+                self.popen.stdin.flush()
+
+    def end(self) -> None:
+        """End it."""
+        if self.popen.stdin is not None:
+            with suppress(OSError):
+                self.popen.stdin.close()
+        self.popen.kill()
+        self.popen.wait()
+
+
+_idle: list[_Process] = []
+"""Processes that wait for a request: loading OR-Tools takes longer than many a solve."""
+
+
+@atexit.register
+def _end_all() -> None:
+    while _idle:
+        _idle.pop().end()
+
+
 def _run(request: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], bool]:
-    """Run the process until it has an answer; whether Ctrl-C was pressed meanwhile."""
-    with subprocess.Popen(  # noqa: S603
-        [sys.executable, str(PROGRAM)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        start_new_session=True,  # A Ctrl-C on the terminal is ours to pass on.
-    ) as process:
-        assert process.stdin is not None  # noqa: S101
-        assert process.stdout is not None  # noqa: S101
-        assert process.stderr is not None  # noqa: S101
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-        # Read in a thread of its own, so that Ctrl-C is heard, and no line is lost to it.
-        lines: list[str] = []
-        ended = threading.Event()  # A join that Ctrl-C interrupts takes the thread for ended.
-        threading.Thread(target=_collect, args=(process.stdout, lines, ended), daemon=True).start()
-        interrupted = False
-        done = 0
+    """Have a process solve a model; its answer, and whether Ctrl-C was pressed meanwhile."""
+    process = _idle.pop() if _idle else _Process()
+    interrupted = False
+    try:
+        process.ask(request)
         while True:
             try:
-                over = ended.wait(0.05)
-                while done < len(lines):
-                    message = json.loads(lines[done])
-                    if "answer" in message or "refusal" in message:
-                        return message, interrupted
-                    _pass_on(message, limits)
-                    done += 1
-                if over:
-                    reason = process.stderr.read().strip().splitlines()[-1:]
-                    raise UsageError(f"solver 'cpsat' failed: {' '.join(reason) or 'it ended'}")
+                message = _answer(process, limits)
+                break
             except KeyboardInterrupt:
                 interrupted = True
-                process.stdin.close()
+                process.tell("stop")
+    except BaseException:
+        process.end()
+        raise
+    _idle.append(process)
+    return message, interrupted
 
 
-def _collect(stream: IO[str], lines: list[str], ended: threading.Event) -> None:
-    for line in stream:
-        lines.append(line)  # noqa: PERF402 - others look while it grows
-    ended.set()
+def _answer(process: _Process, limits: Limits) -> dict[str, Any]:
+    """Wait for the answer or the refusal, and pass on what comes before."""
+    while True:
+        ended = process.ended.wait(0.1)
+        while not process.lines.empty():
+            _pass_on(json.loads(process.lines.get()), limits)
+        if ended:
+            if process.last is None:
+                raise UsageError("solver 'cpsat' failed: its process ended without an answer")
+            message: dict[str, Any] = json.loads(process.last)
+            return message
 
 
 def _pass_on(message: dict[str, Any], limits: Limits) -> None:

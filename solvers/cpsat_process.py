@@ -2,9 +2,9 @@
 
 Both bring a library of the same name, HiGHS, in different versions, and whichever is loaded first
 is used by the other, which then fails. So this file is run as a program, and imports nothing of
-rarmodel's. Standard input has one line of JSON with the request; its end, whether because the solve
-is to stop or because whoever asked is gone, stops the search. Standard output has one JSON object
-a line: `log`, `progress` as they come, and at last `answer` or `refusal`.
+rarmodel's. Each line of standard input is a request in JSON, or `stop`, which ends the search at
+hand; the end of input ends the program. Standard output has one JSON object a line: `log`,
+`progress` as they come, and for each request at last an `answer` or a `refusal`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 ONE = "ONE_VAR_CONSTANT"
@@ -113,8 +114,8 @@ def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
         model.add(expression <= math.floor(Fraction(repr(high)) * multiple))
 
 
-def solve(request: dict[str, Any]) -> None:
-    """Solve what is asked, and say the answer."""
+def solve(request: dict[str, Any], running: list[Any]) -> None:
+    """Solve what is asked, and say the answer; `running` has the solver while it can be stopped."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
     model, names, multiple = read(request["model"])
@@ -150,8 +151,9 @@ def solve(request: dict[str, Any]) -> None:
         parameters.log_search_progress = True
         parameters.log_to_stdout = False
         solver.log_callback = lambda line: say(log=line)
-    threading.Thread(target=stop_at_end_of_input, args=(solver,), daemon=True).start()
+    running.append(solver)
     status = solver.solve(model, Watch() if request["progress"] else None)
+    running.clear()
     found = status in {cp_model.OPTIMAL, cp_model.FEASIBLE}
     bounded = found or status == cp_model.UNKNOWN
     say(
@@ -163,14 +165,30 @@ def solve(request: dict[str, Any]) -> None:
     )
 
 
-def stop_at_end_of_input(solver: Any) -> None:
-    """Stop the search when standard input ends."""
-    sys.stdin.read()
-    solver.stop_search()
+def listen(requests: SimpleQueue[dict[str, Any] | None], running: list[Any]) -> None:
+    """Pass on requests; stop the search at hand when told to, or when nobody listens any more."""
+    for line in sys.stdin:
+        if line.strip() != "stop":
+            requests.put(json.loads(line))
+        else:
+            for solver in list(running):
+                solver.stop_search()
+    requests.put(None)
+    for solver in list(running):
+        solver.stop_search()
+
+
+def main() -> None:
+    """Answer requests until input ends."""
+    requests: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+    running: list[Any] = []
+    threading.Thread(target=listen, args=(requests, running), daemon=True).start()
+    while (request := requests.get()) is not None:
+        try:
+            solve(request, running)
+        except RefusalError as refusal:
+            say(refusal=str(refusal))
 
 
 if __name__ == "__main__":
-    try:
-        solve(json.loads(sys.stdin.readline()))
-    except RefusalError as refusal:
-        say(refusal=str(refusal))
+    main()

@@ -128,6 +128,8 @@ def solve(
             (say if output == "-" else answer)(line)
     if result.schedule is None:
         say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
+        for reason in result.reasons:
+            say(one_line(reason))
         return UNSOLVED
     return FINE
 

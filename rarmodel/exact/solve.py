@@ -31,6 +31,7 @@ from rarmodel.solvers import Answer, Solver
 from rarmodel.verifier import Report, require_feasible
 
 from .admission import admit
+from .diagnosis import explain, explain_bound
 from .plans import one_by_one, schedule_of
 
 TERMS_PER_SECOND = 40_000
@@ -185,6 +186,9 @@ def solve_formulation(
             status = "optimal"
     if search.infeasible and search.schedule is None:
         status = "infeasible"
+    reasons: tuple[str, ...] = ()
+    if status == "infeasible":
+        reasons = _explain(search)
     return Result(
         instance=instance.name,
         method=None,
@@ -200,7 +204,20 @@ def solve_formulation(
         stopped=search.stopped,
         goal=search.goal(),
         restricted=formulation.restricts,
+        reasons=reasons,
     )
+
+
+def _explain(search: _Search) -> tuple[str, ...]:
+    """Say why there is no schedule within the horizon."""
+    if not search.infeasible:
+        return explain_bound(search.instance, search.bound)
+    limits = replace(search.limits, time_limit=search.seconds_left)
+    try:
+        scope = search.scope(search.instance.time.horizon)
+        return explain(search.formulation, scope, search.solver, limits)
+    except KeyboardInterrupt:
+        return ()
 
 
 def _prepare(instance: Instance) -> None:

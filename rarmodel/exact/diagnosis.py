@@ -1,0 +1,130 @@
+"""Why a model has no solution, in its user's terms: which jobs, and which constraints.
+
+A deletion filter: jobs and families of constraints are left out one after another, and stay out if
+the model is infeasible all the same. What remains is infeasible together, and not if any part of it
+is left out, as far as the time allows to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import pyomo.environ as pyo
+
+from rarmodel.bounds import LowerBound
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.limits import Limits
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance
+from rarmodel.solvers import Solver
+
+SECONDS = 60.0
+"""Time for a diagnosis, where none is given."""
+
+FEW = 8
+"""Names that a line lists."""
+
+
+def explain_bound(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
+    """Why nothing meets the horizon, if a bound that needs no model says so."""
+    horizon = instance.time.horizon
+    if bound.name == "longest job":
+        extremes = zip(instance.jobs, job_extremes(instance), strict=True)
+        long = [job.name for job, extreme in extremes if extreme.least_slots > horizon]
+        return (f"longer than the horizon of {horizon} slots even alone: jobs {_listed(long)}",)
+    need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
+    return (f"{need} ({bound.name}); the horizon is {horizon}",)
+
+
+def explain(
+    formulation: Formulation, scope: Scope, solver: Solver, limits: Limits
+) -> tuple[str, ...]:
+    """Jobs and families of constraints of a model that are infeasible together.
+
+    Parameters
+    ----------
+    formulation, scope
+        The model, which is known to be infeasible.
+    solver, limits
+        What to ask, and for how long in all.
+
+    Returns
+    -------
+    tuple of str
+        Lines that say what is in conflict.
+    """
+    model = formulation.build(scope)
+    families = [c for c in model.component_objects(pyo.Constraint, active=True) if len(c)]
+    base = set()
+    if formulation.restricts:
+        # What the user added is left out first, and named first.
+        base = {c.local_name for c in _plain(formulation, scope)}
+    families.sort(key=lambda family: family.local_name in base)
+    added = [family for family in families if family.local_name not in base]
+    stated = [family for family in families if family.local_name in base]
+    end = perf_counter() + (SECONDS if limits.time_limit is None else limits.time_limit)
+    complete = True
+
+    def needed(constraints: Iterable[Any]) -> bool:
+        """Leave constraints out; put them back if the model needs them to be infeasible."""
+        nonlocal complete
+        chosen = [constraint for constraint in constraints if constraint.active]
+        for constraint in chosen:
+            constraint.deactivate()
+        left = end - perf_counter()
+        if left > 0:
+            quiet = replace(limits, time_limit=left, gap=0.0, log=None, progress=None)
+            ended = solver.solve(model, quiet).termination
+            if ended == "infeasible":
+                return False
+            complete = complete and ended == "finished"
+        else:
+            complete = False
+        for constraint in chosen:
+            constraint.activate()
+        return True
+
+    kept = _filter(added, lambda family: needed(family.values()))
+    jobs = _filter(list(scope.jobs), lambda job: needed(_of_job(families, job)))
+    kept += _filter(stated, lambda family: needed(family.values()))
+    lines = [
+        f"no schedule within {scope.horizon} slots satisfies all of this"
+        + ("" if complete else " (and perhaps less is enough for that)")
+        + ":"
+    ]
+    if jobs:
+        lines.append(f"  jobs {_listed(jobs)}")
+    lines += [f"  {_words(family)}" for family in kept]
+    return tuple(lines)
+
+
+def _plain(formulation: Formulation, scope: Scope) -> Iterable[Any]:
+    """Families of the formulation that was extended."""
+    base = formulation.base
+    if base is None:
+        return []
+    return list(base.build(scope).component_objects(pyo.Constraint, active=True))
+
+
+def _filter(parts: list[Any], needed: Callable[[Any], bool]) -> list[Any]:
+    return [part for part in parts if needed(part)]
+
+
+def _of_job(families: list[Any], job: str) -> Iterable[Any]:
+    """Constraints that are about one job: those that have it in their index."""
+    for family in families:
+        for index in list(family):
+            if index == job or (isinstance(index, tuple) and job in index):
+                yield family[index]
+
+
+def _words(family: Any) -> str:
+    return str(family.doc or f"constraint {family.local_name}")
+
+
+def _listed(names: list[str]) -> str:
+    few = ", ".join(repr(name) for name in names[:FEW])
+    return few + (f" and {len(names) - FEW} more" if len(names) > FEW else "")

@@ -1,0 +1,283 @@
+"""Pools of schedules, Y in (10)–(16): the heuristics', those of files, or all of a tiny instance.
+
+`Scope.data` says which one: nothing for the heuristics', `{"schedules": [files]}`, or
+`{"pool": "all"}`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarmodel.engine import Engine, evaluate, placements_of
+from rarmodel.engine.arrays import Ints
+from rarmodel.engine.enumerate import all_schedules
+from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.files import read_schedule
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.problems import show
+from rarmodel.verifier import verify
+
+from .formulation import Scope
+from .gpu_loads import Held, Stay, least_busy_numbering, loads
+from .heuristic_pool import heuristic_schedules
+from .placements import number_of_placements, placements
+
+MOST_SCHEDULES = 20_000
+"""Most schedules of a pool, as many as differ in some job's start or execution time."""
+
+MOST_ENUMERATED = 300_000
+"""Most schedules that are enumerated for the pool of all."""
+
+MOST_PLACEMENTS = 10_000
+"""Most placements of a job of each size for that."""
+
+MOST_EVALUATIONS = 5_000_000
+"""Most simulations of partial schedules for that: about ten seconds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A schedule y^k of a pool.
+
+    Attributes
+    ----------
+    starts
+        (jobs) Start slots a_j(y^k).
+    completions
+        (jobs) Completion times a_j(y^k) + ρ_j(y^k) in slots.
+    gpus
+        (jobs) GPU indices held, by server index.
+    """
+
+    starts: tuple[int, ...]
+    completions: tuple[int, ...]
+    gpus: tuple[Held, ...]
+
+    @property
+    def times(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Starts and completions: all that (10)–(13) see of a schedule."""
+        return self.starts, self.completions
+
+    @cached_property
+    def makespan(self) -> int:
+        """The latest completion in slots."""
+        return max(self.completions)
+
+    def is_at(self, gpus: Sequence[Held]) -> bool:
+        """Whether each job holds the same GPUs."""
+        return all(
+            {s: sorted(g) for s, g in mine.items()} == {s: sorted(g) for s, g in theirs.items()}
+            for mine, theirs in zip(self.gpus, gpus, strict=True)
+        )
+
+    @property
+    def workers(self) -> tuple[dict[int, int], ...]:
+        """(jobs) Workers by server index."""
+        return tuple({s: len(indices) for s, indices in held.items()} for held in self.gpus)
+
+
+Pool = tuple[Entry, ...]
+
+
+def holds_all(scope: Scope) -> bool:
+    """Whether the pool asked for holds every schedule within the scope's horizon."""
+    return "schedules" not in scope.data and scope.data.get("pool") == "all"
+
+
+def unfit(scope: Scope) -> str | None:
+    """Why there is no pool: an instance has more schedules than can be enumerated."""
+    kind = _kind(scope)
+    if kind == "all" and _enumerated(scope.instance, scope.horizon) is None:
+        return (
+            f"the pool of all schedules within {scope.horizon} slots is too large: over "
+            f"{MOST_SCHEDULES:,} different ones, {MOST_ENUMERATED:,} placed ones, or "
+            f"{MOST_EVALUATIONS:,} partial ones"
+        )
+    return None
+
+
+def size_of_pool(scope: Scope) -> int:
+    """How many schedules the pool has, at most."""
+    kind = _kind(scope)
+    if kind == "all":
+        found = _enumerated(scope.instance, scope.horizon)
+        return found.different if found else MOST_SCHEDULES
+    if kind == "schedules":
+        return len(_sources(scope))
+    return len(heuristic_schedules(scope.instance, scope.horizon))
+
+
+def pool_of(scope: Scope, work: Sequence[float] | None = None) -> Pool:
+    """The pool asked for, by makespan, with one schedule for all that have equal times.
+
+    Parameters
+    ----------
+    scope
+        The pool's schedules end within its horizon.
+    work
+        (jobs) Estimated execution times ρ̂_j/u. If given, of schedules with equal times the one
+        is kept whose busiest GPU has the least of it. Pools from files keep the GPUs of the file,
+        the pool of all takes the best GPUs of each schedule.
+
+    Raises
+    ------
+    InputError
+        If a file of a schedule is malformed, or the schedule fails verification.
+    UsageError
+        If `data` names no pool.
+    """
+    kind = _kind(scope)
+    if kind == "all":
+        entries: Iterable[Entry] = _all(scope, work)
+    elif kind == "schedules":
+        entries = _from_files(scope)
+    else:
+        entries = _from_heuristics(scope)
+    kept: dict[object, tuple[float, Entry]] = {}
+    for entry in entries:
+        busiest = 0.0 if work is None else max(loads(entry.gpus, work).values())
+        if entry.times not in kept or busiest < kept[entry.times][0]:
+            kept[entry.times] = busiest, entry
+    ordered = sorted((entry for _, entry in kept.values()), key=lambda entry: entry.makespan)
+    return tuple(ordered[:MOST_SCHEDULES])
+
+
+def entry_of(scope: Scope, schedule: Schedule) -> Entry:
+    """A feasible schedule as an entry of a pool."""
+    index = {server: s for s, server in enumerate(scope.servers)}
+    by_job = {assignment.job: assignment for assignment in schedule.assignments}
+    return Entry(
+        starts=tuple(by_job[j].start for j in scope.jobs),
+        completions=tuple(evaluate(scope.instance, schedule).completion.tolist()),
+        gpus=tuple(
+            {index[server]: gpus for server, gpus in by_job[j].gpus.items() if gpus}
+            for j in scope.jobs
+        ),
+    )
+
+
+def _kind(scope: Scope) -> str:
+    kind = scope.data.get("pool", "heuristics")
+    if kind not in {"heuristics", "all"}:
+        raise UsageError(f"pool: {show(kind)}; 'heuristics' or 'all' is expected")
+    if "schedules" not in scope.data:
+        return str(kind)
+    if "pool" in scope.data:
+        raise UsageError("'pool' and 'schedules' exclude each other; choose one")
+    return "schedules"
+
+
+def _from_heuristics(scope: Scope) -> Iterable[Entry]:
+    made = heuristic_schedules(scope.instance, scope.horizon)
+    engine = Engine(scope.instance)
+    for starts, gpus in made:
+        workers = [{s: len(indices) for s, indices in held.items()} for held in gpus]
+        evaluation = engine.evaluate(np.array(starts, np.int64), placements_of(workers))
+        yield Entry(starts, tuple(evaluation.completion.tolist()), gpus)
+
+
+def _from_files(scope: Scope) -> Iterable[Entry]:
+    for number, source in enumerate(_sources(scope)):
+        entry = _verified(scope, source, f"schedules[{number}]")
+        if entry.makespan <= scope.horizon:
+            yield entry
+
+
+def _sources(scope: Scope) -> Sequence[Any]:
+    """The files, or schedules in memory, that the pool is made of."""
+    sources = scope.data["schedules"]
+    if isinstance(sources, str | Mapping) or not isinstance(sources, Sequence):
+        raise UsageError(f"schedules: {show(sources)}; a list of files is expected")
+    for number, source in enumerate(sources):
+        if not isinstance(source, str | os.PathLike | Schedule):
+            raise UsageError(f"schedules[{number}]: {show(source)}; a file's name is expected")
+    return sources
+
+
+def _verified(scope: Scope, source: Any, place: str) -> Entry:
+    """An entry from a file or a schedule in memory, checked by the verifier."""
+    name = place if isinstance(source, Schedule) else os.fspath(source)
+    schedule = source if isinstance(source, Schedule) else read_schedule(source)
+    report = verify(scope.instance, schedule)
+    if not report.feasible:
+        raise InputError([Problem("", v.message) for v in report.violations], name)
+    return entry_of(scope, schedule)
+
+
+class _All(NamedTuple):
+    """All schedules within a horizon, with the placements that their choices number."""
+
+    options: tuple[tuple[dict[int, int], ...], ...]
+    starts: Ints
+    completions: Ints
+    choices: Ints
+    different: int
+    """How many of them differ in some job's start or completion."""
+
+
+@lru_cache(maxsize=2)
+def _enumerated(instance: Instance, horizon: int) -> _All | None:
+    """All schedules within a horizon; None if there are too many."""
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
+    if sum(number_of_placements(scope).values()) > MOST_PLACEMENTS:
+        return None
+    ways = [tuple(options.values()) for options in placements(scope).values()]
+    index = {server: s for s, server in enumerate(scope.servers)}
+    options = tuple(
+        tuple({index[s]: n for s, n in way.workers.items()} for way in each) for each in ways
+    )
+    found = all_schedules(
+        instance,
+        options,
+        [[way.least_slots for way in each] for each in ways],
+        horizon,
+        MOST_ENUMERATED,
+        MOST_EVALUATIONS,
+    )
+    if found is None:
+        return None
+    times = np.concatenate((found.starts, found.completions), axis=1)
+    different = len(np.unique(times, axis=0))
+    return _All(options, *found, different) if different <= MOST_SCHEDULES else None
+
+
+def _all(scope: Scope, work: Sequence[float] | None) -> Iterator[Entry]:
+    """All schedules within the horizon, GPUs numbered; without work, one for equal times."""
+    found = _enumerated(scope.instance, scope.horizon)
+    if found is None:
+        raise UsageError(str(unfit(scope)))
+    rows = np.arange(len(found.starts))
+    if work is None:
+        times = np.concatenate((found.starts, found.completions), axis=1)
+        rows = np.sort(np.unique(times, axis=0, return_index=True)[1])
+    for row in rows.tolist():
+        starts = tuple(found.starts[row].tolist())
+        completions = tuple(found.completions[row].tolist())
+        workers = [found.options[j][k] for j, k in enumerate(found.choices[row].tolist())]
+        # Without work the numbering is free, and that of equal work is as good as any.
+        gpus = _numbered(scope, starts, completions, workers, work or [1.0] * len(workers))
+        yield Entry(starts, completions, gpus)
+
+
+def _numbered(
+    scope: Scope,
+    starts: Sequence[int],
+    completions: Sequence[int],
+    workers: Sequence[Mapping[int, int]],
+    work: Sequence[float],
+) -> tuple[Held, ...]:
+    """GPUs of each job such that the busiest GPU of each server is the least busy."""
+    held: list[dict[int, tuple[int, ...]]] = [{} for _ in workers]
+    for s, server in enumerate(scope.servers.values()):
+        there = [j for j, placed in enumerate(workers) if s in placed]
+        stays = tuple(Stay(starts[j], completions[j], workers[j][s], work[j]) for j in there)
+        for j, indices in zip(there, least_busy_numbering(server.gpus, stays), strict=True):
+            held[j][s] = tuple(sorted(indices))
+    return tuple(held)

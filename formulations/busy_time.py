@@ -47,8 +47,8 @@ _Served = dict[Gpu, dict[str, int]]
 MAX_WEIGHT = 10_000
 """Greatest weight in the order of GPUs: see `symmetry.MAX_WEIGHT`."""
 
-MAX_TERMS = 400_000
-"""Terms up to which engines get anywhere with the model."""
+MAX_TERMS = 50_000
+"""Terms up to which engines get anywhere: with 125,000, HiGHS is still at presolve after 20 s."""
 
 
 def estimates_of(scope: Scope) -> Estimate:
@@ -98,7 +98,7 @@ def work_of(scope: Scope) -> Work:
 
 
 @dataclass(frozen=True)
-class _Data:
+class Data:
     """A scope's numbers as the constraints use them.
 
     Attributes
@@ -122,11 +122,11 @@ class _Data:
     weights: dict[str, int]
 
 
-def _data(scope: Scope) -> _Data:
+def _data(scope: Scope) -> Data:
     work = work_of(scope)
     gpus = [(s, i) for s, server in scope.servers.items() for i in range(server.gpus)]
     if scope.every_schedule:
-        return _Data(scope, work, {j: [j] for j in scope.jobs}, gpus, {})
+        return Data(scope, work, {j: [j] for j in scope.jobs}, gpus, {})
     groups: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for j, job in scope.jobs.items():
         groups[job.gpus, work.of[j]].append(j)
@@ -142,11 +142,11 @@ def _data(scope: Scope) -> _Data:
     for j in reversed(chosen):  # Each weighs more than all lighter ones together can.
         weights[j] = weight
         weight *= 1 + len(equal[j])
-    return _Data(scope, work, equal, gpus, weights)
+    return Data(scope, work, equal, gpus, weights)
 
 
-def gangs(m: Any, data: _Data) -> None:
-    """Each job is served by as many GPUs as it needs, (1) and (16).
+def gangs(m: Any, data: Data) -> None:
+    """Each job is served by as many GPUs as it needs, (1), in (14)–(16) over all schedules.
 
     ```
     Σ_g y_jg = n_j·G_j
@@ -168,8 +168,8 @@ def gangs(m: Any, data: _Data) -> None:
     )
 
 
-def busy(m: Any, data: _Data) -> None:
-    """No GPU is busy beyond the limit, (14) and (15), and the limit is least.
+def busy(m: Any, data: Data) -> None:
+    """No GPU is busy beyond the limit, (14)–(16), and the limit is least.
 
     ```
     Σ_j y_jg·ρ̂_j/u ≤ θ_u
@@ -189,7 +189,7 @@ def busy(m: Any, data: _Data) -> None:
     m.objective = pyo.Objective(expr=m.limit)
 
 
-def order_of_gpus(m: Any, data: _Data) -> None:
+def order_of_gpus(m: Any, data: Data) -> None:
     """GPUs are ordered by the jobs of most work that they serve, g before g'.
 
     ```
@@ -218,7 +218,7 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
-def _shared_out(data: _Data) -> _Served:
+def _shared_out(data: Data) -> _Served:
     """Who serves whom, nearly as evenly as possible: a starting solution.
 
     The longest jobs first go to the least busy GPUs (LPT); then, under limits between the bound
@@ -237,15 +237,17 @@ def _shared_out(data: _Data) -> _Served:
     return best
 
 
-def _longest_first(data: _Data, limit: int | None) -> _Served | None:
-    """Who serves whom if the longest jobs choose first, and choose the least busy GPUs.
+def _longest_first(data: Data, limit: int | None) -> _Served | None:
+    """Who serves whom if the longest jobs choose first, the widest of them before others.
 
-    With a limit in slots they choose the busiest GPUs that they fit; None if some job fits none.
+    They choose the least busy GPUs, or with a limit in slots the busiest ones that they fit; None
+    if some job does not find enough.
     """
     served: _Served = {g: {} for g in data.gpus}
     load = dict.fromkeys(data.gpus, 0)
-    for j in sorted(data.equal, key=lambda j: -data.work.of[j]):
-        work, size = data.work.of[j], data.scope.jobs[j].gpus
+    sizes = {j: data.scope.jobs[j].gpus for j in data.equal}
+    for j in sorted(data.equal, key=lambda j: (-data.work.of[j], -sizes[j])):
+        work, size = data.work.of[j], sizes[j]
         for _ in data.equal[j]:
             if limit is None:
                 chosen = sorted(data.gpus, key=load.__getitem__)[:size]
@@ -260,20 +262,20 @@ def _longest_first(data: _Data, limit: int | None) -> _Served | None:
     return served
 
 
-def _least_limit(data: _Data) -> int:
+def _least_limit(data: Data) -> int:
     """Slots that the longest job takes, or all jobs on average over GPUs."""
     unit, of = data.work.unit, data.work.of
     area = sum(of[j] * job.gpus for j, job in data.scope.jobs.items())
     return max(-(-max(of.values()) // unit), -(-area // (unit * len(data.gpus))))
 
 
-def _slots(data: _Data, served: _Served) -> int:
+def _slots(data: Data, served: _Served) -> int:
     """How long the busiest GPU is busy, in whole slots."""
     units = max(sum(data.work.of[j] * n for j, n in jobs.items()) for jobs in served.values())
     return -(-units // data.work.unit)
 
 
-def _set(m: Any, data: _Data, served: _Served) -> None:
+def _set(m: Any, data: Data, served: _Served) -> None:
     """Set the variables to who serves whom, if that is within the horizon."""
     slots = _slots(data, served)
     if slots > data.scope.horizon:

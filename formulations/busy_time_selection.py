@@ -32,7 +32,7 @@ from .schedule_selection import SCHEDULE_SELECTION, choose, makespan, one_schedu
 
 
 def busy(m: Any, scope: Scope, pool: Pool) -> None:
-    """No GPU is busy beyond the limit, (14) and (15).
+    """No GPU is busy beyond the limit, (14)–(16).
 
     ```
     Σ_j Σ_k x_jk·ρ̂_j/u ≤ θ_u      for each GPU g, over the jobs j that g serves in schedule k

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import accumulate, zip_longest
 from math import ceil
 from time import perf_counter
@@ -44,7 +43,6 @@ class Made(NamedTuple):
     gpus: tuple[Held, ...]
 
 
-@lru_cache(maxsize=2)
 def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
     """All different schedules within a horizon that the built-in heuristics make.
 

@@ -111,7 +111,7 @@ def size_of_pool(scope: Scope) -> int:
         return found.different if found else MOST_SCHEDULES
     if kind == "schedules":
         return len(_sources(scope))
-    return len(heuristic_schedules(scope.instance, scope.horizon))
+    return len({entry.times for entry in _from_heuristics(scope.instance, scope.horizon)})
 
 
 def pool_of(scope: Scope, work: Sequence[float] | None = None) -> Pool:
@@ -139,7 +139,7 @@ def pool_of(scope: Scope, work: Sequence[float] | None = None) -> Pool:
     elif kind == "schedules":
         entries = _from_files(scope)
     else:
-        entries = _from_heuristics(scope)
+        entries = _from_heuristics(scope.instance, scope.horizon)
     kept: dict[object, tuple[float, Entry]] = {}
     for entry in entries:
         busiest = 0.0 if work is None else max(loads(entry.gpus, work).values())
@@ -174,13 +174,15 @@ def _kind(scope: Scope) -> str:
     return "schedules"
 
 
-def _from_heuristics(scope: Scope) -> Iterable[Entry]:
-    made = heuristic_schedules(scope.instance, scope.horizon)
-    engine = Engine(scope.instance)
-    for starts, gpus in made:
+@lru_cache(maxsize=2)
+def _from_heuristics(instance: Instance, horizon: int) -> Pool:
+    engine = Engine(instance)
+    entries = []
+    for starts, gpus in heuristic_schedules(instance, horizon):
         workers = [{s: len(indices) for s, indices in held.items()} for held in gpus]
         evaluation = engine.evaluate(np.array(starts, np.int64), placements_of(workers))
-        yield Entry(starts, tuple(evaluation.completion.tolist()), gpus)
+        entries.append(Entry(starts, tuple(evaluation.completion.tolist()), gpus))
+    return tuple(entries)
 
 
 def _from_files(scope: Scope) -> Iterable[Entry]:

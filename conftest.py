@@ -1,4 +1,4 @@
-"""Run the examples of README.md and docs/*.md as tests.
+"""Run the examples of README.md, docs/*.md and docs/formulations/*.md as tests.
 
 A page is one test, run in a copy of docs/examples. `python` blocks are executed, or compared if
 they are interactive sessions; a block with a caption is written to the file of that name; each
@@ -89,7 +89,7 @@ PAGES = Sybil(
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         SkipParser(),
     ],
-    patterns=["README.md", "docs/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/formulations/*.md"],
 )
 
 

@@ -1,138 +1,323 @@
-r"""Formulation `busy-time`: the program (14)–(16), whose optimum is a lower bound on the makespan.
+r"""Formulation `busy-time`: (14)–(16) over all schedules, the least limit θ*_u.
 
-With an estimate ρ̂_j of each job's execution time and its factor u, ρ̂_j/u is at most the true
-execution time, whatever the schedule. So no schedule ends before its busiest GPU has done Σ ρ̂_j/u
-of the jobs it serves, and the least limit θ on that, over all ways to give GPUs to jobs, is
-θ*_u ≤ T*.
+Whatever the schedule, a GPU is busy for `Σ_j ρ_j` over the jobs it serves, and `ρ̂_j/u ≤ ρ_j`. So
+the least θ_u for which jobs can be shared out among GPUs, with `Σ_j ρ̂_j/u ≤ θ_u` on each, is at
+most the optimal makespan: a lower bound. When jobs run does not matter to it, nor on which servers;
+so a solution is no schedule, and only the bound counts.
+
+Indices: jobs j, and GPUs g = (s, i), the i-th of server s.
 
 ======================= ============================================================================
-`y[j,g]`                binary: 1 iff GPU g serves job j
-`theta`                 whole (or not, if estimates are not): the limit θ in slots
+`y[j,s,i]`              binary: 1 iff GPU (s, i) serves job j
+`limit`                 θ_u in slots, whole as a makespan is
 ======================= ============================================================================
 
-`BUSY_TIME` minimises θ over all schedules: the compact program of section 5. GPUs are equal in it,
-wherever they are. `BUSY_TIME_SELECTION` is the feasibility program over a pool for a given limit
-θ_u: of the schedules whose GPUs all meet the limit it takes the one of least makespan.
+Unless the scope asks for every schedule, equals are not told apart. Jobs of equal G_j and ρ̂_j/u are
+one: the first of them in input order stands for all n of them, and `y[j,s,i] ∈ {0, …, n}` says how
+many of them the GPU serves. That is exact: any such y with `Σ_g y_jg = n·G_j` and `y_jg ≤ n` can be
+shared out again, since the k jobs first to choose find `Σ_g min(k, y_jg) ≥ k·G_j` places
+(Gale–Ryser). And GPUs are ordered by the numbers of the jobs of most work that they serve.
+
+Estimates ρ̂_j are `data["estimates"]`, slots by job, or the least execution times, for which u = 1.
+Where ρ̂_j/u is not whole it is rounded down to thousandths of a slot, so that all data are whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from dataclasses import dataclass
 from itertools import pairwise
+from math import floor, isfinite
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
-from rarmodel.heuristics import estimate
-from rarmodel.model.numbering import number_gpus
+from rarmodel.heuristics import Estimate, estimate
+from rarmodel.heuristics.room import TOLERANCE
 from rarmodel.schema import Schedule
+from rarmodel.schema.problems import show
 
 from .formulation import Formulation, Plan, Scope, put
-from .pool import Pooled
-from .schedule_selection import SCHEDULE_SELECTION
+
+Gpu = tuple[str, int]
+_Served = dict[Gpu, dict[str, int]]
+"""By GPU: how often it serves a job, or one of those equal to it."""
+
+MAX_WEIGHT = 10_000
+"""Greatest weight in the order of GPUs: see `symmetry.MAX_WEIGHT`."""
+
+MAX_TERMS = 50_000
+"""Terms up to which engines get anywhere: with 125,000, HiGHS is still at presolve after 20 s."""
 
 
-def busy_slots(scope: Scope) -> dict[str, float]:
-    """By job: ρ̂_j/u in slots, from `estimates` in the data, or else the least execution time.
+def estimates_of(scope: Scope) -> Estimate:
+    """The estimates that `data["estimates"]` gives by job; others are least execution times.
 
     Raises
     ------
     UsageError
-        If `estimates` does not give each job a number above 0.
+        If a job does not exist, or an estimate is no number above 0.
     """
-    given: Mapping[str, float] = scope.read("estimates", {})
-    if not given:
-        return dict(zip(scope.jobs, estimate(scope.instance).work, strict=True))
+    given = scope.read("estimates", {})
+    if not hasattr(given, "items"):
+        raise UsageError(f"estimates: {show(given)}; an object with slots by job is expected")
     scope.check_jobs(given, "estimates")
-    try:
-        slots = [float(given[j]) for j in scope.jobs]
-        return dict(zip(scope.jobs, estimate(scope.instance, slots).work, strict=True))
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError("estimates must give each job its slots, a number above 0") from error
-
-
-def _gpus(scope: Scope) -> list[str]:
-    return [f"{s}:{g}" for s, server in scope.servers.items() for g in range(server.gpus)]
-
-
-def gang(m: Any, scope: Scope) -> None:
-    """(16) Each job has its GPUs: Σ_g y_jg = G_j."""
-    gpus = _gpus(scope)
-    m.y = pyo.Var(list(scope.jobs), gpus, domain=pyo.Binary)
-    m.gang = pyo.Constraint(
-        list(scope.jobs),
-        rule=lambda m, j: sum(m.y[j, g] for g in gpus) == scope.jobs[j].gpus,
+    for name, slots in given.items():
+        number = isinstance(slots, int | float) and not isinstance(slots, bool)
+        if not (number and isfinite(slots) and slots > 0):
+            raise UsageError(f"estimates: {show(slots)} for job {name!r}; slots above 0 expected")
+    return estimate(
+        scope.instance, [given.get(name, least) for name, least in scope.least_slots.items()]
     )
 
 
-def limit(m: Any, scope: Scope) -> None:
-    """(14)–(15) No GPU is busy longer than the limit, which is minimised: Σ_j y_jg·ρ̂_j/u ≤ θ.
+@dataclass(frozen=True)
+class Work:
+    """Estimated execution times in whole units.
 
-    The limit is at least the mean over GPUs, and the longest job. GPUs are equal: unless every
-    schedule is asked for, they are in order of how busy they are.
+    Attributes
+    ----------
+    unit
+        Units in a slot: 1, or 1000 if some ρ̂_j/u is not whole.
+    of
+        By job: ρ̂_j/u in units, rounded down.
     """
-    busy = busy_slots(scope)
-    gpus = _gpus(scope)
-    whole = all(float(slots).is_integer() for slots in busy.values())
-    area = sum(busy[j] * job.gpus for j, job in scope.jobs.items()) / len(gpus)
-    low = max(area, *busy.values())
-    if whole:
-        busy = {j: int(slots) for j, slots in busy.items()}
-        low = float(np.ceil(low - 1e-9))
-    m.theta = pyo.Var(
-        domain=pyo.NonNegativeIntegers if whole else pyo.NonNegativeReals,
-        bounds=(low, sum(busy.values())),
+
+    unit: int
+    of: dict[str, int]
+
+
+def work_of(scope: Scope) -> Work:
+    """ρ̂_j/u of each job in whole units."""
+    slots = estimates_of(scope).work
+    unit = 1 if all(abs(w - round(w)) <= TOLERANCE for w in slots) else 1000
+    return Work(
+        unit, {j: floor(w * unit + TOLERANCE) for j, w in zip(scope.jobs, slots, strict=True)}
     )
-    m.within_limit = pyo.Constraint(
-        gpus, rule=lambda m, g: sum(busy[j] * m.y[j, g] for j in scope.jobs) <= m.theta
+
+
+@dataclass(frozen=True)
+class Data:
+    """A scope's numbers as the constraints use them.
+
+    Attributes
+    ----------
+    scope
+        What the model covers.
+    work
+        ρ̂_j/u.
+    equal
+        By job that stands for others: all jobs it stands for, itself included.
+    gpus
+        All GPUs.
+    weights
+        By such a job: its weight in the order of GPUs; none if GPUs are not ordered.
+    """
+
+    scope: Scope
+    work: Work
+    equal: dict[str, list[str]]
+    gpus: list[Gpu]
+    weights: dict[str, int]
+
+
+def _data(scope: Scope) -> Data:
+    work = work_of(scope)
+    gpus = [(s, i) for s, server in scope.servers.items() for i in range(server.gpus)]
+    if scope.every_schedule:
+        return Data(scope, work, {j: [j] for j in scope.jobs}, gpus, {})
+    groups: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for j, job in scope.jobs.items():
+        groups[job.gpus, work.of[j]].append(j)
+    equal = {group[0]: group for group in groups.values()}
+    chosen: list[str] = []
+    most = 1
+    for j in sorted(equal, key=lambda j: -work.of[j] * len(equal[j]) * scope.jobs[j].gpus):
+        most *= 1 + len(equal[j])
+        if most > MAX_WEIGHT:
+            break
+        chosen.append(j)
+    weights, weight = dict[str, int](), 1
+    for j in reversed(chosen):  # Each weighs more than all lighter ones together can.
+        weights[j] = weight
+        weight *= 1 + len(equal[j])
+    return Data(scope, work, equal, gpus, weights)
+
+
+def gangs(m: Any, data: Data) -> None:
+    """Each job is served by as many GPUs as it needs, (1), in (14)–(16) over all schedules.
+
+    ```
+    Σ_g y_jg = n_j·G_j
+    ```
+
+    with n_j = 1, or the number of equal jobs that j stands for.
+    """
+    m.y = pyo.Var(
+        list(data.equal),
+        data.gpus,
+        domain=lambda _, j, *__: pyo.Binary if len(data.equal[j]) == 1 else pyo.NonNegativeIntegers,
+        bounds=lambda _, j, *__: (0, len(data.equal[j])),
     )
-    if not scope.every_schedule:
-        m.busiest_first = pyo.Constraint(
-            list(pairwise(gpus)),
-            rule=lambda m, g, later: (
-                sum(busy[j] * (m.y[j, g] - m.y[j, later]) for j in scope.jobs) >= 0
-            ),
-        )
-    m.objective = pyo.Objective(expr=m.theta)
+    m.gang = pyo.Constraint(
+        list(data.equal),
+        rule=lambda m, j: (
+            sum(m.y[j, g] for g in data.gpus) == len(data.equal[j]) * data.scope.jobs[j].gpus
+        ),
+    )
+
+
+def busy(m: Any, data: Data) -> None:
+    """No GPU is busy beyond the limit, (14)–(16), and the limit is least.
+
+    ```
+    Σ_j y_jg·ρ̂_j/u ≤ θ_u
+    ```
+
+    The limit is at least each ρ̂_j/u, and their mean over GPUs; at most the horizon.
+    """
+    unit, of = data.work.unit, data.work.of
+    horizon = data.scope.horizon
+    m.limit = pyo.Var(
+        domain=pyo.NonNegativeIntegers, bounds=(min(_least_limit(data), horizon), horizon)
+    )
+    m.busy = pyo.Constraint(
+        data.gpus,
+        rule=lambda m, *g: sum(of[j] * m.y[j, g] for j in data.equal) <= unit * m.limit,
+    )
+    m.objective = pyo.Objective(expr=m.limit)
+
+
+def order_of_gpus(m: Any, data: Data) -> None:
+    """GPUs are ordered by the jobs of most work that they serve, g before g'.
+
+    ```
+    Σ_j W_j·y_jg ≥ Σ_j W_j·y_jg'
+    ```
+
+    with weights W_j that make it the lexicographic order of a few jobs.
+    """
+    m.gpus_in_order = pyo.Constraint(
+        list(pairwise(data.gpus)),
+        rule=lambda m, s, i, s2, i2: (
+            sum(w * (m.y[j, s, i] - m.y[j, s2, i2]) for j, w in data.weights.items()) >= 0
+        ),
+    )
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
+    """State the model, with a starting solution."""
     model = pyo.ConcreteModel("busy-time")
-    gang(model, scope)
-    limit(model, scope)
+    data = _data(scope)
+    gangs(model, data)
+    busy(model, data)
+    if not scope.every_schedule:
+        order_of_gpus(model, data)
+    _set(model, data, _shared_out(data))
     return model
 
 
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Give each job as many GPUs as it has, the least busy ones first: any such gift is feasible.
+def _shared_out(data: Data) -> _Served:
+    """Who serves whom, nearly as evenly as possible: a starting solution.
 
-    GPUs of the schedule would do as well, but this is never worse a start, and is in order.
+    The longest jobs first go to the least busy GPUs (LPT); then, under limits between the bound
+    on θ_u and what that gave, to the busiest GPUs that they still fit (MULTIFIT).
     """
-    m: Any = model
-    busy, gpus = busy_slots(scope), _gpus(scope)
-    load = dict.fromkeys(gpus, 0.0)
-    served: dict[str, list[str]] = {g: [] for g in gpus}
-    for j in sorted(scope.jobs, key=lambda j: -busy[j]):
-        for g in sorted(gpus, key=lambda g: load[g])[: scope.jobs[j].gpus]:
-            load[g] += busy[j]
-            served[g].append(j)
-    ranked = sorted(gpus, key=lambda g: -load[g])
-    for g, source in zip(gpus, ranked, strict=True):
-        for j in scope.jobs:
-            put(m.y[j, g], int(j in served[source]))
-    put(m.theta, max(load.values()))
+    best = _longest_first(data, None)
+    assert best is not None  # noqa: S101 - without a limit jobs always fit
+    low, high = _least_limit(data), _slots(data, best) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        found = _longest_first(data, middle)
+        if found is None:
+            low = middle + 1
+        else:
+            best, high = found, middle - 1
+    return best
+
+
+def _longest_first(data: Data, limit: int | None) -> _Served | None:
+    """Who serves whom if the longest jobs choose first, the widest of them before others.
+
+    They choose the least busy GPUs, or with a limit in slots the busiest ones that they fit; None
+    if some job does not find enough.
+    """
+    served: _Served = {g: {} for g in data.gpus}
+    load = dict.fromkeys(data.gpus, 0)
+    sizes = {j: data.scope.jobs[j].gpus for j in data.equal}
+    for j in sorted(data.equal, key=lambda j: (-data.work.of[j], -sizes[j])):
+        work, size = data.work.of[j], sizes[j]
+        for _ in data.equal[j]:
+            if limit is None:
+                chosen = sorted(data.gpus, key=load.__getitem__)[:size]
+            else:
+                fit = [g for g in data.gpus if load[g] + work <= limit * data.work.unit]
+                chosen = sorted(fit, key=load.__getitem__, reverse=True)[:size]
+                if len(chosen) < size:
+                    return None
+            for g in chosen:
+                served[g][j] = served[g].get(j, 0) + 1
+                load[g] += work
+    return served
+
+
+def _least_limit(data: Data) -> int:
+    """Slots that the longest job takes, or all jobs on average over GPUs."""
+    unit, of = data.work.unit, data.work.of
+    area = sum(of[j] * job.gpus for j, job in data.scope.jobs.items())
+    return max(-(-max(of.values()) // unit), -(-area // (unit * len(data.gpus))))
+
+
+def _slots(data: Data, served: _Served) -> int:
+    """How long the busiest GPU is busy, in whole slots."""
+    units = max(sum(data.work.of[j] * n for j, n in jobs.items()) for jobs in served.values())
+    return -(-units // data.work.unit)
+
+
+def _set(m: Any, data: Data, served: _Served) -> None:
+    """Set the variables to who serves whom, if that is within the horizon."""
+    slots = _slots(data, served)
+    if slots > data.scope.horizon:
+        return
+    ordered = sorted(
+        served.values(), key=lambda jobs: -sum(w * jobs.get(j, 0) for j, w in data.weights.items())
+    )
+    for g, jobs in zip(data.gpus, ordered, strict=True):
+        for j in data.equal:
+            put(m.y[j, g], jobs.get(j, 0))
+    put(m.limit, max(slots, m.limit.lb))
+
+
+def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+    """Set the variables to who serves whom in a feasible schedule."""
+    data = _data(scope)
+    stands_for = {j: first for first, group in data.equal.items() for j in group}
+    served: _Served = {g: {} for g in data.gpus}
+    for assignment in schedule.assignments:
+        j = stands_for[assignment.job]
+        for s, indices in assignment.gpus.items():
+            for i in indices:
+                served[s, i][j] = served[s, i].get(j, 0) + 1
+    _set(model, data, served)
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
-    """No plan: the program knows no time."""
+    """None: when jobs run is not part of the model."""
     return None
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints: about `4·J·N` for J jobs and N GPUs."""
-    return 4 * len(scope.jobs) * scope.instance.cluster.total_gpus
+    """Terms in the constraints, about: 3 for each GPU and each job that differs from others."""
+    return 3 * len(_data(scope).equal) * scope.instance.cluster.total_gpus
+
+
+def _unfit(scope: Scope) -> str | None:
+    """Why not: so many jobs and GPUs that no engine gets anywhere."""
+    terms = _size(scope)
+    if terms > MAX_TERMS:
+        return f"the model, with about {terms:,} terms, is larger than {MAX_TERMS:,}"
+    return None
 
 
 BUSY_TIME = Formulation(
@@ -141,29 +326,6 @@ BUSY_TIME = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
+    unfit=_unfit,
     model_class="integer",
 )
-
-
-def busiest(scope: Scope, entry: Pooled) -> float:
-    """The greatest Σ ρ̂_j/u on a GPU of a schedule, with GPUs numbered as everywhere."""
-    busy = busy_slots(scope)
-    placed = number_gpus(scope.instance, entry.starts, entry.completions, entry.workers)
-    load: dict[tuple[str, int], float] = {}
-    for assignment in placed:
-        for server, numbers in assignment.gpus.items():
-            for number in numbers:
-                load[server, number] = load.get((server, number), 0.0) + busy[assignment.job]
-    return max(load.values())
-
-
-def within_limit(m: Any, scope: Scope) -> None:
-    """(14) Schedules of the pool with a GPU above the limit θ_u of the data are not chosen."""
-    most = scope.read("limit")
-    if isinstance(most, bool) or not isinstance(most, int | float):
-        raise UsageError(f"limit {most!r}: it must be a number of slots")
-    over = [k for k, entry in enumerate(m.pool) if busiest(scope, entry) > most + 1e-9]
-    m.over_limit = pyo.Constraint(list(scope.jobs), over, rule=lambda m, j, k: m.x[j, k] == 0)
-
-
-BUSY_TIME_SELECTION = SCHEDULE_SELECTION.extended("busy-time-selection", within_limit)

@@ -117,10 +117,15 @@ def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> Non
 
 
 class Plan(NamedTuple):
-    """A solution of a model: start slot, and workers on each server (by index), job by job."""
+    """A solution of a model: start slot, and workers on each server (by index), job by job.
+
+    Where it matters which GPUs of its servers a job holds, `gpus` has their indices, by server
+    index; otherwise they are numbered afterwards.
+    """
 
     starts: tuple[int, ...]
     workers: tuple[Mapping[int, int], ...]
+    gpus: tuple[Mapping[int, tuple[int, ...]], ...] | None = None
 
 
 def _fits(scope: Scope) -> str | None:

@@ -1,154 +1,285 @@
-"""Pools of schedules to choose from: the heuristics', those of files, all of a tiny instance."""
+"""Pools of schedules, Y in (10)–(16): the heuristics', those of files, or all of a tiny instance.
+
+`Scope.data` says which one: nothing for the heuristics', `{"schedules": [files]}`, or
+`{"pool": "all"}`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate, product
-from math import prod
-from typing import NamedTuple
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarmodel.engine import Engine, placements_of
-from rarmodel.errors import InputError, Problem
+from rarmodel.engine import Engine, evaluate, placements_of
+from rarmodel.engine.arrays import Ints
+from rarmodel.engine.enumerate import all_schedules
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_schedule
-from rarmodel.heuristics import estimate
-from rarmodel.heuristics.bisection import schedules_of
-from rarmodel.heuristics.policies import HEURISTICS
-from rarmodel.model import best_placements
-from rarmodel.schema import Schedule
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.problems import show
 from rarmodel.verifier import verify
 
 from .formulation import Scope
+from .gpu_loads import Held, Stay, least_busy_numbering, loads
+from .heuristic_pool import heuristic_schedules
 from .placements import number_of_placements, placements
 
-MOST_TRIES = 2_000
-"""List schedules made by one policy at most: its limits are thinned out evenly beyond that."""
+MOST_SCHEDULES = 20_000
+"""Most schedules of a pool, as many as differ in some job's start or execution time."""
 
-MOST_CASES = 1_000_000
-"""Combinations of starts and placements up to which all schedules are enumerated."""
+MOST_ENUMERATED = 300_000
+"""Most schedules that are enumerated for the pool of all."""
+
+MOST_PLACEMENTS = 10_000
+"""Most placements of a job of each size for that."""
+
+MOST_EVALUATIONS = 5_000_000
+"""Most simulations of partial schedules for that: about ten seconds."""
 
 
-class Pooled(NamedTuple):
-    """A feasible schedule up to the numbering of GPUs.
+@dataclass(frozen=True)
+class Entry:
+    """A schedule y^k of a pool.
 
     Attributes
     ----------
-    starts, completions
-        (jobs) In slots, in job order.
-    workers
-        (jobs) Workers on each server, by server index.
+    starts
+        (jobs) Start slots a_j(y^k).
+    completions
+        (jobs) Completion times a_j(y^k) + ρ_j(y^k) in slots.
+    gpus
+        (jobs) GPU indices held, by server index.
     """
 
     starts: tuple[int, ...]
     completions: tuple[int, ...]
-    workers: tuple[Mapping[int, int], ...]
+    gpus: tuple[Held, ...]
 
     @property
+    def times(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Starts and completions: all that (10)–(13) see of a schedule."""
+        return self.starts, self.completions
+
+    @cached_property
     def makespan(self) -> int:
-        """The latest completion."""
+        """The latest completion in slots."""
         return max(self.completions)
 
+    def is_at(self, gpus: Sequence[Held]) -> bool:
+        """Whether each job holds the same GPUs."""
+        return all(
+            {s: sorted(g) for s, g in mine.items()} == {s: sorted(g) for s, g in theirs.items()}
+            for mine, theirs in zip(self.gpus, gpus, strict=True)
+        )
 
-def is_complete(scope: Scope) -> bool:
-    """Whether the pool holds all schedules, so that nothing better lies outside."""
-    return bool(scope.read("pool", "heuristics") == "all")
-
-
-def cases(scope: Scope) -> int:
-    """Combinations of starts and placements that a pool of all schedules comes from."""
-    ways = number_of_placements(scope)
-    return prod(
-        ways[job.gpus] * max(0, scope.horizon - scope.least_slots[name] + 1)
-        for name, job in scope.jobs.items()
-    )
+    @property
+    def workers(self) -> tuple[dict[int, int], ...]:
+        """(jobs) Workers by server index."""
+        return tuple({s: len(indices) for s, indices in held.items()} for held in self.gpus)
 
 
-def pool(scope: Scope) -> list[Pooled]:
-    """The pool that the scope's data asks for, without schedules beyond the horizon.
+Pool = tuple[Entry, ...]
 
-    `schedules` in the data is a list of schedule files. `pool` is `all`: every schedule, of those
-    with equal starts and completions one. Otherwise it is what the heuristics make over all limits
-    θ_u and all κ, and one job after another.
+
+def holds_all(scope: Scope) -> bool:
+    """Whether the pool asked for holds every schedule within the scope's horizon."""
+    return "schedules" not in scope.data and scope.data.get("pool") == "all"
+
+
+def unfit(scope: Scope) -> str | None:
+    """Why there is no pool: an instance has more schedules than can be enumerated."""
+    kind = _kind(scope)
+    if kind == "all" and _enumerated(scope.instance, scope.horizon) is None:
+        return (
+            f"the pool of all schedules within {scope.horizon} slots is too large: over "
+            f"{MOST_SCHEDULES:,} different ones, {MOST_ENUMERATED:,} placed ones, or "
+            f"{MOST_EVALUATIONS:,} partial ones"
+        )
+    return None
+
+
+def size_of_pool(scope: Scope) -> int:
+    """How many schedules the pool has, at most."""
+    kind = _kind(scope)
+    if kind == "all":
+        found = _enumerated(scope.instance, scope.horizon)
+        return found.different if found else MOST_SCHEDULES
+    if kind == "schedules":
+        return len(_sources(scope))
+    return len({entry.times for entry in _from_heuristics(scope.instance, scope.horizon)})
+
+
+def pool_of(scope: Scope, work: Sequence[float] | None = None) -> Pool:
+    """The pool asked for, by makespan, with one schedule for all that have equal times.
+
+    Parameters
+    ----------
+    scope
+        The pool's schedules end within its horizon.
+    work
+        (jobs) Estimated execution times ρ̂_j/u. If given, of schedules with equal times the one
+        is kept whose busiest GPU has the least of it. Pools from files keep the GPUs of the file,
+        the pool of all takes the best GPUs of each schedule.
 
     Raises
     ------
     InputError
-        If a schedule file is malformed, or its schedule is not feasible.
+        If a file of a schedule is malformed, or the schedule fails verification.
+    UsageError
+        If `data` names no pool.
     """
-    if files := scope.read("schedules", ()):
-        found: Iterable[Pooled] = _of_files(scope, files)
-    elif is_complete(scope):
-        found = _all(scope)
+    kind = _kind(scope)
+    if kind == "all":
+        entries: Iterable[Entry] = _all(scope, work)
+    elif kind == "schedules":
+        entries = _from_files(scope)
     else:
-        found = _of_heuristics(scope)
-    distinct: dict[tuple[object, ...], Pooled] = {}
-    for entry in found:
-        if entry.makespan <= scope.horizon:
-            placed = tuple(tuple(sorted(workers.items())) for workers in entry.workers)
-            distinct.setdefault((entry.starts, placed), entry)
-    return list(distinct.values())
+        entries = _from_heuristics(scope.instance, scope.horizon)
+    kept: dict[object, tuple[float, Entry]] = {}
+    for entry in entries:
+        busiest = 0.0 if work is None else max(loads(entry.gpus, work).values())
+        if entry.times not in kept or busiest < kept[entry.times][0]:
+            kept[entry.times] = busiest, entry
+    ordered = sorted((entry for _, entry in kept.values()), key=lambda entry: entry.makespan)
+    return tuple(ordered[:MOST_SCHEDULES])
 
 
-def _pooled(scope: Scope, engine: Engine, schedule: Schedule) -> Pooled:
-    index = {name: s for s, name in enumerate(scope.servers)}
-    by_job = {a.job: a for a in schedule.assignments}
-    starts = tuple(by_job[j].start for j in scope.jobs)
-    workers = tuple(
-        {index[s]: len(gpus) for s, gpus in by_job[j].gpus.items() if gpus} for j in scope.jobs
+def entry_of(scope: Scope, schedule: Schedule) -> Entry:
+    """A feasible schedule as an entry of a pool."""
+    index = {server: s for s, server in enumerate(scope.servers)}
+    by_job = {assignment.job: assignment for assignment in schedule.assignments}
+    return Entry(
+        starts=tuple(by_job[j].start for j in scope.jobs),
+        completions=tuple(evaluate(scope.instance, schedule).completion.tolist()),
+        gpus=tuple(
+            {index[server]: gpus for server, gpus in by_job[j].gpus.items() if gpus}
+            for j in scope.jobs
+        ),
     )
-    evaluation = engine.evaluate(np.array(starts, np.int64), placements_of(workers))
-    return Pooled(starts, tuple(evaluation.completion.tolist()), workers)
 
 
-def _of_files(scope: Scope, files: Iterable[str]) -> Iterator[Pooled]:
-    engine = Engine(scope.instance)
-    for file in files:
-        schedule = read_schedule(file)
-        report = verify(scope.instance, schedule)
-        if not report.feasible:
-            problems = [Problem("", violation.message) for violation in report.violations]
-            raise InputError(problems, str(file))
-        yield _pooled(scope, engine, schedule)
+def _kind(scope: Scope) -> str:
+    kind = scope.data.get("pool", "heuristics")
+    if kind not in {"heuristics", "all"}:
+        raise UsageError(f"pool: {show(kind)}; 'heuristics' or 'all' is expected")
+    if "schedules" not in scope.data:
+        return str(kind)
+    if "pool" in scope.data:
+        raise UsageError("'pool' and 'schedules' exclude each other; choose one")
+    return "schedules"
 
 
-def _of_heuristics(scope: Scope) -> Iterator[Pooled]:
-    engine = Engine(scope.instance)
-    # One job after another, each alone in its best placement: where links are slow this may be all.
-    ends = [0, *accumulate(scope.least_slots.values())]
-    yield Pooled(tuple(ends[:-1]), tuple(ends[1:]), best_placements(scope.instance))
-    longest = int(sum(estimate(scope.instance).work)) + 1
-    for policy in HEURISTICS:
-        top = min(longest, scope.instance.time.horizon) if policy.bisect else 1
-        tries = len(policy.parameters(scope.instance, 0))
-        stride = max(1, -(-top * tries // MOST_TRIES))
-        limits = range(top, 0, -stride) if policy.bisect else [scope.instance.time.horizon]
-        for schedule in schedules_of(scope.instance, policy, limits, most_slots=scope.horizon):
-            yield _pooled(scope, engine, schedule)
+@lru_cache(maxsize=2)
+def _from_heuristics(instance: Instance, horizon: int) -> Pool:
+    engine = Engine(instance)
+    entries = []
+    for starts, gpus in heuristic_schedules(instance, horizon):
+        workers = [{s: len(indices) for s, indices in held.items()} for held in gpus]
+        evaluation = engine.evaluate(np.array(starts, np.int64), placements_of(workers))
+        entries.append(Entry(starts, tuple(evaluation.completion.tolist()), gpus))
+    return tuple(entries)
 
 
-def _all(scope: Scope) -> Iterator[Pooled]:
-    """All schedules within the horizon: every start and every placement, tried on the engine."""
-    engine = Engine(scope.instance)
-    index = {name: s for s, name in enumerate(scope.servers)}
-    options = [
-        [
-            ({index[s]: n for s, n in way.workers.items()}, start)
-            for way in ways.values()
-            for start in range(scope.horizon - way.least_slots + 1)
-        ]
-        for ways in placements(scope).values()
-    ]
-    seen = set()
-    for chosen in product(*options):
-        workers = tuple(way for way, _ in chosen)
-        starts = tuple(start for _, start in chosen)
-        evaluation = engine.evaluate(
-            np.array(starts, np.int64), placements_of(workers), limit=scope.horizon
-        )
-        if evaluation.makespan < 0:
-            continue
-        completions = tuple(evaluation.completion.tolist())
-        if (starts, completions) not in seen:
-            seen.add((starts, completions))
-            yield Pooled(starts, completions, workers)
+def _from_files(scope: Scope) -> Iterable[Entry]:
+    for number, source in enumerate(_sources(scope)):
+        entry = _verified(scope, source, f"schedules[{number}]")
+        if entry.makespan <= scope.horizon:
+            yield entry
+
+
+def _sources(scope: Scope) -> Sequence[Any]:
+    """The files, or schedules in memory, that the pool is made of."""
+    sources = scope.data["schedules"]
+    if isinstance(sources, str | Mapping) or not isinstance(sources, Sequence):
+        raise UsageError(f"schedules: {show(sources)}; a list of files is expected")
+    for number, source in enumerate(sources):
+        if not isinstance(source, str | os.PathLike | Schedule):
+            raise UsageError(f"schedules[{number}]: {show(source)}; a file's name is expected")
+    return sources
+
+
+def _verified(scope: Scope, source: Any, place: str) -> Entry:
+    """An entry from a file or a schedule in memory, checked by the verifier."""
+    name = place if isinstance(source, Schedule) else os.fspath(source)
+    schedule = source if isinstance(source, Schedule) else read_schedule(source)
+    report = verify(scope.instance, schedule)
+    if not report.feasible:
+        raise InputError([Problem("", v.message) for v in report.violations], name)
+    return entry_of(scope, schedule)
+
+
+class _All(NamedTuple):
+    """All schedules within a horizon, with the placements that their choices number."""
+
+    options: tuple[tuple[dict[int, int], ...], ...]
+    starts: Ints
+    completions: Ints
+    choices: Ints
+    different: int
+    """How many of them differ in some job's start or completion."""
+
+
+@lru_cache(maxsize=2)
+def _enumerated(instance: Instance, horizon: int) -> _All | None:
+    """All schedules within a horizon; None if there are too many."""
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
+    if sum(number_of_placements(scope).values()) > MOST_PLACEMENTS:
+        return None
+    ways = [tuple(options.values()) for options in placements(scope).values()]
+    index = {server: s for s, server in enumerate(scope.servers)}
+    options = tuple(
+        tuple({index[s]: n for s, n in way.workers.items()} for way in each) for each in ways
+    )
+    found = all_schedules(
+        instance,
+        options,
+        [[way.least_slots for way in each] for each in ways],
+        horizon,
+        MOST_ENUMERATED,
+        MOST_EVALUATIONS,
+    )
+    if found is None:
+        return None
+    times = np.concatenate((found.starts, found.completions), axis=1)
+    different = len(np.unique(times, axis=0))
+    return _All(options, *found, different) if different <= MOST_SCHEDULES else None
+
+
+def _all(scope: Scope, work: Sequence[float] | None) -> Iterator[Entry]:
+    """All schedules within the horizon, GPUs numbered; without work, one for equal times."""
+    found = _enumerated(scope.instance, scope.horizon)
+    if found is None:
+        raise UsageError(str(unfit(scope)))
+    rows = np.arange(len(found.starts))
+    if work is None:
+        times = np.concatenate((found.starts, found.completions), axis=1)
+        rows = np.sort(np.unique(times, axis=0, return_index=True)[1])
+    for row in rows.tolist():
+        starts = tuple(found.starts[row].tolist())
+        completions = tuple(found.completions[row].tolist())
+        workers = [found.options[j][k] for j, k in enumerate(found.choices[row].tolist())]
+        # Without work the numbering is free, and that of equal work is as good as any.
+        gpus = _numbered(scope, starts, completions, workers, work or [1.0] * len(workers))
+        yield Entry(starts, completions, gpus)
+
+
+def _numbered(
+    scope: Scope,
+    starts: Sequence[int],
+    completions: Sequence[int],
+    workers: Sequence[Mapping[int, int]],
+    work: Sequence[float],
+) -> tuple[Held, ...]:
+    """GPUs of each job such that the busiest GPU of each server is the least busy."""
+    held: list[dict[int, tuple[int, ...]]] = [{} for _ in workers]
+    for s, server in enumerate(scope.servers.values()):
+        there = [j for j, placed in enumerate(workers) if s in placed]
+        stays = tuple(Stay(starts[j], completions[j], workers[j][s], work[j]) for j in there)
+        for j, indices in zip(there, least_busy_numbering(server.gpus, stays), strict=True):
+            held[j][s] = tuple(sorted(indices))
+    return tuple(held)

@@ -1,18 +1,27 @@
-r"""Formulation `schedule-selection`: the reformulated integer linear program (10)–(13).
+r"""Formulation `schedule-selection`: (10)–(13), the choice of one schedule from a pool.
 
-Schedules y^k of a pool are given, with start a_j(y^k) and execution time ρ_j(y^k) of each job.
+Indices: jobs j, and schedules k = 0, 1, … of the pool Y, by makespan. Data: the start a_j(y^k) and
+the execution time ρ_j(y^k) of job j under schedule y^k, which follow from the model of contention.
 
 ======================= ============================================================================
-`x[j,k]`                binary: 1 iff job j follows schedule k, x_j^k
-`makespan`              whole: max_j Σ_k x_j^k·(a_j(y^k) + ρ_j(y^k))
+`x[j,k]`                binary: 1 iff job j runs as in schedule k
+`makespan`              max_j T_j, whole
 ======================= ============================================================================
 
-Over all schedules the optimum is that of the problem; over any other pool it is the best of the
-pool, and says nothing of schedules outside. `pool` tells which pools there are.
+Expressions, for constraints and objectives of one's own:
+
+======================= ============================================================================
+`start[j]`              start slot a_j
+`completion[j]`         completion T_j
+======================= ============================================================================
+
+The pool itself is `model.pool`, a tuple of `pool.Entry`. `pool` tells which pools there are. A
+bound is one on every schedule only if the pool holds every schedule.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pyomo.environ as pyo
@@ -20,99 +29,111 @@ import pyomo.environ as pyo
 from rarmodel.schema import Schedule
 
 from .formulation import Formulation, Plan, Scope, put
-from .pool import MOST_CASES, MOST_TRIES, Pooled, cases, is_complete, pool
+from .pool import Pool, entry_of, holds_all, pool_of, size_of_pool, unfit
 
 
-def choice(m: Any, scope: Scope, schedules: list[Pooled]) -> None:
-    """(11)–(13) One schedule for each job, and the same for all: Σ_k x_j^k = 1, x_j^k = x_j'^k."""
-    jobs, numbers = list(scope.jobs), range(len(schedules))
+def one_schedule(m: Any, scope: Scope, pool: Pool) -> None:
+    """One schedule for each job, (11) and (13), and the same one for all jobs, (12).
+
+    ```
+    Σ_k x_jk = 1      x_jk = x_j'k for each job j' and the job j before it
+    ```
+
+    An empty pool makes the model infeasible: the makespan would have to exceed the horizon.
+    """
+    jobs, numbers = list(scope.jobs), range(len(pool))
     m.x = pyo.Var(jobs, numbers, domain=pyo.Binary)
+    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, scope.horizon))
     m.one_schedule = pyo.Constraint(
         jobs,
         rule=lambda m, j: (
-            sum(m.x[j, k] for k in numbers) == 1 if schedules else pyo.Constraint.Infeasible
+            sum(m.x[j, k] for k in numbers) == 1 if pool else m.makespan >= scope.horizon + 1
         ),
     )
-    m.same_for_all = pyo.Constraint(
-        jobs[1:], numbers, rule=lambda m, j, k: m.x[j, k] == m.x[jobs[0], k]
+    m.same_schedule = pyo.Constraint(
+        [(j, before, k) for before, j in pairwise(jobs) for k in numbers],
+        rule=lambda m, j, before, k: m.x[j, k] == m.x[before, k],
     )
 
 
-def makespan(m: Any, scope: Scope, schedules: list[Pooled]) -> None:
-    """(10) Minimise makespan ≥ Σ_k x_j^k·(a_j(y^k) + ρ_j(y^k)) of each job."""
-    low = min(scope.lower_bound, scope.horizon)
-    number = {j: i for i, j in enumerate(scope.jobs)}
-    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(low, scope.horizon))
-    m.is_latest = pyo.Constraint(
-        list(scope.jobs),
-        rule=lambda m, j: (
-            m.makespan
-            >= sum(entry.completions[number[j]] * m.x[j, k] for k, entry in enumerate(schedules))
-        ),
+def makespan(m: Any, scope: Scope, pool: Pool) -> None:
+    """The objective, (10): minimise the latest completion.
+
+    ```
+    makespan ≥ Σ_k x_jk·(a_j(y^k) + ρ_j(y^k))      makespan ≥ Σ_k x_jk·max_j' T_j'(y^k)
+    ```
+
+    The second, for the first job j, follows from the first for whole numbers; it makes the optimum
+    of the relaxation that of the model.
+    """
+    jobs, numbers = list(scope.jobs), range(len(pool))
+    m.start = pyo.Expression(
+        jobs,
+        rule=lambda m, j: sum(m.x[j, k] * pool[k].starts[jobs.index(j)] for k in numbers),
+    )
+    m.completion = pyo.Expression(
+        jobs,
+        rule=lambda m, j: sum(m.x[j, k] * pool[k].completions[jobs.index(j)] for k in numbers),
+    )
+    m.is_latest = pyo.Constraint(jobs, rule=lambda m, j: m.makespan >= m.completion[j])
+    m.is_latest_of_schedule = pyo.Constraint(
+        jobs[:1],
+        rule=lambda m, j: m.makespan >= sum(m.x[j, k] * pool[k].makespan for k in numbers),
     )
     m.objective = pyo.Objective(expr=m.makespan)
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
+    """State the model over the pool asked for."""
     model: Any = pyo.ConcreteModel("schedule-selection")
-    schedules = pool(scope)
-    choice(model, scope, schedules)
-    makespan(model, scope, schedules)
-    model.pool = tuple(schedules)
+    model.pool = pool_of(scope)
+    one_schedule(model, scope, model.pool)
+    makespan(model, scope, model.pool)
     return model
 
 
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Choose a schedule; one that is not in the pool leaves the variables as they are."""
-    m: Any = model
-    index = {name: s for s, name in enumerate(scope.servers)}
-    by_job = {a.job: a for a in schedule.assignments}
-    starts = tuple(by_job[j].start for j in scope.jobs)
-    workers = tuple(
-        {index[s]: len(gpus) for s, gpus in by_job[j].gpus.items() if gpus} for j in scope.jobs
-    )
-    for chosen, entry in enumerate(m.pool):
-        if (entry.starts, entry.workers) == (starts, workers):
-            for j in scope.jobs:
-                for k in range(len(m.pool)):
-                    put(m.x[j, k], int(k == chosen))
-            put(m.makespan, entry.makespan)
-            return
+def load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+    """Choose the schedule of the pool in which each job starts and completes at the same time.
+
+    If there is none, variables stay without values: the model has no place for the schedule.
+    """
+    times = entry_of(scope, schedule).times
+    pool: Pool = model.pool
+    choose(model, next((k for k, entry in enumerate(pool) if entry.times == times), None))
 
 
-def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
-    """Read the schedule chosen."""
+def choose(m: Any, number: int | None) -> None:
+    """Set the variables to the choice of a schedule of the pool; of None, leave them."""
+    if number is None:
+        return
+    for j, k in m.x:
+        put(m.x[j, k], int(k == number))
+    put(m.makespan, m.pool[number].makespan)
+
+
+def plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
+    """The schedule that was chosen, with the GPUs that it has in the pool; None if none was."""
     m: Any = model
     first = next(iter(scope.jobs))
-    for k, entry in enumerate(m.pool):
+    pool: Pool = m.pool
+    for k, entry in enumerate(pool):
         if (m.x[first, k].value or 0) > 0.5:
-            return Plan(entry.starts, entry.workers)
-    return Plan((), ())
+            return Plan(entry.starts, entry.workers, entry.gpus)
+    return None
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about: `4·J·K` for J jobs and K schedules."""
-    schedules = cases(scope) // 4 if is_complete(scope) else MOST_TRIES // 2
-    return 4 * len(scope.jobs) * schedules
-
-
-def _unfit(scope: Scope) -> str | None:
-    """Why not: too many schedules to enumerate."""
-    if is_complete(scope) and (many := cases(scope)) > MOST_CASES:
-        return (
-            f"all schedules within {scope.horizon} slots come from {many:.3g} combinations of "
-            f"starts and placements; up to {MOST_CASES:,} are tried"
-        )
-    return None
+    """Terms in the constraints, about 4 for each job and schedule."""
+    return 4 * len(scope.jobs) * size_of_pool(scope)
 
 
 SCHEDULE_SELECTION = Formulation(
     name="schedule-selection",
     build=_build,
-    load=_load,
-    plan=_plan,
+    load=load,
+    plan=plan,
     size=_size,
-    unfit=_unfit,
+    unfit=unfit,
     model_class="integer",
-    proves=is_complete,
+    proves=holds_all,
 )

@@ -61,7 +61,7 @@ MAX_SPEED = 1_000_000
 
 
 @dataclass(frozen=True)
-class _Data:
+class TimeIndexedData:
     """A scope's numbers as the constraints use them.
 
     Attributes
@@ -85,7 +85,7 @@ class _Data:
     most_rings: dict[str, int]
 
 
-def _data(scope: Scope) -> _Data:
+def _data(scope: Scope) -> TimeIndexedData:
     options = placements(scope)
     rings = {
         j: spread
@@ -109,10 +109,12 @@ def _data(scope: Scope) -> _Data:
         for link in scope.links
     }
     most = {link: min(most, users[link]) for link, most in most_rings(scope).items()}
-    return _Data(scope, options, rings, levels, {l: most for l, most in most.items() if most > 0})
+    return TimeIndexedData(
+        scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}
+    )
 
 
-def starts_and_ends(m: Any, data: _Data) -> None:
+def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
     """Gang and no preemption, (1) and (3): a job is active from its start to its completion.
 
     ```
@@ -151,7 +153,7 @@ def starts_and_ends(m: Any, data: _Data) -> None:
     )
 
 
-def placement(m: Any, data: _Data) -> None:
+def placement(m: Any, data: TimeIndexedData) -> None:
     """One placement for each job, (1), (3) and (5), which it has whenever it is active.
 
     With ρ_jk the execution time of job j alone in placement k:
@@ -212,7 +214,7 @@ def placement(m: Any, data: _Data) -> None:
     )
 
 
-def capacity(m: Any, data: _Data) -> None:
+def capacity(m: Any, data: TimeIndexedData) -> None:
     """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
 
     ```
@@ -243,7 +245,7 @@ def capacity(m: Any, data: _Data) -> None:
     )
 
 
-def contention(m: Any, data: _Data) -> None:
+def contention(m: Any, data: TimeIndexedData) -> None:
     """Rings on each link in each slot, (6).
 
     ```
@@ -278,7 +280,7 @@ def contention(m: Any, data: _Data) -> None:
     )
 
 
-def speed(m: Any, data: _Data) -> None:
+def speed(m: Any, data: TimeIndexedData) -> None:
     """Speed of a ring under contention, (7)–(8) with their floor, by levels φ_j1 < φ_j2 < ….
 
     For each level i, link ℓ and ring count p, over the placements k that use ℓ, reach φ_ji alone,
@@ -331,7 +333,7 @@ def speed(m: Any, data: _Data) -> None:
     )
 
 
-def work(m: Any, data: _Data) -> None:
+def work(m: Any, data: TimeIndexedData) -> None:
     """All iterations are done by the completion, (9), for rings on several servers.
 
     ```
@@ -349,7 +351,7 @@ def work(m: Any, data: _Data) -> None:
     m.work = pyo.Constraint(list(data.rings), rule=done)
 
 
-def symmetry(m: Any, data: _Data) -> None:
+def symmetry(m: Any, data: TimeIndexedData) -> None:
     """Equal jobs start in input order; equal servers are ordered by what longest jobs put there.
 
     ```
@@ -380,7 +382,7 @@ def symmetry(m: Any, data: _Data) -> None:
     )
 
 
-def makespan(m: Any, data: _Data) -> None:
+def makespan(m: Any, data: TimeIndexedData) -> None:
     """The objective: minimise the makespan.
 
     ```

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import registry
-from .bounds import best_bound
+from .bounds import best_bound, why_infeasible
 from .errors import InputError, Problem, UsageError
 from .files import STANDARD_INPUT, parse_instance, read_data, read_instance, read_schedule
 from .instances import catalogue, text_of
@@ -215,6 +215,7 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
         bound_name=bound.name,
         seconds=perf_counter() - begun,
         stopped=stopped,
+        reasons=why_infeasible(instance, bound) if bound.slots > horizon else (),
     )
 
 
@@ -308,8 +309,8 @@ def compare(
     instances
         One or several instances, files, or names of bundled ones.
     methods, formulations
-        What to compare; if neither is given, everything installed, each formulation on each
-        installed solver that solves its class of models.
+        What to compare; if neither is given, everything installed that asks for no more than the
+        instance does, each formulation on each installed solver that solves its class of models.
     solvers
         Solvers of the formulations: each formulation is solved by those that solve its class of
         models. By default `highs`, or another installed one where that cannot.
@@ -349,6 +350,8 @@ def compare(
     engines = [registry.find("solvers", solver) for solver in solvers or ()]
     for wanted in formulations or ():
         formulation = registry.find("formulations", wanted)
+        if everything and formulation.restricts:
+            continue  # Its schedules answer another question.
         if engines:
             fitting = [e for e in engines if formulation.model_class in e.model_classes]
         elif everything:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -14,6 +14,16 @@ def one_line(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
+
+
+FEW = 8
+"""Names that a line lists."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a line: the first few, and how many more there are."""
+    few = ", ".join(repr(name) for name in names[:FEW])
+    return few + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 class Problem(NamedTuple):

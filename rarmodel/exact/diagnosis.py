@@ -14,29 +14,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.bounds import LowerBound
+from rarmodel.errors import listed
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.limits import Limits
-from rarmodel.model import job_extremes
-from rarmodel.schema import Instance
 from rarmodel.solvers import Solver
 
 SECONDS = 60.0
 """Time for a diagnosis, where none is given."""
-
-FEW = 8
-"""Names that a line lists."""
-
-
-def explain_bound(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
-    """Why nothing meets the horizon, if a bound that needs no model says so."""
-    horizon = instance.time.horizon
-    if bound.name == "longest job":
-        extremes = zip(instance.jobs, job_extremes(instance), strict=True)
-        long = [job.name for job, extreme in extremes if extreme.least_slots > horizon]
-        return (f"longer than the horizon of {horizon} slots even alone: jobs {_listed(long)}",)
-    need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
-    return (f"{need} ({bound.name}); the horizon is {horizon}",)
 
 
 def explain(
@@ -96,7 +80,7 @@ def explain(
         + ":"
     ]
     if jobs:
-        lines.append(f"  jobs {_listed(jobs)}")
+        lines.append(f"  jobs {listed(jobs)}")
     lines += [f"  {_words(family)}" for family in kept]
     return tuple(lines)
 
@@ -123,8 +107,3 @@ def _of_job(families: list[Any], job: str) -> Iterable[Any]:
 
 def _words(family: Any) -> str:
     return str(family.doc or f"constraint {family.local_name}")
-
-
-def _listed(names: list[str]) -> str:
-    few = ", ".join(repr(name) for name in names[:FEW])
-    return few + (f" and {len(names) - FEW} more" if len(names) > FEW else "")

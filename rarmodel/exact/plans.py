@@ -11,7 +11,7 @@ from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
 from rarmodel.model import best_placements, job_extremes
 from rarmodel.model.numbering import number_gpus
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Assignment, Instance, Schedule
 
 
 def one_by_one(instance: Instance) -> Schedule:
@@ -26,7 +26,7 @@ def one_by_one(instance: Instance) -> Schedule:
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
-    """A schedule with GPU indices from starts and workers.
+    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if it has any.
 
     Raises
     ------
@@ -46,15 +46,24 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
                 f"{method}: job {job.name!r} starts at slot {start} with workers "
                 f"{dict(workers)} by server, and needs {job.gpus} GPUs"
             )
+    if plan.gpus is not None:
+        names = [server.name for server in instance.cluster.servers]
+        assignments = tuple(
+            Assignment(job=job.name, start=start, gpus={names[s]: g for s, g in held.items()})
+            for job, start, held in zip(instance.jobs, plan.starts, plan.gpus, strict=True)
+        )
+    else:
+        assignments = _numbered(instance, plan, method)
+    return Schedule(
+        schema_version=1, instance=instance.name, method=method, assignments=assignments
+    )
+
+
+def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, ...]:
     evaluation = Engine(instance).evaluate(
         np.array(plan.starts, np.int64), placements_of(plan.workers)
     )
     try:
-        assignments = number_gpus(
-            instance, plan.starts, evaluation.completion.tolist(), plan.workers
-        )
+        return number_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error
-    return Schedule(
-        schema_version=1, instance=instance.name, method=method, assignments=assignments
-    )

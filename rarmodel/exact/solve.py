@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import LowerBound, best_bound, why_infeasible
 from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.formulations import Formulation, Scope
@@ -31,7 +31,7 @@ from rarmodel.solvers import Answer, Solver
 from rarmodel.verifier import Report, require_feasible
 
 from .admission import admit
-from .diagnosis import explain, explain_bound
+from .diagnosis import explain
 from .plans import one_by_one, schedule_of
 
 TERMS_PER_SECOND = 40_000
@@ -211,10 +211,12 @@ def solve_formulation(
 def _explain(search: _Search) -> tuple[str, ...]:
     """Say why there is no schedule within the horizon."""
     if not search.infeasible:
-        return explain_bound(search.instance, search.bound)
+        return why_infeasible(search.instance, search.bound)
     limits = replace(search.limits, time_limit=search.seconds_left)
     try:
         scope = search.scope(search.instance.time.horizon)
+        # The bound that the solver has proven would itself be the conflict.
+        scope = replace(scope, lower_bound=best_bound(search.instance).slots)
         return explain(search.formulation, scope, search.solver, limits)
     except KeyboardInterrupt:
         return ()

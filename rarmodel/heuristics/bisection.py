@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
@@ -191,36 +191,6 @@ def run_policy(
             raise
         return replace(best, interrupted=True)
     return best
-
-
-def schedules_of(
-    instance: Instance,
-    policy: Policy,
-    limits: Iterable[int],
-    *,
-    seed: int = 0,
-    most_slots: int | None = None,
-) -> Iterator[Schedule]:
-    """All schedules of a policy, one for each limit and parameter set that gives one.
-
-    Parameters
-    ----------
-    instance, policy, seed
-        As for `run_policy`.
-    limits
-        The limits θ_u to try, in slots.
-    most_slots
-        Greatest makespan of interest; by default the horizon.
-    """
-    scheduler = ListScheduler(instance, estimate(instance).work)
-    order = np.array(policy.order(instance), np.int64)
-    cutoff = 1 + (instance.time.horizon if most_slots is None else most_slots)
-    for limit in limits:
-        for parameters in policy.parameters(instance, seed):
-            values = np.array(parameters, np.float64)
-            makespan = scheduler.run(policy.rule, values, order, float(limit), cutoff)
-            if 0 <= makespan < cutoff:
-                yield _found(instance, policy, scheduler, makespan, limit, parameters).schedule
 
 
 def _found(

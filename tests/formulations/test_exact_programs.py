@@ -13,18 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
-from rarmodel.api import solve
 from rarmodel.bounds import best_bound
-from rarmodel.errors import InputError, UsageError
+from rarmodel.errors import UsageError
 from rarmodel.exact.admission import admit
-from rarmodel.files import to_json
 from rarmodel.formulations import Formulation, Scope
-from rarmodel.formulations.busy_time import BUSY_TIME, BUSY_TIME_SELECTION
-from rarmodel.formulations.pool import pool
+from rarmodel.formulations.busy_time import BUSY_TIME
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import first_fit, list_scheduling, random_placement, run_policy, sjf_bco
+from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
@@ -139,66 +136,3 @@ def test_busy_time_is_the_least_limit_on_any_gpu(seed: int, engine: Solver) -> N
     expected = least_limit(instance)
     assert optimum_by(BUSY_TIME, engine, scope) == expected
     assert optimum_by(BUSY_TIME, engine, replace(scope, every_schedule=True)) == expected
-
-
-def test_busy_time_takes_estimates() -> None:
-    instance = random_instance(Random(30), jobs=3, servers=2, tree=False)
-    least = {j: float(n) for j, n in scope_of(instance, 100).least_slots.items()}
-    twice = {j: 2 * slots for j, slots in least.items()}
-    plain = solve(instance, formulation="busy-time")
-    scaled = solve(instance, formulation="busy-time", data={"estimates": twice})
-    # ρ̂ is twice as large everywhere, and so is u.
-    assert plain.lower_bound == scaled.lower_bound
-    scope = scope_of(instance, 100)
-    with pytest.raises(UsageError, match="estimates: no job 'nobody'"):
-        BUSY_TIME.build(replace(scope, data={"estimates": {"nobody": 1}}))
-    with pytest.raises(UsageError, match="estimates must give each job"):
-        BUSY_TIME.build(replace(scope, data={"estimates": {"j0": 1}}))
-
-
-@settings(max_examples=25, deadline=None)
-@given(instances(jobs=4, servers=3))
-def test_selection_from_heuristics_is_the_best_of_them(instance: Instance) -> None:
-    best = [run_policy(instance, policy) for policy in (sjf_bco, first_fit)]
-    makespans = [found.makespan for found in best if found is not None]
-    result = solve(instance, formulation="schedule-selection")
-    assert result.makespan is not None
-    assert not makespans or result.makespan <= min(makespans)
-
-
-def test_a_pool_of_files(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("pool")
-    instance = random_instance(Random(3), jobs=4, servers=2, tree=False)
-    files = []
-    for policy in (sjf_bco, list_scheduling):
-        found = run_policy(instance, policy)
-        assert found is not None
-        files.append(str(folder / f"{policy.name}.json"))
-        (folder / f"{policy.name}.json").write_text(to_json(found.schedule), encoding="utf-8")
-    scope = replace(scope_of(instance, 10_000), data={"schedules": files})
-    assert 1 <= len(pool(scope)) <= 2
-    empty = replace(scope, horizon=1)
-    answer = HIGHS.solve(SCHEDULE_SELECTION.build(empty), Limits())
-    assert answer.termination == "infeasible"
-    (folder / "wrong.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"wrong.json: schema_version"):
-        pool(replace(scope, data={"schedules": [str(folder / "wrong.json")]}))
-
-
-def test_a_pool_of_all_schedules_has_a_limit() -> None:
-    instance = random_instance(Random(1), jobs=8, servers=4, tree=False)
-    scope = replace(scope_of(instance, 40), data={"pool": "all"})
-    assert "combinations of starts and placements" in str(SCHEDULE_SELECTION.unfit(scope))
-
-
-def test_selection_under_a_limit_on_busy_time() -> None:
-    instance = random_instance(Random(10), jobs=4, servers=2, tree=False, most_slots=4)
-    loose = solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": 1000})
-    free = solve(instance, formulation="schedule-selection")
-    assert loose.makespan == free.makespan
-    tight = solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": 0.5})
-    assert tight.schedule is None
-    with pytest.raises(UsageError, match="needs the entry 'limit'"):
-        solve(instance, formulation=BUSY_TIME_SELECTION)
-    with pytest.raises(UsageError, match="it must be a number of slots"):
-        solve(instance, formulation=BUSY_TIME_SELECTION, data={"limit": "much"})

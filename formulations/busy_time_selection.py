@@ -1,0 +1,110 @@
+r"""Formulation `busy-time-selection`: (14)–(16) over a pool, with a limit θ_u that is given.
+
+Which schedules of a pool keep every GPU's busy time within the limit, by estimates? Of those, the
+one of least makespan is chosen; if there is none, the model is infeasible. Variables, objective and
+pools are those of `schedule_selection`; the limit is `data["limit"]`, in slots, and estimates are
+those of `busy_time`.
+
+The limit concerns GPUs, so which GPUs of its servers a job holds matters here: schedules of files
+and of heuristics have theirs, and in the pool of all schedules each has the GPUs that are best for
+the limit. The limit is more than an instance asks for: a bound says nothing of schedules beyond it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from math import floor, isfinite
+from typing import Any
+
+import pyomo.environ as pyo
+
+from rarmodel.errors import UsageError
+from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.schema import Schedule
+from rarmodel.schema.problems import show
+
+from . import pool as pools
+from .busy_time import estimates_of, work_of
+from .formulation import Scope
+from .pool import Pool, entry_of, pool_of, size_of_pool
+from .schedule_selection import SCHEDULE_SELECTION, choose, makespan, one_schedule
+
+
+def busy(m: Any, scope: Scope, pool: Pool) -> None:
+    """No GPU is busy beyond the limit, (14)–(16).
+
+    ```
+    Σ_j Σ_k x_jk·ρ̂_j/u ≤ θ_u      for each GPU g, over the jobs j that g serves in schedule k
+    ```
+    """
+    work = work_of(scope)
+    units = floor(_limit(scope) * work.unit + TOLERANCE)
+    servers, jobs = list(scope.servers), list(scope.jobs)
+    served: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
+    for k, entry in enumerate(pool):
+        for j, held in zip(jobs, entry.gpus, strict=True):
+            for s, indices in held.items():
+                for i in indices:
+                    served[servers[s], i].append((j, k))
+    m.busy = pyo.Constraint(
+        sorted(served),
+        rule=lambda m, *g: sum(work.of[j] * m.x[j, k] for j, k in served[g]) <= units,
+    )
+
+
+def _limit(scope: Scope) -> float:
+    limit = scope.read("limit")
+    number = isinstance(limit, int | float) and not isinstance(limit, bool)
+    if not (number and isfinite(limit) and limit > 0):
+        raise UsageError(f"limit: {show(limit)}; a number of slots above 0 is expected")
+    return float(limit)
+
+
+def _build(scope: Scope) -> pyo.ConcreteModel:
+    """State the model over the pool asked for."""
+    model: Any = pyo.ConcreteModel("busy-time-selection")
+    model.pool = pool_of(scope, estimates_of(scope).work)
+    one_schedule(model, scope, model.pool)
+    busy(model, scope, model.pool)
+    makespan(model, scope, model.pool)
+    return model
+
+
+def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+    """Choose the schedule of the pool that has the same starts, completions and GPUs.
+
+    If there is none, variables stay without values: the model has no place for the schedule.
+    """
+    claimed = entry_of(scope, schedule)
+    pool: Pool = model.pool
+    same = (
+        k
+        for k, entry in enumerate(pool)
+        if entry.times == claimed.times and entry.is_at(claimed.gpus)
+    )
+    choose(model, next(same, None))
+
+
+def _size(scope: Scope) -> int:
+    """Terms in the constraints, about 4 for each job, and 1 for each GPU it holds, per schedule."""
+    terms = sum(4 + job.gpus for job in scope.instance.jobs)
+    return terms * size_of_pool(scope)
+
+
+def _unfit(scope: Scope) -> str | None:
+    """Why not: no limit is given, or there is no pool."""
+    if "limit" not in scope.data:
+        return 'this formulation needs a limit in its data, as in {"limit": 20}'
+    return pools.unfit(scope)
+
+
+BUSY_TIME_SELECTION = replace(
+    SCHEDULE_SELECTION,
+    name="busy-time-selection",
+    build=_build,
+    load=_load,
+    size=_size,
+    unfit=_unfit,
+    restricts=True,
+)

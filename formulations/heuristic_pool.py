@@ -1,0 +1,120 @@
+"""The schedules that the heuristics make over all limits θ_u and all their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, zip_longest
+from math import ceil
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.bounds import best_bound
+from rarmodel.engine.arrays import Floats
+from rarmodel.heuristics import Policy, estimate
+from rarmodel.heuristics.clock import ListScheduler
+from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.model import best_placements, job_extremes
+from rarmodel.schema import Instance
+
+SECONDS = 5.0
+"""Time after which no further limit is tried."""
+
+SEEDS = range(10)
+"""Seeds of the policies that draw at random."""
+
+Held = dict[int, tuple[int, ...]]
+
+
+class Made(NamedTuple):
+    """A schedule that a heuristic made.
+
+    Attributes
+    ----------
+    starts
+        (jobs) Start slots.
+    gpus
+        (jobs) GPU indices held, by server index.
+    """
+
+    starts: tuple[int, ...]
+    gpus: tuple[Held, ...]
+
+
+def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
+    """All different schedules within a horizon that the built-in heuristics make.
+
+    Every policy, with each of its parameters κ, has every limit θ_u from the instance's horizon T
+    down to the lower bound, under which the jobs' least execution times find no room. Limits that
+    would repeat a schedule are left out: a limit only forbids GPUs, so if a run with limit θ puts
+    at most W on a GPU, no limit from W to θ forbids a GPU that it chose, and no rule chooses
+    otherwise because one that it did not choose is gone. The next limit worth trying is the
+    greatest whole number below W. That holds for a run that was given up too, with what it had
+    put on GPUs until then. Tens of runs stand for a thousand limits.
+
+    Policies that draw at random have the limit T alone, with seeds 0 to 9. Last come all jobs one
+    after another, each alone in its best placement.
+
+    All take turns, a limit each, until 5 seconds are over; only instances with thousands of jobs
+    come to that.
+    """
+    scheduler = ListScheduler(instance, estimate(instance).work)
+    tries = {
+        (policy, parameters)
+        for policy in HEURISTICS
+        for seed in SEEDS
+        for parameters in policy.parameters(instance, seed)
+    }
+    runs = [
+        _over_limits(instance, horizon, scheduler, policy, np.array(parameters, np.float64))
+        for policy, parameters in sorted(tries, key=lambda t: (HEURISTICS.index(t[0]), t[1]))
+    ]
+    deadline = perf_counter() + SECONDS
+    found: dict[object, Made] = {}
+    for turn in zip_longest(*runs):
+        for made in turn:
+            if made is not None:
+                found.setdefault(_key(made), made)
+        if perf_counter() > deadline:
+            break
+    ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
+    if ends[-1] <= horizon:
+        gpus = tuple(
+            {s: tuple(range(count)) for s, count in workers.items()}
+            for workers in best_placements(instance)
+        )
+        alone = Made(tuple(ends[:-1]), gpus)
+        found.setdefault(_key(alone), alone)
+    return tuple(found.values())
+
+
+def _key(made: Made) -> object:
+    return made.starts, tuple(tuple(sorted(held.items())) for held in made.gpus)
+
+
+def _over_limits(
+    instance: Instance, horizon: int, scheduler: ListScheduler, policy: Policy, parameters: Floats
+) -> Iterator[Made | None]:
+    """The schedules of a policy, limit after limit; None for a limit that gives none in time."""
+    order = np.array(policy.order(instance), np.int64)
+    limit = instance.time.horizon
+    lowest = best_bound(instance).slots if policy.bisect else limit
+    while limit >= lowest:
+        makespan = scheduler.run(policy.rule, parameters, order, float(limit), horizon + 1)
+        limit = min(limit, ceil(scheduler.loads().max() - TOLERANCE)) - 1
+        yield _made(instance, scheduler) if makespan >= 0 else None
+
+
+def _made(instance: Instance, scheduler: ListScheduler) -> Made:
+    """The schedule of the last run."""
+    places = [(s, g) for s, o in enumerate(instance.cluster.servers) for g in range(o.gpus)]
+    starts, gpus = [], []
+    for start, numbers in scheduler.assignments():
+        held: dict[int, list[int]] = {}
+        for server, index in (places[number] for number in numbers.tolist()):
+            held.setdefault(server, []).append(index)
+        starts.append(int(start))
+        gpus.append({server: tuple(indices) for server, indices in held.items()})
+    return Made(tuple(starts), tuple(gpus))

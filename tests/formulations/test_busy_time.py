@@ -1,0 +1,200 @@
+"""The least limit θ*_u: against all ways to share jobs out, and against the optimal makespan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+from math import ceil, inf
+from random import Random
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from enumeration import optimal_makespan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.core.expr.visitor import identify_variables
+from random_instances import instances, random_instance
+from scopes import scope_of
+
+from rarmodel.api import load_instance, solve
+from rarmodel.bounds import best_bound
+from rarmodel.errors import UsageError
+from rarmodel.exact.admission import admit
+from rarmodel.formulations import Scope
+from rarmodel.formulations.busy_time import BUSY_TIME
+from rarmodel.heuristics import estimate, random_placement, run_policy
+from rarmodel.limits import Limits
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance
+from rarmodel.solvers.highs import HIGHS
+
+INSTANCE = random_instance(Random(3), jobs=4, servers=2, tree=False)
+
+
+def least_limit(scope: Scope) -> int | None:
+    """Optimum of the model; None if it is infeasible."""
+    model = BUSY_TIME.build(scope)
+    for variable in model.component_data_objects(pyo.Var):
+        variable.set_value(None, skip_validation=True)  # No starting solution.
+    answer = HIGHS.solve(model, Limits(time_limit=60, threads=1))
+    if answer.termination == "infeasible":
+        return None
+    assert answer.termination == "finished"
+    assert answer.bound is not None
+    assert BUSY_TIME.plan(model, scope) is None
+    return round(answer.bound)
+
+
+def brute_force(instance: Instance, work: tuple[float, ...]) -> float:
+    """The least θ over every choice of GPUs for every job, as (14)–(16) are printed."""
+    gpus = range(instance.cluster.total_gpus)
+    best = inf
+    for served in product(*(combinations(gpus, job.gpus) for job in instance.jobs)):
+        load = [0.0] * len(gpus)
+        for held, slots in zip(served, work, strict=True):
+            for g in held:
+                load[g] += slots
+        best = min(best, max(load))
+    return best
+
+
+@pytest.mark.parametrize("every", [False, True], ids=["equals-are-one", "as-printed"])
+@pytest.mark.parametrize("seed", range(24))
+def test_optimum_is_that_of_all_ways_to_share_jobs_out(seed: int, every: bool) -> None:
+    random = Random(seed)
+    instance = random_instance(
+        random, jobs=random.randint(3, 5), servers=2, tree=False, most_gpus=3, most_slots=4
+    )
+    instance = with_equal_jobs(instance, seed)
+    horizon = sum(extreme.least_slots for extreme in job_extremes(instance))
+    scope = replace(scope_of(instance, horizon), every_schedule=every)
+    least = brute_force(instance, estimate(instance).work)
+    assert least_limit(scope) == least
+    if least > 1:
+        assert least_limit(replace(scope, horizon=int(least) - 1)) is None
+
+
+def with_equal_jobs(instance: Instance, seed: int) -> Instance:
+    """The last job made equal to the first, but for its name, in every other instance."""
+    if seed % 2:
+        return instance
+    first, *middle, last = instance.jobs
+    return instance.model_copy(
+        update={"jobs": (first, *middle, first.model_copy(update={"name": last.name}))}
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(instances(jobs=4, servers=2), st.randoms(use_true_random=False))
+def test_estimates_of_ones_own_give_a_bound_too(instance: Instance, random: Random) -> None:
+    if instance.cluster.total_gpus > 6:
+        return
+    slots = [e.least_slots * random.choice([0.5, 1.0, 1.25, 3.0]) for e in job_extremes(instance)]
+    names = [job.name for job in instance.jobs]
+    scope = scope_of(instance, 10_000, estimates=dict(zip(names, slots, strict=True)))
+    exact = brute_force(instance, estimate(instance, slots).work)
+    # Rounded down to thousandths of a slot, which a whole limit seldom sees.
+    least = least_limit(scope)
+    assert least is not None
+    assert ceil(exact - 0.001 * len(names)) <= least <= ceil(exact - 1e-9)
+    assert least <= (least_limit(scope_of(instance, 10_000)) or 0)
+
+
+@pytest.mark.parametrize("stall", [False, True], ids=["flowing", "stalling"])
+@pytest.mark.parametrize("tree", [False, True], ids=["star", "tree"])
+@pytest.mark.parametrize("seed", range(50, 56))
+def test_no_schedule_is_shorter(seed: int, tree: bool, stall: bool) -> None:
+    instance = random_instance(
+        Random(seed), jobs=3 + seed % 2, servers=2, tree=tree, stall=stall, most_slots=4
+    )
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    least = least_limit(scope_of(instance, 1000))
+    assert least is not None
+    assert best_bound(instance).slots <= least <= optimum
+    result = solve(instance, formulation="busy-time")
+    assert result.makespan is not None
+    assert result.lower_bound == least
+    assert result.makespan >= optimum
+
+
+def test_the_bound_can_exceed_the_simple_ones_and_counts_as_the_makespans() -> None:
+    result = solve("fragmented-leftovers", formulation="busy-time")
+    assert best_bound(load_instance("fragmented-leftovers")).slots == 14
+    assert (result.lower_bound, result.bound_name) == (16, "highs")
+    assert not result.restricted
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(jobs=6, servers=4), st.integers(0, 3), st.booleans())
+def test_every_feasible_schedule_is_a_solution(instance: Instance, seed: int, every: bool) -> None:
+    found = run_policy(instance, random_placement, seed=seed)
+    if found is None:
+        return
+    scope = replace(scope_of(instance, found.makespan), every_schedule=every)
+    model: Any = BUSY_TIME.build(scope)
+    assert admit(model, BUSY_TIME, scope, found.schedule, HIGHS, Limits()) is None
+    assert model.limit.value == max(found.loads)
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(jobs=6, servers=4), st.booleans())
+def test_the_model_starts_with_a_solution(instance: Instance, every: bool) -> None:
+    horizon = sum(extreme.least_slots for extreme in job_extremes(instance))
+    scope = replace(scope_of(instance, horizon), every_schedule=every)
+    model: Any = BUSY_TIME.build(scope)
+    for constraint in model.component_data_objects(pyo.Constraint):
+        assert constraint.slack() >= 0, constraint.name
+    for variable in model.component_data_objects(pyo.Var):
+        assert variable.lb <= variable.value <= variable.ub
+
+
+def test_a_solution_beyond_the_horizon_is_not_offered() -> None:
+    model = BUSY_TIME.build(scope_of(load_instance("fragmented-leftovers"), 15))
+    assert all(v.value is None for v in model.component_data_objects(pyo.Var))
+
+
+def test_equal_jobs_are_one_unless_every_schedule_is_asked_for() -> None:
+    scope = scope_of(with_equal_jobs(INSTANCE, 0), 100)
+    first, *_, last = scope.jobs
+    merged: Any = BUSY_TIME.build(scope)
+    assert {j for j, *_ in merged.y} == set(scope.jobs) - {last}
+    assert merged.y[first, "s0", 0].ub == 2
+    printed: Any = BUSY_TIME.build(replace(scope, every_schedule=True))
+    assert {j for j, *_ in printed.y} == set(scope.jobs)
+    assert printed.y[first, "s0", 0].ub == 1
+
+
+def test_size_grows_as_the_model_does() -> None:
+    for name in ("two-servers", "spreading-mistake", "philly-2869ce"):
+        scope = scope_of(load_instance(name), 1000)
+        terms = sum(
+            len(list(identify_variables(constraint.body)))
+            for constraint in BUSY_TIME.build(scope).component_data_objects(pyo.Constraint)
+        )
+        assert 0.3 < BUSY_TIME.size(scope) / terms < 3
+
+
+def test_a_model_that_is_too_large_is_refused_in_one_line() -> None:
+    assert BUSY_TIME.unfit(scope_of(load_instance("philly-2869ce"), 302)) is None
+    result = solve("paper-160", formulation="busy-time", time_limit=60)
+    assert result.stopped == "the model, with about 125,424 terms, is larger than 50,000"
+    assert result.seconds < 10
+    assert result.lower_bound == 273
+
+
+@pytest.mark.parametrize(
+    ("estimates", "message"),
+    [
+        ([1, 2], "estimates: a list of 2; an object|estimates: .*; an object"),
+        ({"nope": 3}, "estimates: no job 'nope'; there are j0"),
+        ({"j0": 0}, "estimates: 0 for job 'j0'; slots above 0 expected"),
+        ({"j0": "3"}, "estimates: '3' for job 'j0'|estimates: \"3\" for job 'j0'"),
+        ({"j0": True}, "estimates: .* for job 'j0'"),
+        ({"j0": inf}, "estimates: .* for job 'j0'"),
+    ],
+)
+def test_wrong_estimates_are_a_usage_error(estimates: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        BUSY_TIME.build(scope_of(INSTANCE, 100, estimates=estimates))

@@ -1,0 +1,144 @@
+"""Formulations with constraints and objectives of one's own: what may be used, and what not."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from random_instances import random_instance
+
+import rarmodel
+from rarmodel.errors import UsageError
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance
+
+HORIZON = 20
+
+
+def instance_of(seed: int = 10) -> Instance:
+    """Heuristics miss the optimum of this one, and its horizon is short."""
+    instance = random_instance(Random(seed), jobs=4, servers=2, tree=False, most_slots=4)
+    time = instance.time.model_copy(update={"horizon": HORIZON})
+    return instance.model_copy(update={"time": time})
+
+
+def first_job_last(model: Any, scope: Scope) -> None:
+    """The first job starts when no other is running any more."""
+    first, *others = scope.jobs
+    model.last = pyo.Constraint(
+        others, rule=lambda m, j: m.start[first] >= m.completion[j], doc="the first job is last"
+    )
+
+
+def test_more_constraints_never_shorten_the_makespan_and_are_kept() -> None:
+    instance = instance_of()
+    plain = rarmodel.solve(instance, formulation="time-indexed")
+    result = rarmodel.solve(instance, formulation=TIME_INDEXED.extended("last", first_job_last))
+    assert result.status == "optimal"
+    assert result.restricted
+    assert result.report is not None
+    assert plain.makespan is not None
+    assert result.makespan is not None
+    assert result.makespan >= plain.makespan
+    assert result.schedule is not None
+    starts = {a.job: a.start for a in result.schedule.assignments}
+    others = [end for job, end in result.report.completion.items() if job != "j0"]
+    assert all(end is not None and starts["j0"] >= end for end in others)
+
+
+def test_a_restricted_bound_counts_for_nobody_else() -> None:
+    comparison = rarmodel.compare(
+        instance_of(),
+        methods=["sjf-bco"],
+        formulations=["time-indexed", TIME_INDEXED.extended("last", first_job_last)],
+    )[0]
+    method, plain, last = comparison.rows()
+    assert comparison.best_bound == plain["lower_bound"]
+    assert method["best_bound"] == plain["makespan"]
+    assert last["best_bound"] >= plain["makespan"]
+    assert (plain["status"], last["status"]) == ("optimal", "optimal")
+
+
+def test_variables_of_ones_own_get_their_values_from_the_solver() -> None:
+    def late_jobs(model: Any, scope: Scope) -> None:
+        model.late = pyo.Var(list(scope.jobs), domain=pyo.Binary)
+        model.is_late = pyo.Constraint(
+            list(scope.jobs),
+            rule=lambda m, j: m.completion[j] <= 4 + HORIZON * m.late[j],
+        )
+
+    def number_of_late_jobs(model: Any, scope: Scope) -> Any:
+        return sum(model.late[j] for j in scope.jobs)
+
+    formulation = TIME_INDEXED.extended("late", late_jobs, objective=number_of_late_jobs)
+    result = rarmodel.solve(instance_of(), formulation=formulation)
+    assert result.status == "optimal"
+    assert result.goal is not None
+    assert result.goal.name == "number of late jobs"
+    assert result.report is not None
+    late = sum(end is not None and end > 4 for end in result.report.completion.values())
+    assert result.goal.value == result.goal.bound == late
+    assert result.gap == 0
+
+
+@pytest.mark.parametrize("job", ["j0", "j3"])
+def test_fixed_variables_stay_fixed(job: str) -> None:
+    def not_before_two(model: Any, scope: Scope) -> None:
+        for t in range(min(2, scope.horizon)):
+            model.started[job, t].fix(0)
+
+    formulation = TIME_INDEXED.extended("later", not_before_two)
+    result = rarmodel.solve(instance_of(), formulation=formulation)
+    assert result.status == "optimal"
+    assert result.schedule is not None
+    assert next(a.start for a in result.schedule.assignments if a.job == job) >= 2
+
+
+def test_a_constraint_that_an_earlier_end_breaks_is_found_out() -> None:
+    def idle_at_the_end(model: Any, scope: Scope) -> None:
+        # The model may let a job seem to run on; in truth it has completed long before.
+        model.all_the_time = pyo.Constraint(
+            list(scope.jobs), rule=lambda m, j: m.completion[j] - m.start[j] >= HORIZON - 1
+        )
+
+    instance = instance_of()
+    formulation = TIME_INDEXED.extended("slow", idle_at_the_end)
+    result = rarmodel.solve(instance, formulation=formulation, time_limit=20)
+    assert result.schedule is None or "breaks" in result.stopped or result.status == "infeasible"
+
+
+@pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
+def test_an_infeasible_model_says_what_is_in_conflict(base: Formulation) -> None:
+    instance = instance_of()
+    least = [extreme.least_slots for extreme in job_extremes(instance)]
+    longest, other = least.index(max(least)), least.index(min(least))
+    assert longest != other
+
+    def soon(model: Any, scope: Scope) -> None:
+        named = base is TIME_INDEXED
+        keys = [list(scope.jobs)[i] if named else i for i in (longest, other)]
+        model.soon = pyo.Constraint(expr=model.ended[keys[0], max(least) - 1] >= 1)
+        model.harmless = pyo.Constraint(expr=model.ended[keys[1], scope.horizon] >= 1)
+
+    result = rarmodel.solve(instance, formulation=base.extended("soon", soon), time_limit=60)
+    assert result.status == "infeasible"
+    text = "\n".join(result.reasons)
+    assert "no schedule within 20 slots satisfies all of this" in text
+    assert "constraint soon" in text
+    assert "harmless" not in text
+
+
+def test_names_that_nobody_has_are_refused() -> None:
+    def named(model: Any, scope: Scope) -> None:
+        scope.check_jobs(scope.read("names"), "names")
+
+    formulation = TIME_INDEXED.extended("named", named)
+    with pytest.raises(UsageError, match="needs the entry 'names'"):
+        rarmodel.solve(instance_of(), formulation=formulation)
+    with pytest.raises(UsageError, match="names: no job 'who'; there are j0, j1"):
+        rarmodel.solve(instance_of(), formulation=formulation, data={"names": ["who"]})

@@ -13,11 +13,12 @@ import pytest
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.model import job_extremes, topology
 
 GOLDEN = Path(__file__).parent / "golden"
-FORMULATIONS = (TIME_INDEXED, COMPACT)
+FORMULATIONS = (TIME_INDEXED, COMPACT, RAR_DDLS)
 
 
 def families(formulation: Formulation) -> dict[str, str]:

@@ -44,6 +44,7 @@ import pyomo.environ as pyo
 from rarmodel.schema import Schedule
 from rarmodel.verifier import Run, simulate
 
+from .arithmetic import too_fast
 from .compact_coefficients import Coefficients, most_rings
 from .compact_components import (
     capacity,
@@ -69,22 +70,6 @@ COMPONENTS: tuple[Component, ...] = (
     work,
 )
 """What the model is made of, in order: a later one uses variables of earlier ones."""
-
-
-MAX_SPEED = 1_000_000
-"""Speed up to which solvers' tolerances, times the number of slots, stay below one iteration."""
-
-
-def _unfit(scope: Scope) -> str | None:
-    """Why not: a job's speed is so large that tolerances are worth whole iterations."""
-    for job, extreme in zip(scope.instance.jobs, scope.extremes, strict=True):
-        speed = min(extreme.best_speed, job.iterations)
-        if speed > MAX_SPEED:
-            return (
-                f"job {job.name!r} does up to {speed:,} iterations per slot, and solvers' "
-                f"arithmetic cannot be trusted above {MAX_SPEED:,}; take shorter slots"
-            )
-    return None
 
 
 def _size(scope: Scope) -> int:
@@ -189,6 +174,6 @@ COMPACT = Formulation(
     load=_load_schedule,
     plan=_plan,
     size=_size,
-    unfit=_unfit,
+    unfit=too_fast,
     model_class="linear",
 )

@@ -25,6 +25,7 @@ is slower than it must be is a schedule all the same, as the proof in `time_inde
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -34,20 +35,12 @@ from rarmodel.model.contention import linear_degradation, ring_share
 from rarmodel.schema import Job, Schedule
 from rarmodel.verifier import Run, simulate
 
+from .arithmetic import MAX_NONLINEAR_SPEED, greatest_speeds, too_fast
 from .formulation import Formulation, Plan, Scope, put
 from .placements import most_rings
 
-MAX_SPEED = 10_000
-"""Speed up to which non-linear engines' tolerances, relative to τ, are worth no iteration."""
-
 GUARD = 1e-9
 """What the floor of φ forgives (reading 3)."""
-
-
-def _speed_cap(scope: Scope, j: str) -> int:
-    """The greatest φ_j in any slot: no slot does more than all iterations."""
-    extreme = dict(zip(scope.jobs, scope.extremes, strict=True))[j]
-    return min(extreme.best_speed, scope.jobs[j].iterations)
 
 
 def _can_spread(scope: Scope, job: Job) -> bool:
@@ -263,7 +256,7 @@ def iteration_time(m: Any, scope: Scope) -> None:
     slots = range(scope.horizon)
     instance = scope.instance
     slot = instance.time.slot_seconds
-    cap = {j: _speed_cap(scope, j) for j in scope.jobs}
+    cap = greatest_speeds(scope)
     m.phi = pyo.Var(
         list(scope.jobs),
         slots,
@@ -350,17 +343,6 @@ def _size(scope: Scope) -> int:
     return scope.horizon * (jobs * (8 * servers + 20) + rings * links * (servers + rings + 8))
 
 
-def _unfit(scope: Scope) -> str | None:
-    """Why not: a speed so large that the engine's tolerances are worth whole iterations."""
-    for j in scope.jobs:
-        if (speed := _speed_cap(scope, j)) > MAX_SPEED:
-            return (
-                f"job {j!r} does up to {speed:,} iterations per slot, and the arithmetic of "
-                f"non-linear engines cannot be trusted above {MAX_SPEED:,}; take shorter slots"
-            )
-    return None
-
-
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Set every variable to what it means in a feasible schedule."""
     m: Any = model
@@ -372,6 +354,7 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         for j, job in scope.jobs.items()
     ]
     course = simulate(instance, runs)
+    most = greatest_speeds(scope)
     names = list(scope.servers)
     for run, end in zip(runs, course.completion, strict=True):
         j = run.job.name
@@ -401,7 +384,7 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         }
         for t in range(period.start, min(period.end, scope.horizon)):
             for j, ring in period.rings.items():
-                put(m.phi[j, t], min(ring.speed, _speed_cap(scope, j)))
+                put(m.phi[j, t], min(ring.speed, most[j]))
                 for l in links[j]:
                     put(m.crosses[j, l, t], 1)
                     put(m.p[j, l, t], sum(l in used for used in links.values()))
@@ -428,6 +411,6 @@ RAR_DDLS = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=_unfit,
+    unfit=partial(too_fast, most=MAX_NONLINEAR_SPEED),
     model_class="nonlinear",
 )

@@ -52,12 +52,10 @@ import pyomo.environ as pyo
 from rarmodel.schema import Schedule
 from rarmodel.verifier import Run, simulate
 
+from .arithmetic import too_fast
 from .formulation import Formulation, Plan, Scope, put
 from .placements import Placement, most_rings, number_of_placements, placements
 from .symmetry import canonical, equal_jobs, server_order
-
-MAX_SPEED = 1_000_000
-"""Speed up to which solvers' tolerances, times the number of slots, stay below one iteration."""
 
 
 @dataclass(frozen=True)
@@ -417,18 +415,6 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
-def unfit(scope: Scope) -> str | None:
-    """Why not: a job's speed is so large that tolerances are worth whole iterations."""
-    for job, extreme in zip(scope.instance.jobs, scope.extremes, strict=True):
-        speed = min(extreme.best_speed, job.iterations)
-        if speed > MAX_SPEED:
-            return (
-                f"job {job.name!r} does up to {speed:,} iterations per slot, and solvers' "
-                f"arithmetic cannot be trusted above {MAX_SPEED:,}; take shorter slots"
-            )
-    return None
-
-
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
 
@@ -518,6 +504,6 @@ TIME_INDEXED = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=unfit,
+    unfit=too_fast,
     model_class="integer",
 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyomo.environ as pyo
 import pytest
+from golden import families_of
 
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation, Scope
@@ -57,21 +57,7 @@ def families(formulation: Formulation) -> dict[str, str]:
         }
     )
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
-    model = formulation.build(scope)
-    texts = {}
-    for component in model.component_objects(pyo.Constraint, descend_into=False):
-        lines = []
-        for data in component.values():
-            low = "" if data.lower is None else f"{pyo.value(data.lower):g} <= "
-            high = "" if data.upper is None else f" <= {pyo.value(data.upper):g}"
-            lines.append(f"{data.name}: {low}{data.body}{high}")
-        texts[component.local_name] = "\n".join(lines) + "\n"
-    texts["variables"] = "".join(
-        f"{variable.lb:g} <= {variable.name} <= {variable.ub} {variable.domain.name}\n"
-        for variable in model.component_data_objects(pyo.Var)
-    )
-    texts["objective"] = f"minimise {model.objective.expr}\n"
-    return texts
+    return families_of(formulation.build(scope))
 
 
 FAMILIES = {

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pyomo.environ as pyo
 import pytest
+from golden import families_of
 
 from rarmodel.files import parse_instance
-from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations import Scope
 from rarmodel.formulations.busy_time import BUSY_TIME
 from rarmodel.formulations.busy_time_selection import BUSY_TIME_SELECTION
 from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
@@ -66,25 +66,6 @@ def golden_scope() -> Scope:
     return Scope(instance, topology(instance.cluster), job_extremes(instance), 10, 1, data)
 
 
-def families(formulation: Formulation, scope: Scope) -> dict[str, str]:
-    """Text of each constraint family of the model, and of the variables' bounds."""
-    model = formulation.build(scope)
-    texts = {}
-    for component in model.component_objects(pyo.Constraint, descend_into=False):
-        lines = []
-        for data in component.values():
-            low = "" if data.lower is None else f"{pyo.value(data.lower):g} <= "
-            high = "" if data.upper is None else f" <= {pyo.value(data.upper):g}"
-            lines.append(f"{data.name}: {low}{data.body}{high}")
-        texts[component.local_name] = "\n".join(lines) + "\n"
-    texts["variables"] = "".join(
-        f"{variable.lb:g} <= {variable.name} <= {variable.ub} {variable.domain.name}\n"
-        for variable in model.component_data_objects(pyo.Var)
-    )
-    texts["objective"] = f"minimise {model.objective.expr}\n"
-    return texts
-
-
 CASES = {
     "schedule-selection": (SCHEDULE_SELECTION, golden_scope()),
     "schedule-selection-empty": (
@@ -98,7 +79,7 @@ CASES = {
 FAMILIES = {
     (case, family): text
     for case, (formulation, scope) in CASES.items()
-    for family, text in families(formulation, scope).items()
+    for family, text in families_of(formulation.build(scope)).items()
 }
 
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
+from scopes import scope_of
 
 from rarmodel.api import solve
 from rarmodel.bounds import best_bound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.exact import schedule_of
-from rarmodel.formulations import Formulation, Plan, Scope
+from rarmodel.formulations import Formulation, Plan
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import list_scheduling, random_placement, run_policy
 from rarmodel.limits import Limits
-from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
@@ -34,16 +34,6 @@ both = pytest.mark.parametrize(
 
 HARD = 10
 """Seed of an instance whose optimum exceeds the simple lower bounds."""
-
-
-def scope_of(instance: Instance, horizon: int) -> Scope:
-    return Scope(
-        instance,
-        topology(instance.cluster),
-        job_extremes(instance),
-        horizon,
-        best_bound(instance).slots,
-    )
 
 
 def broken_constraints(model: pyo.ConcreteModel) -> list[str]:

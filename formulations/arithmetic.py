@@ -1,0 +1,31 @@
+"""Up to which speeds the engines' arithmetic is exact enough to be believed."""
+
+from __future__ import annotations
+
+from .formulation import Scope
+
+MAX_SPEED = 1_000_000
+"""Iterations per slot up to which the tolerances of linear engines, times the number of slots, stay
+below one iteration."""
+
+MAX_NONLINEAR_SPEED = 10_000
+"""The same for non-linear engines, whose tolerances are relative to τ."""
+
+
+def greatest_speeds(scope: Scope) -> dict[str, int]:
+    """By job: the greatest φ_j in any slot; no slot does more than all iterations."""
+    return {
+        j: min(extreme.best_speed, job.iterations)
+        for (j, job), extreme in zip(scope.jobs.items(), scope.extremes, strict=True)
+    }
+
+
+def too_fast(scope: Scope, most: int = MAX_SPEED) -> str | None:
+    """Why engines cannot be trusted with a scope: a job's speed; None if they can."""
+    for j, speed in greatest_speeds(scope).items():
+        if speed > most:
+            return (
+                f"job {j!r} does up to {speed:,} iterations per slot, and solvers' arithmetic "
+                f"cannot be trusted above {most:,} in this formulation; take shorter slots"
+            )
+    return None

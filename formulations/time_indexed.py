@@ -415,6 +415,22 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
+MAX_PLACEMENTS = 20_000
+"""Placements of one job that are worth a list: each has a variable in every slot."""
+
+
+def _unfit(scope: Scope) -> str | None:
+    """Why not: a job with very many placements, or too great a speed."""
+    ways = number_of_placements(scope)
+    for j, job in scope.jobs.items():
+        if ways[job.gpus] > MAX_PLACEMENTS:
+            return (
+                f"job {j!r} can be placed in {ways[job.gpus]:.3g} ways, and up to "
+                f"{MAX_PLACEMENTS:,} are listed; time-indexed-compact lists none"
+            )
+    return too_fast(scope)
+
+
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
 
@@ -504,6 +520,6 @@ TIME_INDEXED = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=too_fast,
+    unfit=_unfit,
     model_class="integer",
 )

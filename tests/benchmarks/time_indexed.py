@@ -59,6 +59,7 @@ FAMILIES = (
     Family(6, 3, (20, 40), 16, 0, 10, 60.0, yardstick=True),
     Family(8, 4, (10, 30), 8, 0, 10, 60.0, yardstick=True),
     Family(12, 4, (15, 60), 12, 2, 12, 120.0, yardstick=False),
+    Family(16, 5, (15, 60), 12, 2, 4, 120.0, yardstick=False),
 )
 
 

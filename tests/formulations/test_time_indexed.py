@@ -15,7 +15,7 @@ from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
 from scopes import scope_of
 
-from rarmodel.api import solve
+from rarmodel.api import load_instance, solve
 from rarmodel.bounds import best_bound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.exact import schedule_of
@@ -208,3 +208,11 @@ def test_a_plan_becomes_a_verified_schedule() -> None:
     report = verify(instance, schedule_of(instance, plan, "plan"))
     assert report.feasible
     assert report.makespan == found.makespan
+
+
+def test_a_job_with_very_many_placements_is_left_to_the_compact_program() -> None:
+    instance = load_instance("paper-160")
+    reason = TIME_INDEXED.unfit(scope_of(instance, 300))
+    assert reason is not None
+    assert "time-indexed-compact lists none" in reason
+    assert COMPACT.unfit(scope_of(instance, 300)) is None

@@ -122,6 +122,7 @@ def _run(highs: Any) -> bool:
         except KeyboardInterrupt:
             interrupted = True
             highs.cancelSolve()
+            highs.setOptionValue("time_limit", 0.0)  # Presolving looks at the clock only.
 
 
 def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bool) -> Answer:
@@ -146,7 +147,9 @@ def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bo
     else:
         bound = info.objective_function_value if termination == "finished" else -math.inf
     return Answer(
-        termination="interrupted" if interrupted and termination == "error" else termination,
+        termination=(
+            "interrupted" if interrupted and termination in {"error", "time-limit"} else termination
+        ),
         has_solution=has_solution,
         bound=None if termination == "infeasible" else finite(bound),
         seconds=seconds,

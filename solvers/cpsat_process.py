@@ -29,6 +29,11 @@ FAR = 2.0**53
 """Bounds beyond are taken for none: floats no longer hold every whole number there."""
 
 
+MAX_DENOMINATOR = 10**6
+NOISE = 1e-13
+"""What a float may be off from a fraction of such a denominator, relative to its size."""
+
+
 class RefusalError(Exception):
     """The model is none that CP-SAT can take."""
 
@@ -36,6 +41,14 @@ class RefusalError(Exception):
 def say(**message: Any) -> None:
     """Write one object to standard output."""
     print(json.dumps(message), flush=True)
+
+
+def exact(value: float) -> Fraction:
+    """The fraction that a float stands for: 0.1 + 0.2 is three tenths."""
+    fraction = Fraction(repr(value))
+    simple = fraction.limit_denominator(MAX_DENOMINATOR)
+    off = abs(float(simple - fraction))
+    return simple if off <= NOISE * max(1.0, abs(value)) else fraction
 
 
 def whole(values: list[float], what: str) -> tuple[list[int], int]:
@@ -46,15 +59,15 @@ def whole(values: list[float], what: str) -> tuple[list[int], int]:
     RefusalError
         If there is no such multiple of reasonable size.
     """
-    fractions = [Fraction(repr(value)) for value in values]
+    fractions = [exact(value) for value in values]
     multiple = math.lcm(*(fraction.denominator for fraction in fractions))
     if multiple > MAX_MULTIPLE:
         raise RefusalError(f"{what} has numbers that cannot be made whole by scaling")
     return [int(fraction * multiple) for fraction in fractions], multiple
 
 
-def read(path: str) -> tuple[Any, dict[str, Any], int]:
-    """The model of an MPS file, its variables by name, and the multiple of its objective."""
+def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
+    """A model from an MPS file, variables by name, and the objective's multiple and constant."""
     from ortools.linear_solver.python import model_builder  # noqa: PLC0415
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
@@ -85,15 +98,28 @@ def read(path: str) -> tuple[Any, dict[str, Any], int]:
         names[name] = columns[-1]
     for row in range(helper.num_constraints()):
         add_row(model, columns, helper, row)
-    used = [i for i in range(len(columns)) if helper.var_objective_coefficient(i)]
-    offset = helper.objective_offset()
+    used = [
+        i
+        for i in range(len(columns))
+        if helper.var_objective_coefficient(i) and helper.var_name(i) != ONE
+    ]
+    constant = helper.objective_offset() + sum(
+        helper.var_objective_coefficient(i)
+        for i in range(len(columns))
+        if helper.var_name(i) == ONE
+    )
     numbers = [helper.var_objective_coefficient(i) for i in used]
-    weights, multiple = whole([*numbers, offset], "the objective")
-    expression = cp_model.LinearExpr.weighted_sum([columns[i] for i in used], weights[:-1])
-    model.minimize(expression + weights[-1])
+    try:
+        # With its constant, so that a relative gap is one of the objective as it stands.
+        weights, multiple = whole([*numbers, constant], "the objective")
+        constant = 0.0
+    except RefusalError:
+        weights, multiple = whole([*numbers, 0.0], "the objective")
+    terms = cp_model.LinearExpr.weighted_sum([columns[i] for i in used], weights[:-1])
+    model.minimize(terms + weights[-1])
     if invalid := model.validate():
         raise RefusalError(" ".join(invalid.split()))
-    return model, names, multiple
+    return model, names, multiple, constant
 
 
 def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
@@ -109,16 +135,16 @@ def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
     # The left side is whole, so its bounds may be rounded.
     low, high = helper.constraint_lower_bound(row), helper.constraint_upper_bound(row)
     if math.isfinite(low):
-        model.add(expression >= math.ceil(Fraction(repr(low)) * multiple))
+        model.add(expression >= math.ceil(exact(low) * multiple))
     if math.isfinite(high):
-        model.add(expression <= math.floor(Fraction(repr(high)) * multiple))
+        model.add(expression <= math.floor(exact(high) * multiple))
 
 
 def solve(request: dict[str, Any], running: list[Any]) -> None:
     """Solve what is asked, and say the answer; `running` has the solver while it can be stopped."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
-    model, names, multiple = read(request["model"])
+    model, names, multiple, constant = read(request["model"])
     for name, value in request["start"].items():
         if name in names:
             model.add_hint(names[name], round(value))
@@ -138,11 +164,11 @@ def solve(request: dict[str, Any], running: list[Any]) -> None:
         """Reports every incumbent."""
 
         def on_solution_callback(self) -> None:
-            known["incumbent"] = self.objective_value / multiple
+            known["incumbent"] = self.objective_value / multiple + constant
             say(progress=known)
 
     def better_bound(bound: float) -> None:
-        known["bound"] = bound / multiple
+        known["bound"] = bound / multiple + constant
         say(progress=known)
 
     if request["progress"]:
@@ -160,7 +186,7 @@ def solve(request: dict[str, Any], running: list[Any]) -> None:
         answer={
             "status": solver.status_name(status),
             "values": {name: solver.value(v) for name, v in names.items()} if found else None,
-            "bound": solver.best_objective_bound / multiple if bounded else None,
+            "bound": solver.best_objective_bound / multiple + constant if bounded else None,
         }
     )
 

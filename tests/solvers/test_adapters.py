@@ -274,7 +274,7 @@ def test_only_one_objective_is_minimised(solver: Solver) -> None:
     [
         (pyo.Var(bounds=(0, 1)), 1, "variable y is continuous"),
         (pyo.Var(domain=pyo.NonNegativeIntegers), 1, "variable y has no bounds"),
-        (pyo.Var(domain=pyo.Binary), 1 / 3, "cannot be made whole by scaling"),
+        (pyo.Var(domain=pyo.Binary), 2**-0.5, "cannot be made whole by scaling"),
     ],
     ids=["continuous", "unbounded", "fractions"],
 )

@@ -169,11 +169,10 @@ def _run(request: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], bool]
         process.ask(request)
         while True:
             try:
-                message = _answer(process, limits)
+                message = _answer(process, limits, stop=interrupted)
                 break
             except KeyboardInterrupt:
                 interrupted = True
-                process.tell("stop")
     except BaseException:
         process.end()
         raise
@@ -181,9 +180,11 @@ def _run(request: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], bool]
     return message, interrupted
 
 
-def _answer(process: _Process, limits: Limits) -> dict[str, Any]:
+def _answer(process: _Process, limits: Limits, *, stop: bool) -> dict[str, Any]:
     """Wait for the answer or the refusal, and pass on what comes before."""
     while True:
+        if stop and not process.ended.is_set():
+            process.tell("stop")  # Again and again: one sent while a search begins can be missed.
         ended = process.ended.wait(0.1)
         while not process.lines.empty():
             _pass_on(json.loads(process.lines.get()), limits)

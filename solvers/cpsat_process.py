@@ -140,8 +140,8 @@ def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
         model.add(expression <= math.floor(exact(high) * multiple))
 
 
-def solve(request: dict[str, Any], running: list[Any]) -> None:
-    """Solve what is asked, and say the answer; `running` has the solver while it can be stopped."""
+def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
+    """Solve what is asked, and say the answer; `running` has the solver meanwhile."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
     model, names, multiple, constant = read(request["model"])
@@ -169,34 +169,42 @@ def solve(request: dict[str, Any], running: list[Any]) -> None:
 
     def better_bound(bound: float) -> None:
         known["bound"] = bound / multiple + constant
-        say(progress=known)
+        if request["progress"]:
+            say(progress=known)
 
-    if request["progress"]:
-        solver.best_bound_callback = better_bound
+    # What CP-SAT states at the end is no bound if it stopped before it had one.
+    solver.best_bound_callback = better_bound
     if request["log"]:
         parameters.log_search_progress = True
         parameters.log_to_stdout = False
         solver.log_callback = lambda line: say(log=line)
     running.append(solver)
+    if stopped.is_set():
+        parameters.max_time_in_seconds = 0.0
     status = solver.solve(model, Watch() if request["progress"] else None)
     running.clear()
     found = status in {cp_model.OPTIMAL, cp_model.FEASIBLE}
-    bounded = found or status == cp_model.UNKNOWN
+    if status == cp_model.OPTIMAL:
+        known["bound"] = solver.best_objective_bound / multiple + constant
     say(
         answer={
             "status": solver.status_name(status),
             "values": {name: solver.value(v) for name, v in names.items()} if found else None,
-            "bound": solver.best_objective_bound / multiple + constant if bounded else None,
+            "bound": known["bound"] if found or status == cp_model.UNKNOWN else None,
         }
     )
 
 
-def listen(requests: SimpleQueue[dict[str, Any] | None], running: list[Any]) -> None:
+def listen(
+    requests: SimpleQueue[dict[str, Any] | None], running: list[Any], stopped: threading.Event
+) -> None:
     """Pass on requests; stop the search at hand when told to, or when nobody listens any more."""
     for line in sys.stdin:
         if line.strip() != "stop":
+            stopped.clear()
             requests.put(json.loads(line))
         else:
+            stopped.set()  # In case the search has not begun yet.
             for solver in list(running):
                 solver.stop_search()
     requests.put(None)
@@ -208,10 +216,11 @@ def main() -> None:
     """Answer requests until input ends."""
     requests: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     running: list[Any] = []
-    threading.Thread(target=listen, args=(requests, running), daemon=True).start()
+    stopped = threading.Event()
+    threading.Thread(target=listen, args=(requests, running, stopped), daemon=True).start()
     while (request := requests.get()) is not None:
         try:
-            solve(request, running)
+            solve(request, running, stopped)
         except RefusalError as refusal:
             say(refusal=str(refusal))
 

@@ -295,3 +295,23 @@ def test_a_model_beyond_gurobis_licence_is_refused_in_one_line() -> None:
     model = knapsack(2500)
     with pytest.raises(UsageError, match=r"size-limited license.*would need no licence"):
         GUROBI.solve(model, Limits(time_limit=5))
+
+
+@each_solver
+@pytest.mark.parametrize("seconds", [0.0, 0.001])
+def test_no_time_gives_no_untrue_bound(solver: Solver, seconds: float) -> None:
+    model = knapsack(60)
+    answer = solver.solve(model, Limits(time_limit=seconds, threads=1))
+    optimum = solver.solve(knapsack(60), Limits(time_limit=2, threads=1)).bound
+    assert optimum is not None
+    assert answer.bound is None or answer.bound <= optimum + 0.02 * abs(optimum)
+
+
+@pytest.mark.skipif(not CPSAT.version(), reason="needs ortools")
+def test_an_early_ctrl_c_stops_cp_sat_too() -> None:
+    timer = threading.Timer(0.05, _thread.interrupt_main)
+    timer.start()
+    answer = CPSAT.solve(knapsack(150), Limits(time_limit=60, threads=1))
+    timer.join()
+    assert answer.termination == "interrupted"
+    assert answer.seconds < 30

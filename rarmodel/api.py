@@ -195,10 +195,11 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
         try:
             attempt = method(instance, limits)
             try:
-                schedule, stopped = attempt
+                schedule, stopped, *proven = attempt
             except (TypeError, ValueError):
                 message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
                 raise UsageError(message) from None
+            bound = max(bound, *(b for b in proven if b), key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None

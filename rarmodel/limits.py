@@ -39,6 +39,8 @@ class Limits:
         Receives the solver's log, line by line; None for no log.
     progress
         Receives makespan of the incumbent and lower bound (None where unknown) as they change.
+    iterations
+        Iterations after which to stop, for methods that count them; None for no limit.
     """
 
     time_limit: float | None = None
@@ -47,6 +49,7 @@ class Limits:
     seed: int = 0
     log: Callable[[str], None] | None = None
     progress: Callable[[float | None, float | None], None] | None = None
+    iterations: int | None = None
 
     def __post_init__(self) -> None:
         wrong = []
@@ -56,6 +59,10 @@ class Limits:
             wrong.append(f"gap {self.gap}: it must be at least 0 and below 1")
         if self.threads is not None and not (_is_whole(self.threads) and self.threads >= 1):
             wrong.append(f"threads {self.threads}: it must be a whole number of at least 1")
+        if self.iterations is not None and not (
+            _is_whole(self.iterations) and self.iterations >= 1
+        ):
+            wrong.append(f"iterations {self.iterations}: it must be a whole number of at least 1")
         if not (_is_whole(self.seed) and 0 <= self.seed < 2**31):
             wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
         if wrong:

@@ -19,7 +19,7 @@ import numba
 from numba.core.caching import FunctionCache
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_COMPILED_FOLDERS = ("engine", "heuristics", "model")
+_COMPILED_FOLDERS = ("bounds", "engine", "heuristics", "model", "search")
 
 
 @cache
@@ -46,6 +46,7 @@ def compiled(
     inner: bool = False,
     by_pointer: bool = False,
     allocates: bool = False,
+    parallel: bool = False,
 ) -> _F:
     """Compile a function with Numba.
 
@@ -62,12 +63,15 @@ def compiled(
     allocates
         The function makes arrays. The others do without Numba's reference counts, whose atomic
         operations at each access to an array would take most of the engine's time.
+    parallel
+        Other threads may run meanwhile: the function releases the interpreter's lock.
     """
     dispatcher = numba.njit(
         no_cfunc_wrapper=not by_pointer,
         no_cpython_wrapper=inner,
         forceinline=inner,
         _nrt=allocates,
+        nogil=parallel,
     )(function)
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no place for a cache
         dispatcher._cache = _SourcesCache(function)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds import best_bound
+from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.schema import Assignment, Instance, Schedule
@@ -41,10 +41,13 @@ class Attempt(NamedTuple):
         The best schedule found; None if none was found.
     stopped
         Why the method stopped, in words.
+    bound
+        A lower bound on every makespan that the method has proven; None if it proves none.
     """
 
     schedule: Schedule | None
     stopped: str
+    bound: LowerBound | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,14 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
 from .contention import contention_level, linear_degradation, ring_share
-from .extremes import Extremes, best_placements, check_speeds, job_extremes
+from .extremes import (
+    Extremes,
+    LeastSlots,
+    best_placements,
+    check_speeds,
+    job_extremes,
+    least_slots_by_placement,
+)
 from .timing import (
     compute_seconds,
     exchange_bits,
@@ -15,6 +22,7 @@ from .topology import Topology, topology
 
 __all__ = [
     "Extremes",
+    "LeastSlots",
     "Topology",
     "best_placements",
     "check_speeds",
@@ -23,6 +31,7 @@ __all__ = [
     "exchange_bits",
     "iteration_seconds",
     "job_extremes",
+    "least_slots_by_placement",
     "linear_degradation",
     "overhead_seconds",
     "reduction_seconds",

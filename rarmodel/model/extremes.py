@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, groupby
@@ -259,3 +259,46 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
             default=instance.cluster.intra_server_gbps,
         )
     return shares
+
+
+@dataclass(frozen=True)
+class LeastSlots:
+    """Least execution time of one job by how it is placed, alone in the cluster.
+
+    Attributes
+    ----------
+    packed
+        In slots, on one server; None if no server has as many GPUs, or it makes no progress there.
+    spread
+        In slots, on several servers; None if that is impossible, or makes no progress.
+    fewest_servers
+        The fewest servers, at least 2, that a spread ring uses; None if it cannot spread.
+    """
+
+    packed: int | None
+    spread: int | None
+    fewest_servers: int | None
+
+
+def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
+    """Least execution time of each job on one server and on several, in job order."""
+    tree = topology(instance.cluster)
+    spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
+    largest = instance.cluster.largest_server
+    slot = instance.time.slot_seconds
+
+    def slots(job: Job, seconds: Iterable[float]) -> int | None:
+        speed = max((timing.speed(slot, value) for value in seconds), default=0)
+        return timing.slots_needed(job.iterations, speed) if speed else None
+
+    found = []
+    for job in instance.jobs:
+        options = _lone_options(instance, job, largest, spreads[job.gpus])
+        found.append(
+            LeastSlots(
+                packed=slots(job, (seconds for seconds, servers, _ in options if servers == 1)),
+                spread=slots(job, (seconds for seconds, servers, _ in options if servers > 1)),
+                fewest_servers=min((n for _, n, _ in options if n > 1), default=None),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,19 @@
+"""Lower bounds on the optimal makespan; each true for every schedule."""
+
+from .best import all_bounds, best_bound, why_infeasible
+from .bound import LowerBound
+from .links import shared_links
+from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+
+__all__ = [
+    "LowerBound",
+    "all_bounds",
+    "area",
+    "best_bound",
+    "greatest_area",
+    "long_jobs",
+    "longest_job",
+    "shared_links",
+    "why_infeasible",
+    "wide_jobs",
+]

@@ -1,0 +1,255 @@
+"""The lane bound: how the execution times of jobs can fill the time of single GPUs.
+
+Think of each GPU as a lane of length θ. In a schedule of length θ each lane holds workers of
+different jobs one after another, so their execution times add up to at most θ; and job j has a
+worker in `G_j` lanes. A lane of a server with `O_s < G_j` GPUs can only hold a worker of a ring
+that spreads, for at least the least execution time of a spread ring. Everything else (that a ring
+runs on all its GPUs at once, and contention) is left out, so if the lanes do not suffice, no
+schedule has length θ.
+
+Whether they suffice is a cutting-stock problem, and its linear relaxation is solved by column
+generation (P. Gilmore, R. Gomory, "A linear programming approach to the cutting-stock problem",
+Operations Research 9, 1961): the columns are ways to fill a lane, found by a knapsack for each
+class of servers. The relaxation is that of the program (14)–(16) over all schedules, with server
+sizes respected. Its dual prices prove the bound, and no float is trusted for that: prices are
+rounded to whole numbers, and if the jobs are worth more at these prices than all lanes can hold,
+which the knapsacks give exactly, then θ is too short.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd, inf
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.model import least_slots_by_placement
+from rarmodel.schema import Instance
+
+from .bound import LowerBound
+from .knapsack import Ints, fill
+
+Floats = npt.NDArray[np.float64]
+
+MAX_CELLS = 20_000_000
+"""Largest table of a knapsack; instances that need more have no lane bound."""
+MAX_ITEMS = 1_000
+"""Most kinds of jobs, for the linear program."""
+MAX_COLUMNS = 3_000
+"""Columns after which a length counts as not refuted."""
+PRICE_SCALE = 10**9
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """GPUs of servers between whose sizes no job distinguishes."""
+
+    count: int
+    sizes: Ints
+    """(items) Slots that a worker of each item takes of a lane; 0 if it can have none there."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Items (kinds of jobs that look the same to every lane) and classes of lanes."""
+
+    classes: tuple[_Lanes, ...]
+    workers: Ints
+    """(items) Workers of all its jobs."""
+    jobs: Ints
+    """(items) Its jobs: a lane holds at most one worker of each."""
+
+
+Column = tuple[int, tuple[tuple[int, int], ...]]
+"""Class of a lane, and the items in it with their numbers."""
+
+
+def lanes(
+    instance: Instance,
+    known: LowerBound,
+    upper: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> LowerBound | None:
+    """The lane bound.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    known
+        A lower bound to start from.
+    upper
+        A makespan that is known to be possible: no longer lane is looked at.
+    stop
+        Asked after each length of a lane whether to stop with what is proven by then.
+
+    Returns
+    -------
+    LowerBound or None
+        None if it proves no more than `known`, or if the instance is too large: with more than
+        1,000 kinds of jobs, or some 20 million units of time times kinds of jobs.
+    """
+    problem = _problem(instance)
+    proven = known.slots
+    columns: list[Column] = []
+    step = 1
+    while step > 0 and not stop():
+        length = proven + step - 1
+        if upper is not None and length >= upper:
+            step //= 2
+        elif refuted(problem, length, columns):
+            proven += step
+            step *= 2
+        else:
+            step //= 2
+    return LowerBound(proven, "lanes") if proven > known.slots else None
+
+
+def _problem(instance: Instance) -> _Problem:
+    """Classes of lanes and kinds of jobs."""
+    least = least_slots_by_placement(instance)
+    capacities = Counter(server.gpus for server in instance.cluster.servers)
+    kinds: Counter[tuple[tuple[int, ...], int]] = Counter()
+    for job, slots in zip(instance.jobs, least, strict=True):
+        packed, spread = slots.packed or 0, slots.spread or 0
+        # A ring may spread over servers that could hold all of it, but seldom gains by that.
+        inside = min((value for value in (packed, spread) if value), default=0)
+        kinds[
+            tuple(inside if job.gpus <= gpus else spread for gpus in sorted(capacities)), job.gpus
+        ] += 1
+    items = sorted({sizes for sizes, _ in kinds})
+    index = {sizes: i for i, sizes in enumerate(items)}
+    workers, jobs = np.zeros(len(items), np.int64), np.zeros(len(items), np.int64)
+    for (sizes, gpus), count in kinds.items():
+        workers[index[sizes]] += gpus * count
+        jobs[index[sizes]] += count
+    by_sizes: Counter[tuple[int, ...]] = Counter()
+    for i, gpus in enumerate(sorted(capacities)):
+        by_sizes[tuple(sizes[i] for sizes in items)] += gpus * capacities[gpus]
+    return _Problem(
+        classes=tuple(_Lanes(n, np.array(s, np.int64)) for s, n in sorted(by_sizes.items())),
+        workers=workers,
+        jobs=jobs,
+    )
+
+
+def refuted(problem: _Problem, length: int, columns: list[Column]) -> bool:
+    """Whether the lanes are proven not to suffice for a length in slots.
+
+    `columns` gives columns to start with, and receives those that were made.
+    """
+    items = len(problem.workers)
+    tables = [_Table(problem, lane_class, length) for lane_class in problem.classes]
+    if items > MAX_ITEMS or any(t.cells > MAX_CELLS for t in tables):
+        return False
+    program = _Program(problem)
+    for c, table in enumerate(tables):
+        for item in range(items):
+            if times := table.most(item):
+                program.add((c, ((item, times),)))
+    for column in columns:
+        c, content = column
+        if sum(times * problem.classes[c].sizes[item] for item, times in content) <= length:
+            program.add(column)
+    for _ in range(MAX_COLUMNS):
+        lanes_needed, prices, class_prices = program.solve()
+        if prices is None:
+            return True  # Some item fits no lane.
+        if lanes_needed <= 1 + 1e-9:
+            return False
+        whole = np.floor(prices * PRICE_SCALE).astype(np.int64)
+        room, added = 0, False
+        for c, table in enumerate(tables):
+            value, content = table.best(whole)
+            room += problem.classes[c].count * value
+            if value > class_prices[c] * PRICE_SCALE * (1 + 1e-9) + items:
+                column = (c, content)
+                program.add(column)
+                columns.append(column)
+                added = True
+        if sum(int(w) * int(y) for w, y in zip(problem.workers, whole, strict=True)) > room:
+            return True
+        if not added:
+            return False
+    return False
+
+
+class _Table:
+    """The knapsack of one class of lanes, with its scratch memory."""
+
+    def __init__(self, problem: _Problem, lane_class: _Lanes, length: int) -> None:
+        sizes = lane_class.sizes
+        unit = gcd(*(int(size) for size in sizes)) or 1
+        self._length = length // unit
+        self._sizes = sizes // unit
+        # A lane holds at most one worker of each job.
+        self._most = [
+            min(int(jobs), self._length // int(size)) if size else 0
+            for size, jobs in zip(self._sizes, problem.jobs, strict=True)
+        ]
+        pieces = [(item, piece) for item, most in enumerate(self._most) for piece in _powers(most)]
+        self.cells = len(pieces) * (self._length + 1)
+        self._pieces = np.array(pieces, np.int64).reshape(-1, 2)
+        self._scratch: tuple[Ints, np.ndarray[tuple[int, int], np.dtype[np.bool_]]] | None = None
+
+    def most(self, item: int) -> int:
+        """How many workers of an item fit a lane."""
+        return self._most[item]
+
+    def best(self, prices: Ints) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """Greatest value of what fits a lane, and what that is."""
+        if self._scratch is None:
+            shape = (len(self._pieces), self._length + 1)
+            self._scratch = np.zeros(self._length + 1, np.int64), np.zeros(shape, np.bool_)
+        taken = np.zeros(len(prices), np.int64)
+        value = fill(self._sizes, prices, self._pieces, self._length, *self._scratch, taken)
+        return value, tuple((int(item), int(taken[item])) for item in np.flatnonzero(taken))
+
+
+def _powers(most: int) -> list[int]:
+    """Numbers of which any number up to `most`, and no greater one, is a sum."""
+    parts, part = [], 1
+    while part <= most:
+        parts.append(part)
+        most -= part
+        part *= 2
+    return [*parts, most] if most else parts
+
+
+class _Program:
+    """The linear program: fewest lanes, as a multiple of those there are."""
+
+    def __init__(self, problem: _Problem) -> None:
+        import highspy  # noqa: PLC0415 - takes a while to load
+
+        self._items = len(problem.workers)
+        self._highs = highspy.Highs()
+        self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
+        self._highs.setOptionValue("threads", 1)
+        self._highs.addVar(0.0, inf)
+        self._highs.changeColCost(0, 1.0)
+        nothing = np.array([], np.int32), np.array([], np.float64)
+        for workers in problem.workers:
+            self._highs.addRow(float(workers), inf, 0, *nothing)
+        multiple = np.array([0], np.int32)
+        for lane_class in problem.classes:
+            self._highs.addRow(-inf, 0.0, 1, multiple, np.array([-float(lane_class.count)]))
+
+    def add(self, column: Column) -> None:
+        """Add a way to fill a lane of a class."""
+        c, content = column
+        rows = np.array([*(item for item, _ in content), self._items + c], np.int32)
+        numbers = np.array([*(float(times) for _, times in content), 1.0])
+        self._highs.addCol(0.0, 0.0, inf, len(rows), rows, numbers)
+
+    def solve(self) -> tuple[float, Floats | None, Floats]:
+        """The multiple, and the prices of items and of lanes; no prices if an item fits none."""
+        self._highs.run()
+        value = self._highs.getObjectiveValue()
+        if str(self._highs.getModelStatus()) != "HighsModelStatus.kOptimal":
+            return inf, None, np.zeros(0)
+        duals = np.array(self._highs.getSolution().row_dual)
+        return value, np.maximum(0.0, duals[: self._items]), -duals[self._items :]

@@ -1,0 +1,57 @@
+"""Contention that cannot be avoided: rings that fit no server must share the servers' links."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from rarmodel.model import least_slots_by_placement, timing, topology
+from rarmodel.model.contention import ring_share
+from rarmodel.schema import Instance, Job
+
+from .bound import LowerBound
+
+
+def shared_links(instance: Instance) -> LowerBound | None:
+    """Rings wider than every server keep links busy, for longer if they share them.
+
+    Such a ring uses the link of each of its servers, at least k of them. In a slot in which p
+    rings share a link, let each take 1/p of it; with `φ(p)` iterations per slot at best, a ring
+    of F iterations takes at least `F / max_p p·φ(p)` of each link it uses, however contention
+    changes on the way. All of them together take at most one slot of each link in each slot.
+
+    Returns
+    -------
+    LowerBound or None
+        None if every job fits a server.
+    """
+    cluster = instance.cluster
+    wide = [
+        (job, least.fewest_servers)
+        for job, least in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
+        if job.gpus > cluster.largest_server and least.fewest_servers is not None
+    ]
+    if not wide:
+        return None
+    tree = topology(cluster)
+    fastest = max(tree.links[path[0]].gbps for path in tree.paths)
+    rings = min(len(wide), cluster.largest_server)  # Each has a worker below the link.
+    shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
+    taken = 0.0
+    for job, servers in wide:
+        most = max(p * _speed(instance, job, servers, share) for p, share in enumerate(shares, 1))
+        taken += servers * job.iterations / most
+    slots = taken / len(cluster.servers)
+    return LowerBound(ceil(slots * (1 - 1e-12)), "shared links")
+
+
+def _speed(instance: Instance, job: Job, servers: int, gbps: float) -> int:
+    """Iterations per slot on so many servers at a bandwidth."""
+    cluster = instance.cluster
+    seconds = timing.iteration_seconds(
+        timing.exchange_bits(job.gradient_mb, job.gpus),
+        gbps,
+        timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+        timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
+        timing.compute_seconds(job),
+    )
+    return timing.speed(instance.time.slot_seconds, seconds)

@@ -1,0 +1,91 @@
+"""Bounds from the jobs' sizes and least execution times alone, in a few passes over the jobs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate
+
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance
+
+from .bound import LowerBound
+
+
+def longest_job(instance: Instance) -> LowerBound:
+    """The greatest of the jobs' least execution times: every job must run."""
+    return LowerBound(max(e.least_slots for e in job_extremes(instance)), "longest job")
+
+
+def area(instance: Instance) -> LowerBound:
+    """GPU slots needed over GPUs: job j holds `G_j` GPUs for at least its least execution time."""
+    needed = sum(
+        job.gpus * extreme.least_slots
+        for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True)
+    )
+    return LowerBound(-(-needed // instance.cluster.total_gpus), "area")
+
+
+def wide_jobs(instance: Instance) -> LowerBound:
+    """Jobs too wide to run beside each other run one after another.
+
+    Of jobs with more than half the cluster's GPUs one runs at a time; `greatest_area` says what
+    that means for those that are narrower. A schedule of length θ has room for `N·θ` GPU slots
+    whatever sizes the jobs count for, as long as jobs that fit the cluster together still do.
+    """
+    total = instance.cluster.total_gpus
+    work: Counter[int] = Counter()
+    for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
+        work[job.gpus] += extreme.least_slots
+    return LowerBound(-(-greatest_area(work, total) // total), "wide jobs")
+
+
+def long_jobs(instance: Instance) -> LowerBound:
+    """Jobs too long to follow each other on a GPU need GPUs of their own.
+
+    Of jobs longer than θ/2, a schedule of length θ has at most one on each GPU; `greatest_area`
+    says what that means for shorter ones. The bound is one more than the greatest θ for which
+    this was found to ask for more GPUs than there are.
+    """
+    total = instance.cluster.total_gpus
+    gpus: Counter[int] = Counter()
+    for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
+        gpus[extreme.least_slots] += job.gpus
+    known = max(longest_job(instance).slots, area(instance).slots)
+    step = 1
+    while step > 0:
+        length = known + step - 1
+        if greatest_area(gpus, length) > total * length:
+            known += step
+            step *= 2
+        else:
+            step //= 2
+    return LowerBound(known, "long jobs")
+
+
+def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
+    """Greatest area of items of some sizes, if sizes may be counted for what they block.
+
+    For any `ε ≤ capacity/2`, count a size above `capacity − ε` as the whole capacity, one below ε
+    as 0, and any other as it is. Items that fit the capacity together still do: one that counts
+    for all of it leaves room only for those that count for nothing. (A dual feasible function:
+    S. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems",
+    Mathematical Programming 91, 2001.)
+
+    Parameters
+    ----------
+    weights
+        Weight of the items of each size, at most `capacity`; an item's area is size times weight.
+    capacity
+        What items share.
+    """
+    sizes = sorted(weights)
+    weight = [0, *accumulate(weights[size] for size in sizes)]
+    area = [0, *accumulate(size * weights[size] for size in sizes)]
+    greatest = 0
+    for threshold in [*(size for size in sizes if 2 * size <= capacity), capacity / 2]:
+        low, high = bisect_left(sizes, threshold), bisect_right(sizes, capacity - threshold)
+        counted = area[high] - area[low] + capacity * (weight[-1] - weight[high])
+        greatest = max(greatest, counted)
+    return greatest

@@ -1,0 +1,306 @@
+"""From an order of jobs to a schedule: list scheduling with backfilling under contention.
+
+At slot 0 and after each completion the waiting jobs are gone through in their order, and each
+that finds a place starts. A job is packed onto the server that it leaves fewest idle GPUs on; if
+none has room for it, its mode says whether and how it may spread over several servers now rather
+than wait. Jobs of one size and mode find places alike, so once the first of them finds none, no
+other is tried before the next completion; that keeps the time near-linear in the number of jobs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rarmodel.engine.arrays import NEVER, Arrays, Ints, State
+from rarmodel.engine.compilation import compiled
+from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
+
+from .layout import ANY_ALONE, FEWEST_PAIRED, MANY, MODES, PACK, Layout, Work
+
+_inner = partial(compiled, inner=True)
+
+STUCK, LATE = -1, -2
+"""Why there is no makespan: some job never completes; a completion is past the cutoff."""
+
+
+@compiled
+def decode(
+    arrays: Arrays,
+    state: State,
+    layout: Layout,
+    work: Work,
+    order: Ints,
+    mode: Ints,
+    earliest: Ints,
+    cutoff: int,
+) -> int:
+    """Make a schedule; its makespan, or STUCK or LATE.
+
+    Parameters
+    ----------
+    arrays, state, layout, work
+        The instance, and working memory. `work` receives the schedule, `state.rings` completions.
+    order
+        (jobs) The jobs, most urgent first.
+    mode
+        (jobs) How each may spread.
+    earliest
+        (jobs) The slot from which on each may start.
+    cutoff
+        Give up once a completion is past this slot.
+    """
+    reset(arrays, state)
+    waiting = len(order)
+    late = _open(layout, work, order, mode, earliest)
+    idle = 0
+    for server in range(len(work.idle)):
+        idle += layout.server_gpus[server]
+    released = 0
+    finished = 0
+    while waiting > 0 or state.counters[RUNNING] > 0:
+        if idle > 0 and waiting > 0:
+            before = waiting
+            waiting -= _start_all(arrays, state, layout, work, mode, idle)
+            if waiting < before:
+                idle = 0
+                for server in range(len(work.idle)):
+                    idle += work.idle[server]
+        completion = next_completion(arrays, state)
+        release = earliest[work.late[released]] if released < late else NEVER
+        if min(completion, release) > cutoff:
+            return STUCK if completion == release == NEVER else LATE
+        if completion == release == NEVER:
+            return STUCK
+        if completion <= release:
+            for i in range(complete_next(arrays, state, work.completed)):
+                job = work.completed[i]
+                work.finished[finished] = job
+                finished += 1
+                idle += layout.size[job]
+                first = layout.place_at[job]
+                for place in range(first, first + work.used[job]):
+                    _hold(work, work.server[place], -work.workers[place])
+        else:
+            state.counters[CLOCK] = release
+        while released < late and earliest[work.late[released]] <= state.counters[CLOCK]:
+            _enqueue(layout, work, mode, work.late[released])
+            released += 1
+    return int(state.counters[CLOCK])
+
+
+@_inner
+def _open(layout: Layout, work: Work, order: Ints, mode: Ints, earliest: Ints) -> int:
+    """Empty the cluster and queue the jobs up; the number of those that must not start yet."""
+    work.bucket[:] = -1
+    for server in range(len(work.idle) - 1, -1, -1):
+        work.idle[server] = layout.server_gpus[server]
+        _into_bucket(work, server)
+    work.queue[:] = -1
+    late = 0
+    for place in range(len(order) - 1, -1, -1):
+        job = order[place]
+        work.rank[job] = place
+        if earliest[job] > 0:
+            i = late
+            while i > 0 and earliest[work.late[i - 1]] > earliest[job]:
+                work.late[i] = work.late[i - 1]
+                i -= 1
+            work.late[i] = job
+            late += 1
+        else:
+            queue = layout.size_index[job] * MODES + mode[job]
+            work.behind[job] = work.queue[queue]
+            work.queue[queue] = job
+    return late
+
+
+@_inner
+def _enqueue(layout: Layout, work: Work, mode: Ints, job: int) -> None:
+    """Put a job where it belongs in its queue."""
+    queue = layout.size_index[job] * MODES + mode[job]
+    ahead = -1
+    other = work.queue[queue]
+    while other >= 0 and work.rank[other] < work.rank[job]:
+        ahead = other
+        other = work.behind[other]
+    work.behind[job] = other
+    if ahead < 0:
+        work.queue[queue] = job
+    else:
+        work.behind[ahead] = job
+
+
+@_inner
+def _start_all(
+    arrays: Arrays, state: State, layout: Layout, work: Work, mode: Ints, idle: int
+) -> int:
+    """Start every waiting job that finds a place now, most urgent first; how many."""
+    work.shut[:] = 0
+    count = 0
+    while idle > 0:
+        first = MANY
+        chosen = -1
+        for index in range(len(layout.sizes)):
+            if layout.sizes[index] > idle:
+                break
+            for queue in range(index * MODES, index * MODES + MODES):
+                job = work.queue[queue]
+                if job >= 0 and work.shut[queue] == 0 and work.rank[job] < first:
+                    first = work.rank[job]
+                    chosen = queue
+        if chosen < 0:
+            break
+        job = work.queue[chosen]
+        used = _place(arrays, state, layout, work, job, mode[job])
+        if used == 0:
+            work.shut[chosen] = 1
+            continue
+        at = layout.place_at[job]
+        for place in range(at, at + used):
+            _hold(work, work.server[place], work.workers[place])
+        start(arrays, state, job, work.server[at : at + used], work.workers[at : at + used], used)
+        work.starts[job] = state.counters[CLOCK]
+        work.used[job] = used
+        work.queue[chosen] = work.behind[job]
+        idle -= layout.size[job]
+        count += 1
+    return count
+
+
+@_inner
+def _place(arrays: Arrays, state: State, layout: Layout, work: Work, job: int, mode: int) -> int:
+    """Choose servers for a job; how many, or 0 if it finds no place."""
+    size = layout.size[job]
+    server = _tightest(work, size)
+    at = layout.place_at[job]
+    if server >= 0:
+        work.server[at] = server
+        work.workers[at] = size
+        return 1
+    if mode == PACK and layout.packed[job] > 0:
+        return 0
+    servers = layout.fewest[job] if mode <= FEWEST_PAIRED else MANY
+    rings = MANY
+    if mode <= ANY_ALONE:
+        rings = 2 if mode == FEWEST_PAIRED else 1
+    for group in range(len(layout.group_at) - 1):
+        used = _spread(arrays, state, layout, work, job, group, servers, rings)
+        if used > 0:
+            return used
+    return 0
+
+
+@_inner
+def _tightest(work: Work, size: int) -> int:
+    """The server with the fewest idle GPUs of those that have room; -1 if there is none."""
+    if len(work.idle) > 64 and len(work.bucket) <= len(work.idle) + 64:
+        for idle in range(size, len(work.bucket)):
+            if work.bucket[idle] >= 0:
+                return int(work.bucket[idle])
+        return -1
+    tightest = -1
+    for server in range(len(work.idle)):
+        idle = work.idle[server]
+        if idle >= size and (tightest < 0 or idle < work.idle[tightest]):
+            tightest = server
+    return tightest
+
+
+@_inner
+def _spread(
+    arrays: Arrays,
+    state: State,
+    layout: Layout,
+    work: Work,
+    job: int,
+    group: int,
+    servers: int,
+    rings: int,
+) -> int:
+    """Spread a job over servers of a group, those with most idle GPUs first, the last one tight.
+
+    Only servers with fewer than `rings` rings on each link between them and the group's switch
+    are used, and at most `servers` of them.
+    """
+    left = layout.size[job]
+    pool = work.pool
+    count = 0
+    room = 0
+    for entry in range(layout.group_at[group], layout.group_at[group + 1]):
+        server = layout.group_server[entry]
+        if work.idle[server] > 0:
+            first = arrays.path_at[server]
+            free = True
+            for place in range(first, first + layout.group_hops[entry]):
+                if state.links[arrays.path[place]].rings >= rings:
+                    free = False
+                    break
+            if free:
+                pool[count] = server
+                count += 1
+                room += work.idle[server]
+    if room < left:
+        return 0
+    for place in range(count // 2 - 1, -1, -1):
+        _sink(work, place, count)
+    used = 0
+    at = layout.place_at[job]
+    while left > 0:
+        if used == servers:
+            return 0
+        chosen = pool[0]
+        if work.idle[chosen] >= left:
+            for place in range(1, count):
+                idle = work.idle[pool[place]]
+                if left <= idle < work.idle[chosen]:
+                    chosen = pool[place]
+        work.server[at + used] = chosen
+        work.workers[at + used] = min(left, work.idle[chosen])
+        left -= work.workers[at + used]
+        used += 1
+        count -= 1
+        pool[0] = pool[count]
+        _sink(work, 0, count)
+    return used
+
+
+@_inner
+def _sink(work: Work, place: int, count: int) -> None:
+    """Move a server down the heap, most idle GPUs first, ties in server order."""
+    pool, idle = work.pool, work.idle
+    while 2 * place + 1 < count:
+        child = 2 * place + 1
+        if child + 1 < count and (idle[pool[child + 1]], -pool[child + 1]) > (
+            idle[pool[child]],
+            -pool[child],
+        ):
+            child += 1
+        if (idle[pool[place]], -pool[place]) >= (idle[pool[child]], -pool[child]):
+            return
+        pool[place], pool[child] = pool[child], pool[place]
+        place = child
+
+
+@_inner
+def _hold(work: Work, server: int, gpus: int) -> None:
+    """Take idle GPUs of a server, or give them back."""
+    ahead, follower = work.before[server], work.after[server]
+    if ahead < 0:
+        work.bucket[work.idle[server]] = follower
+    else:
+        work.after[ahead] = follower
+    if follower >= 0:
+        work.before[follower] = ahead
+    work.idle[server] -= gpus
+    _into_bucket(work, server)
+
+
+@_inner
+def _into_bucket(work: Work, server: int) -> None:
+    """Add a server to the front of the list of those with as many idle GPUs."""
+    first = work.bucket[work.idle[server]]
+    work.bucket[work.idle[server]] = server
+    work.before[server] = -1
+    work.after[server] = first
+    if first >= 0:
+        work.before[first] = server

@@ -1,0 +1,153 @@
+"""What the search knows of an instance beside the engine's arrays, and its working memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine import Arrays
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import least_slots_by_placement, topology
+from rarmodel.schema import Instance
+
+PACK, FEWEST_ALONE, FEWEST_PAIRED, ANY_ALONE, ANY = range(5)
+"""How a job may be placed if no server has room for all of it: not at all (a job that fits no
+server spreads as FEWEST_ALONE does); on as few servers as possible over links that no ring uses,
+or at most one; on any number of servers over links that no ring uses; in any way."""
+MODES = 5
+MANY = 2**62
+
+
+class Layout(NamedTuple):
+    """Facts for the decoder; nothing here changes.
+
+    A group is the servers below one switch; of groups with the same servers there is one.
+    """
+
+    server_gpus: Ints
+    """(servers) GPUs of each server, O_s."""
+    size: Ints
+    """(jobs) GPUs that each job needs, G_j."""
+    size_index: Ints
+    """(jobs) Place of its size in `sizes`."""
+    sizes: Ints
+    """Distinct sizes, ascending."""
+    packed: Ints
+    """(jobs) Least execution time in slots on one server; 0 if it has none."""
+    most_modes: Ints
+    """(jobs) How many of the modes, from PACK on, make sense for the job."""
+    fewest: Ints
+    """(jobs) Fewest servers that the job spreads over."""
+    group_at: Ints
+    """(groups + 1) Offsets into the next two; groups with fewer servers come first."""
+    group_server: Ints
+    """Servers of each group."""
+    group_hops: Ints
+    """Links between each of them and the group's switch."""
+    place_at: Ints
+    """(jobs + 1) Offsets of each job's servers in `Work.server` and `Work.workers`."""
+
+
+class Work(NamedTuple):
+    """Working memory of the decoder, and the schedule that it made last."""
+
+    starts: Ints
+    """(jobs) Start slots a_j."""
+    used: Ints
+    """(jobs) Number of servers used."""
+    server: Ints
+    """Servers of each job, from `Layout.place_at[j]` on."""
+    workers: Ints
+    """Workers on each of them."""
+    finished: Ints
+    """(jobs) Jobs in the order of their completion."""
+    idle: Ints
+    """(servers) Idle GPUs."""
+    bucket: Ints
+    """(most GPUs of a server + 1) First server with so many idle GPUs; -1 for none."""
+    after: Ints
+    """(servers) The next server of its bucket; -1 at the end."""
+    before: Ints
+    """(servers) The previous one; -1 at the front."""
+    queue: Ints
+    """(sizes × modes) First waiting job of each size and mode; -1 for none."""
+    behind: Ints
+    """(jobs) The next job of its queue; -1 at the end."""
+    rank: Ints
+    """(jobs) Place of each job in the order."""
+    shut: Ints
+    """(sizes × modes) 1 if the queue's first job finds no place now."""
+    late: Ints
+    """(jobs) Jobs that may not start at slot 0, by the slot from which they may."""
+    pool: Ints
+    """(servers) Servers that a job may spread over, as a heap."""
+    completed: Ints
+    """(jobs) Scratch for the engine."""
+
+
+def layout_of(instance: Instance) -> Layout:
+    """Lay an instance out for the search."""
+    cluster = instance.cluster
+    least = least_slots_by_placement(instance)
+    size = np.array([job.gpus for job in instance.jobs], np.int64)
+    sizes, size_index = np.unique(size, return_inverse=True)
+    groups = _groups(instance)
+    return Layout(
+        server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
+        size=size,
+        size_index=size_index.astype(np.int64),
+        sizes=sizes,
+        packed=np.array([slots.packed or 0 for slots in least], np.int64),
+        most_modes=np.array([MODES if slots.spread else 1 for slots in least], np.int64),
+        fewest=np.array([slots.fewest_servers or 1 for slots in least], np.int64),
+        group_at=np.cumsum([0, *(len(group) for group in groups)], dtype=np.int64),
+        group_server=np.array([server for group in groups for server, _ in group], np.int64),
+        group_hops=np.array([hops for group in groups for _, hops in group], np.int64),
+        place_at=np.concatenate(
+            ([0], np.cumsum(np.minimum(size, len(cluster.servers)), dtype=np.int64))
+        ),
+    )
+
+
+def _groups(instance: Instance) -> list[list[tuple[int, int]]]:
+    """Servers below each switch with their distance to it, smallest groups first."""
+    tree = topology(instance.cluster)
+    below: dict[str, list[tuple[int, int]]] = {}
+    for server, path in enumerate(tree.paths):
+        for hops, link in enumerate(path, 1):
+            below.setdefault(tree.links[link].parent, []).append((server, hops))
+    distinct: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for group in below.values():
+        servers = tuple(server for server, _ in group)
+        if len(servers) > 1 and (servers not in distinct or group[0][1] < distinct[servers][0][1]):
+            distinct[servers] = group
+    return sorted(distinct.values(), key=len)
+
+
+def new_work(arrays: Arrays, layout: Layout) -> Work:
+    """Memory for one thread."""
+    jobs, servers = len(layout.size), len(layout.server_gpus)
+    queues = len(layout.sizes) * MODES
+
+    def room(length: int) -> Ints:
+        return np.zeros(length, np.int64)
+
+    return Work(
+        starts=room(jobs),
+        used=room(jobs),
+        server=room(int(layout.place_at[-1])),
+        workers=room(int(layout.place_at[-1])),
+        finished=room(jobs),
+        idle=room(servers),
+        bucket=room(int(arrays.server_gpus.max()) + 1),
+        after=room(servers),
+        before=room(servers),
+        queue=room(queues),
+        behind=room(jobs),
+        rank=room(jobs),
+        shut=room(queues),
+        late=room(jobs),
+        pool=room(servers),
+        completed=room(jobs),
+    )

@@ -1,0 +1,84 @@
+"""A schedule in the making: start, completion and servers of each job."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine import State
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import best_placements, job_extremes
+from rarmodel.model.numbering import number_gpus
+from rarmodel.schema import Instance, Schedule
+
+from .layout import Layout, Work
+
+
+class Plan(NamedTuple):
+    """Start, completion and servers of each job, and when the last one completes."""
+
+    makespan: int
+    """In slots."""
+    starts: Ints
+    """(jobs) Start slots a_j."""
+    completions: Ints
+    """(jobs) Completion times T_j in slots."""
+    at: Ints
+    """(jobs + 1) Offsets into the next two."""
+    server: Ints
+    """Servers of each job."""
+    workers: Ints
+    """Workers on each of them."""
+
+    @property
+    def used(self) -> Ints:
+        """(jobs) Number of servers of each job."""
+        return np.diff(self.at)
+
+    def schedule(self, instance: Instance, method: str) -> Schedule:
+        """The schedule, with GPUs numbered."""
+        at, server, workers = self.at.tolist(), self.server.tolist(), self.workers.tolist()
+        rings = [
+            dict(zip(server[first:end], workers[first:end], strict=True))
+            for first, end in pairwise(at)
+        ]
+        return Schedule(
+            schema_version=1,
+            instance=instance.name,
+            method=method,
+            assignments=number_gpus(
+                instance, self.starts.tolist(), self.completions.tolist(), rings
+            ),
+        )
+
+
+def decoded(layout: Layout, work: Work, state: State) -> Plan:
+    """The plan that the decoder made last."""
+    at = np.concatenate(([0], np.cumsum(work.used)))
+    source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
+    completions = state.rings["finish"].copy()
+    return Plan(
+        makespan=int(completions.max()),
+        starts=work.starts.copy(),
+        completions=completions,
+        at=at,
+        server=work.server[source],
+        workers=work.workers[source],
+    )
+
+
+def one_after_another(instance: Instance) -> Plan:
+    """Each job alone in the cluster, in its best placement: it always ends."""
+    least = [extreme.least_slots for extreme in job_extremes(instance)]
+    rings = best_placements(instance)
+    completions = np.cumsum(least, dtype=np.int64)
+    return Plan(
+        makespan=int(completions[-1]),
+        starts=completions - np.array(least, np.int64),
+        completions=completions,
+        at=np.cumsum([0, *map(len, rings)], dtype=np.int64),
+        server=np.array([server for ring in rings for server in ring], np.int64),
+        workers=np.array([count for ring in rings for count in ring.values()], np.int64),
+    )

@@ -41,7 +41,8 @@ Data = Mapping[str, Any] | str | os.PathLike[str]
 class Method(Protocol):
     """What makes schedules: a placement policy, or any callable with a name.
 
-    If it has a method `prepare(instance)` as well, that is called before the clock starts.
+    If it has a method `prepare(instance)` as well, that is called before the clock starts. If it
+    has `counts_iterations`, and that is true, it stops after `Limits.iterations` of them.
     """
 
     @property
@@ -90,6 +91,7 @@ def solve(
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
+    iterations: int | None = None,
     seed: int = 0,
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
@@ -111,7 +113,7 @@ def solve(
     data
         What the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file that holds them.
-    time_limit, gap, threads, seed, log, progress
+    time_limit, gap, threads, iterations, seed, log, progress
         See `Limits`.
 
     Returns
@@ -132,12 +134,16 @@ def solve(
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
         raise UsageError("a solver goes with a formulation, for instance time-indexed")
+    if iterations is not None and formulation is not None:
+        raise UsageError("iterations go with a method that counts them, for instance search")
     if data is not None and formulation is None:
         raise UsageError("data goes with a formulation that needs it")
-    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations)
     problem = load_instance(instance)
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
+        if iterations is not None and not getattr(found, "counts_iterations", False):
+            raise UsageError(f"method {found.name!r} does not count iterations; leave them out")
         return _solve_by_method(problem, found, limits)
     stated = registry.find("formulations", formulation)
     engine = _default_solver(stated) if solver is None else registry.find("solvers", solver)

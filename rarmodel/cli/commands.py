@@ -72,6 +72,7 @@ def rarmodel() -> None:
 @click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
 @DATA
 @click.option("--time-limit", type=Number(0, min_open=True), metavar="SECONDS")
+@click.option("--iterations", type=click.IntRange(1), help="Stop search after so many; repeatable.")
 @_limits
 @click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
 @JSON
@@ -82,6 +83,7 @@ def solve(
     solver: str | None,
     data: str | None,
     time_limit: float | None,
+    iterations: int | None,
     gap: float,
     threads: int | None,
     seed: int,
@@ -109,6 +111,7 @@ def solve(
             solver=solver,
             data=data,
             time_limit=time_limit,
+            iterations=iterations,
             gap=gap,
             threads=threads,
             seed=seed,

@@ -15,7 +15,16 @@ from rarmodel.engine.arrays import NEVER, Arrays, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 
-from .layout import ANY_ALONE, FEWEST_PAIRED, MANY, MODES, PACK, Layout, Work
+from .layout import (
+    ANY_ALONE,
+    FEWEST_PAIRED,
+    MANY,
+    MODES,
+    PACK,
+    SPREAD,
+    Layout,
+    Work,
+)
 
 _inner = partial(compiled, inner=True)
 
@@ -171,13 +180,18 @@ def _start_all(
 def _place(arrays: Arrays, state: State, layout: Layout, work: Work, job: int, mode: int) -> int:
     """Choose servers for a job; how many, or 0 if it finds no place."""
     size = layout.size[job]
-    server = _tightest(work, size)
+    if mode == SPREAD:
+        for group in range(len(layout.group_at) - 1):
+            used = _spread(arrays, state, layout, work, job, group, MANY, MANY)
+            if used > 0:
+                return used
+    server = _tightest(work, size) if layout.packed[job] > 0 else -1
     at = layout.place_at[job]
     if server >= 0:
         work.server[at] = server
         work.workers[at] = size
         return 1
-    if mode == PACK and layout.packed[job] > 0:
+    if mode == SPREAD or (mode == PACK and layout.packed[job] > 0):
         return 0
     servers = layout.fewest[job] if mode <= FEWEST_PAIRED else MANY
     rings = MANY
@@ -246,16 +260,17 @@ def _spread(
     used = 0
     at = layout.place_at[job]
     while left > 0:
-        if used == servers:
+        if used == servers or count == 0:
             return 0
         chosen = pool[0]
-        if work.idle[chosen] >= left:
+        if left < layout.size[job] and work.idle[chosen] >= left:
             for place in range(1, count):
                 idle = work.idle[pool[place]]
                 if left <= idle < work.idle[chosen]:
                     chosen = pool[place]
         work.server[at + used] = chosen
-        work.workers[at + used] = min(left, work.idle[chosen])
+        # The first one leaves a worker to the others: on one server alone it would be packed.
+        work.workers[at + used] = min(left, work.idle[chosen], layout.size[job] - 1)
         left -= work.workers[at + used]
         used += 1
         count -= 1

@@ -8,14 +8,15 @@ import numpy as np
 
 from rarmodel.engine import Arrays
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import least_slots_by_placement, topology
+from rarmodel.model import LeastSlots, least_slots_by_placement, topology
 from rarmodel.schema import Instance
 
-PACK, FEWEST_ALONE, FEWEST_PAIRED, ANY_ALONE, ANY = range(5)
+PACK, FEWEST_ALONE, FEWEST_PAIRED, ANY_ALONE, ANY, SPREAD = range(6)
 """How a job may be placed if no server has room for all of it: not at all (a job that fits no
 server spreads as FEWEST_ALONE does); on as few servers as possible over links that no ring uses,
-or at most one; on any number of servers over links that no ring uses; in any way."""
-MODES = 5
+or at most one; on any number of servers over links that no ring uses; in any way. SPREAD spreads
+it in any way even if a server has room: some networks are faster than what is within servers."""
+MODES = 6
 MANY = 2**62
 
 
@@ -99,7 +100,7 @@ def layout_of(instance: Instance) -> Layout:
         size_index=size_index.astype(np.int64),
         sizes=sizes,
         packed=np.array([slots.packed or 0 for slots in least], np.int64),
-        most_modes=np.array([MODES if slots.spread else 1 for slots in least], np.int64),
+        most_modes=np.array([_most_modes(slots) for slots in least], np.int64),
         fewest=np.array([slots.fewest_servers or 1 for slots in least], np.int64),
         group_at=np.cumsum([0, *(len(group) for group in groups)], dtype=np.int64),
         group_server=np.array([server for group in groups for server, _ in group], np.int64),
@@ -108,6 +109,12 @@ def layout_of(instance: Instance) -> Layout:
             ([0], np.cumsum(np.minimum(size, len(cluster.servers)), dtype=np.int64))
         ),
     )
+
+
+def _most_modes(slots: LeastSlots) -> int:
+    if not slots.spread:
+        return PACK + 1
+    return SPREAD + 1 if slots.packed and slots.spread < slots.packed else ANY + 1
 
 
 def _groups(instance: Instance) -> list[list[tuple[int, int]]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 
-from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, Layout
+from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout
 
 
 def first_orders(layout: Layout, least: Ints) -> Iterator[tuple[Ints, Ints]]:
@@ -32,7 +32,10 @@ def first_orders(layout: Layout, least: Ints) -> Iterator[tuple[Ints, Ints]]:
         (ANY, ANY),
         (FEWEST_PAIRED, FEWEST_PAIRED),
         (ANY_ALONE, ANY_ALONE),
+        (SPREAD, ANY),
     ):
         mode = np.minimum(np.where(fits, inside, outside), layout.most_modes - 1)
+        if inside == SPREAD and not (mode == SPREAD).any():
+            continue
         for order in (longest, widest, largest):
             yield order, mode

@@ -120,7 +120,7 @@ class Worker:
             self._work,
             orders,
             target,
-            max(1, REORDER_WORK // len(self._layout.size)),
+            max(1, REORDER_WORK // (len(self._layout.size) + 40)),
             self._draws,
         )
         return self._decoded(SHORTEST) if orders.makespan[0] < incumbent else None

@@ -1,0 +1,85 @@
+"""The decoder against the engine and the verifier."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import instances, random_instance
+
+from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
+from rarmodel.schema import Instance
+from rarmodel.search.decode import LATE, STUCK, decode
+from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
+from rarmodel.search.plan import Plan, decoded, one_after_another
+from rarmodel.verifier import require_feasible
+
+
+def decoded_at_random(instance: Instance, random: Random) -> tuple[int, Plan | None, Layout, Work]:
+    arrays, layout = arrays_of(instance), layout_of(instance)
+    state, work = new_state(arrays), new_work(arrays, layout)
+    jobs = len(instance.jobs)
+    order = np.array(random.sample(range(jobs), jobs), np.int64)
+    mode = np.array([random.randrange(most) for most in layout.most_modes], np.int64)
+    earliest = np.array([random.choice([0, 0, 0, 1, 3, 9]) for _ in range(jobs)], np.int64)
+    makespan = decode(arrays, state, layout, work, order, mode, earliest, NEVER)
+    if makespan < 0:
+        return makespan, None, layout, work
+    plan = decoded(layout, work, state)
+    assert (plan.starts >= earliest).all()
+    assert (plan.used[(mode == PACK) & (layout.packed > 0)] == 1).all()
+    return makespan, plan, layout, work
+
+
+@settings(max_examples=400, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False))
+def test_a_plan_is_what_the_engine_makes_of_it(instance: Instance, random: Random) -> None:
+    makespan, plan, _, _ = decoded_at_random(instance, random)
+    if plan is None:
+        assert makespan == STUCK
+        return
+    placements = Placements(plan.at, plan.server, plan.workers)
+    evaluation = Engine(instance).evaluate(plan.starts, placements)
+    assert evaluation.makespan == makespan == plan.makespan
+    assert evaluation.completion.tolist() == plan.completions.tolist()
+    if makespan <= instance.time.horizon:
+        report = require_feasible(instance, plan.schedule(instance, "test"))
+        assert report.makespan == makespan
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances())
+def test_one_after_another_always_ends(instance: Instance) -> None:
+    plan = one_after_another(instance)
+    assert require_feasible(instance, plan.schedule(instance, "test")).makespan == plan.makespan
+
+
+def test_servers_found_by_buckets_are_as_tight_as_by_looking_at_each() -> None:
+    # From 65 servers on the decoder keeps them in buckets by idle GPUs.
+    random = Random(3)
+    for _ in range(20):
+        instance = random_instance(random, jobs=90, servers=70, tree=False)
+        makespan, plan, _, _ = decoded_at_random(instance, random)
+        assert plan is not None
+        report = require_feasible(instance, plan.schedule(instance, "test"))
+        assert report.makespan == makespan
+
+
+def test_a_cutoff_ends_the_schedule() -> None:
+    instance = random_instance(Random(1), jobs=5, servers=2, tree=False)
+    arrays, layout = arrays_of(instance), layout_of(instance)
+    state, work = new_state(arrays), new_work(arrays, layout)
+    zeros = np.zeros(5, np.int64)
+    order = np.arange(5)
+    makespan = decode(arrays, state, layout, work, order, zeros, zeros, NEVER)
+    assert decode(arrays, state, layout, work, order, zeros, zeros, makespan) == makespan
+    assert decode(arrays, state, layout, work, order, zeros, zeros, makespan - 1) == LATE
+
+
+def test_modes_say_where_a_job_may_spread() -> None:
+    layout = layout_of(random_instance(Random(2), jobs=6, servers=1, tree=False))
+    assert (layout.most_modes == 1).all()  # There is nowhere to spread.
+    layout = layout_of(random_instance(Random(2), jobs=6, servers=4, tree=False))
+    assert set(layout.most_modes.tolist()) <= {1, MODES - 1, MODES}  # One GPU does not spread.

@@ -1,0 +1,147 @@
+"""Method `search`: optimal where that is known, repeatable, and honest about where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+from enumeration import optimal_makespan
+from random_instances import random_instance
+
+from rarmodel.api import bundled, load_instance, solve
+from rarmodel.errors import UsageError
+from rarmodel.files import read_schedule, to_json
+from rarmodel.verifier import verify
+
+
+def test_tiny_instances_are_solved_and_never_better_than_possible() -> None:
+    missed = []
+    for seed in range(50):
+        random = Random(seed)
+        instance = random_instance(
+            random, jobs=random.randint(1, 4), servers=random.randint(1, 3), tree=seed % 2 == 1
+        )
+        result = solve(instance, method="search", iterations=24, threads=1)
+        optimum = optimal_makespan(instance)
+        assert optimum is not None
+        assert result.makespan is not None
+        assert result.lower_bound is not None
+        assert result.lower_bound <= optimum <= result.makespan, seed
+        assert (result.status == "optimal") == (result.lower_bound == result.makespan)
+        if result.makespan > optimum:
+            missed.append(seed)
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize(
+    "name", [row["name"] for row in bundled() if row["optimum"] is not None and row["jobs"] < 30]
+)
+def test_bundled_optima_are_found(name: str) -> None:
+    optimum = next(row["optimum"] for row in bundled() if row["name"] == name)
+    assert solve(name, method="search", iterations=30, threads=2).makespan == optimum
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_same_seed_threads_and_iterations_give_the_same_schedule(threads: int) -> None:
+    instance = random_instance(Random(9), jobs=40, servers=6, tree=False, most_slots=30)
+    first, again = (
+        solve(instance, method="search", iterations=30, threads=threads, seed=4).schedule
+        for _ in range(2)
+    )
+    assert first is not None
+    assert first == again
+
+
+def test_a_seed_matters() -> None:
+    instance = random_instance(Random(9), jobs=40, servers=6, tree=False, most_slots=30)
+    schedules = [
+        solve(instance, method="search", iterations=3, threads=1, seed=seed).schedule
+        for seed in range(5)
+    ]
+    assert any(schedule != schedules[0] for schedule in schedules)
+
+
+def test_it_stops_at_the_time_limit_and_says_so() -> None:
+    result = solve("philly-2869ce", method="search", time_limit=0.5)
+    assert result.stopped == "time limit"
+    assert result.status == "feasible"
+
+
+def test_it_stops_at_the_gap() -> None:
+    result = solve("philly-2869ce", method="search", gap=0.5)
+    assert result.stopped == "the makespan is within the gap of the lower bound"
+    assert result.gap is not None
+    assert 0 < result.gap <= 0.5
+
+
+def test_it_reports_incumbent_and_bound_as_they_change() -> None:
+    seen: list[tuple[float | None, float | None]] = []
+    solve(
+        "philly-2869ce",
+        method="search",
+        iterations=5,
+        progress=lambda makespan, bound: seen.append((makespan, bound)),
+    )
+    makespans = [makespan for makespan, _ in seen if makespan is not None]
+    bounds = [bound for _, bound in seen if bound is not None]
+    assert makespans == sorted(makespans, reverse=True)
+    assert bounds == sorted(bounds)
+    assert len(seen) >= 5
+
+
+def test_no_schedule_within_the_horizon_is_not_infeasible() -> None:
+    instance = load_instance("start-later")
+    result = solve(instance, method="search", iterations=20)
+    assert result.makespan is not None
+    assert result.lower_bound is not None
+    assert result.lower_bound < result.makespan
+    short = instance.model_copy(
+        update={"time": instance.time.model_copy(update={"horizon": result.makespan - 1})}
+    )
+    result = solve(short, method="search", iterations=20)
+    assert (result.status, result.schedule) == ("unknown", None)
+    assert result.stopped == "no schedule found within the horizon (iteration limit)"
+
+
+def test_iterations_go_with_methods_that_count_them() -> None:
+    with pytest.raises(UsageError, match="'sjf-bco' does not count iterations"):
+        solve("two-servers", method="sjf-bco", iterations=5)
+    with pytest.raises(UsageError, match="iterations 0: it must be a whole number"):
+        solve("two-servers", method="search", iterations=0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")
+def test_ctrl_c_writes_the_best_schedule_whole(tmp_path: Path) -> None:
+    solve("philly-2869ce", method="search", iterations=1)  # Compiled from here on.
+    target = tmp_path / "schedule.json"
+    command = ["solve", "philly-2869ce", "--method", "search", "--output", str(target), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rarmodel", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert result["stopped"] == "interrupted"
+    report = verify(load_instance("philly-2869ce"), read_schedule(target))
+    assert report.feasible
+    assert report.makespan == result["makespan"]
+
+
+def test_the_written_schedule_is_the_returned_one(tmp_path: Path) -> None:
+    result = solve("rack-tree", method="search", iterations=5)
+    assert result.schedule is not None
+    path = tmp_path / "schedule.json"
+    path.write_text(to_json(result.schedule), encoding="utf-8")
+    assert read_schedule(path) == result.schedule

@@ -434,6 +434,38 @@ def formulate(
     return model, model_size(model, scope.horizon)
 
 
+def generate(
+    family: str = "paper", *, name: str | None = None, contention: bool = True, **knobs: Any
+) -> Instance:
+    """Draw a random instance of a family; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    family
+        `paper` (the paper's experiments), `contention` (large gradients on slow links) or `small`
+        (within reach of the exact formulations).
+    name
+        Name of the instance; by default family, jobs and seed.
+    contention
+        Without it gradients and overhead are 0, so that only GPUs are scarce.
+    **knobs
+        `seed`, `jobs`, `servers`, `sizes` and whatever else `workloads.Settings` has.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family or setting, or a value is out of its range.
+    """
+    from .workloads import families  # noqa: PLC0415 - few need it
+    from .workloads.generate import generate as draw  # noqa: PLC0415
+
+    settings = families.settings_of(family, knobs)
+    if not contention:
+        settings = families.without_contention(settings)
+    named = families.name_of(settings) if name is None else name
+    return draw(settings, named, families.description_of(settings))
+
+
 def bundled() -> list[dict[str, Any]]:
     """One row of plain data for each bundled instance: sizes, optimum, description."""
     rows = []

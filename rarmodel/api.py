@@ -519,7 +519,11 @@ def import_trace(
         rates=rates,
         contention=None if isinstance(contention, bool) else contention,
     )
-    chosen = workloads.Choices(**choices, contention=contention is not False)
+    try:
+        chosen = workloads.Choices(**choices, contention=contention is not False)
+    except TypeError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
+        raise UsageError(f"{given}: a value of the wrong type") from error
     return workloads.import_trace(os.fspath(source), *platform, chosen)
 
 

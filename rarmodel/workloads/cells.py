@@ -50,7 +50,7 @@ def number(cells: Cells, column: str, most: float) -> float | None:
     if not (value := text(cells, column)):
         return None
     try:
-        parsed = float(value)
+        parsed = float(value.replace("_", "?"))  # Python takes "1_000" for a number.
     except ValueError:
         raise CellError(column, f"{show(value)}; a number is expected") from None
     if not math.isfinite(parsed):
@@ -80,7 +80,10 @@ def duration(cells: Cells, column: str, unit: float = 1.0) -> float | None:
     if not found:
         raise CellError(column, f"{show(value)}; seconds or [days-]hours:minutes:seconds expected")
     days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    return days * 86400 + hours * 3600 + minutes * 60 + seconds
+    total = days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if total > LONGEST:
+        raise CellError(column, f"{show(value)}; at most {LONGEST:g} s are expected")
+    return total
 
 
 def moment(cells: Cells, column: str, unit: float = 1.0) -> Moment | None:

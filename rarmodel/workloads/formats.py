@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rarmodel.errors import UsageError
 from rarmodel.schema.cluster import MAX_GPUS
 
-from .cells import UNITS, CellError, Cells, Moment, duration, moment, number, text, whole
+from .cells import LONGEST, UNITS, CellError, Cells, Moment, duration, moment, number, text, whole
 
 
 class TraceJob(NamedTuple):
@@ -154,7 +154,7 @@ _GAVEL = (
 
 
 def _gavel(cells: Cells) -> TraceJob:
-    found = re.fullmatch(r"(.*?)(?: \(batch size (\d+)\))?", cells["job type"])
+    found = re.fullmatch(r"(.*?)(?: \(batch size ([0-9]{1,15})\))?", cells["job type"])
     model, batch_size = found.groups() if found else ("", None)
     return TraceJob(
         "",
@@ -322,9 +322,11 @@ def _mapped(places: Mapping[str, tuple[str, float]], cells: Cells) -> TraceJob:
         start, end = moment(cells, *place("start")), moment(cells, *place("end"))
         if start and end:
             seconds = end.seconds - start.seconds
+            column = place("end")[0]
             if seconds < 0:
-                column = place("end")[0]
                 raise CellError(column, f"{cells[column]!r}; it must not be before the start")
+            if seconds > LONGEST:
+                raise CellError(column, f"{cells[column]!r}; more than {LONGEST:g} s of duration")
     return TraceJob(
         text(cells, place("name")[0]),
         _gpus(cells, place("gpus")[0]),

@@ -11,6 +11,7 @@ from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
+from rarmodel.schema.base import MAX_INTEGER
 
 from .settings import Settings
 
@@ -72,7 +73,8 @@ def with_safe_horizon(instance: Instance) -> Instance:
 
     One after another, each alone in its best placement, the jobs meet it.
     """
-    horizon = sum(extreme.least_slots for extreme in job_extremes(instance))
+    needed = sum(extreme.least_slots for extreme in job_extremes(instance))
+    horizon = min(needed, MAX_INTEGER)
     time = instance.time.model_copy(update={"horizon": horizon})
     return instance.model_copy(update={"time": time})
 

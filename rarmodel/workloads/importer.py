@@ -17,6 +17,7 @@ from rarmodel.schema import Cluster, Contention, Instance, Job
 from rarmodel.schema.problems import problems_of
 
 from .account import Account, grouped, told
+from .cells import LONGEST
 from .formats import TraceJob
 from .generate import FORWARD_PART, with_safe_horizon
 from .profiles import Profile, assigned_model, known_model, profile_of, require_model
@@ -232,8 +233,12 @@ def _candidates(
         if not seconds:
             books.leave_out(line, "no duration" if seconds is None else "a duration of 0")
             continue
+        if seconds > LONGEST:
+            books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
+            continue
         if name in taken:
             books.note(line, "a name that an earlier row has, made unique by the line")
+        while name in taken:
             name = f"{name}-line{line}"
         taken.add(name)
         if line in trace.copies:

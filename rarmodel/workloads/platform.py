@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -67,6 +68,9 @@ def platform_of(
     if cluster is not None and rates:
         raise UsageError(f"{', '.join(rates)}: the cluster file has its own rates")
     changes = dict(contention or {})
+    known = [field.name for field in fields(Rates)]
+    if unknown := sorted(set(rates or {}) - set(known)):
+        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(known)}")
     own: Mapping[str, Any] = DEFAULT_CONTENTION
     if cluster is not None:
         found, own = _of_file(cluster)

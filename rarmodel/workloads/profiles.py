@@ -100,6 +100,7 @@ def _spelling(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+@cache
 def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
     """The profile of a model of the table for a ring.
 

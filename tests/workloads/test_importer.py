@@ -77,6 +77,7 @@ def test_without_contention_gradients_and_overhead_are_zero(tmp_path: Path) -> N
         ("z,0,33,0,60,,,,", "more GPUs than the cluster's 32"),
         ("z,0,1,0,,,,,", "no duration"),
         ("z,0,1,0,NA,,,,", "no duration"),
+        ("z,0,1,0,,999999999999999,vgg16,,", "more than 1e+10 s for its iterations"),
         ("z,0,1,0,,50,unheard-of,,", "no duration"),
         ("z,0,1,0,0,,,,", "a duration of 0"),
         ("a,0,1,0,600,,vgg16,16,x", "a copy of an earlier row"),
@@ -94,6 +95,12 @@ def test_two_jobs_of_one_name_both_come(tmp_path: Path) -> None:
     account, instance = imported(tmp_path / "t.csv", THREE + "a,0,1,0,660,,vgg16,16,x\n")[::-1]
     assert [job.name for job in instance.jobs] == ["a", "a-line5", "b", "c"]
     assert reasons(account.notes) == {"a name that an earlier row has, made unique by the line": 1}
+
+
+def test_name_made_unique_may_be_taken_too(tmp_path: Path) -> None:
+    text = rows("a-line4,0,1,0,60,,,,", "a,0,1,0,60,,,,", "a,0,1,0,90,,,,")
+    instance = imported(tmp_path / "t.csv", text).instance
+    assert [job.name for job in instance.jobs] == ["a-line4", "a", "a-line4-line4"]
 
 
 def test_duration_follows_from_iterations_of_a_known_model(tmp_path: Path) -> None:
@@ -162,6 +169,7 @@ def test_window_of_dates_is_open_at_its_end(tmp_path: Path) -> None:
         ({"slot_seconds": float("nan")}, "slot seconds nan: it must be at least"),
         ({"horizon": 0}, "horizon 0: it must be at least 1 slot"),
         ({"model": "nope"}, "no profile of model 'nope'; there are a2c"),
+        ({"max_jobs": "3"}, "max_jobs='3': a value of the wrong type"),
         ({"colour": 1}, "no option colour; there are columns"),
     ],
 )

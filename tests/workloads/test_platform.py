@@ -59,6 +59,10 @@ def test_constants_of_contention_can_be_changed() -> None:
             "network_gbps 0: it must be above 0",
         ),
         (
+            {"servers": 1, "gpus_per_server": 1, "rates": {"speed": 1}},
+            "no rate speed; there are network_gbps",
+        ),
+        (
             {"servers": 1, "gpus_per_server": 1, "contention": {"concurrency": 2}},
             "concurrency: 2; it must be at most 1",
         ),

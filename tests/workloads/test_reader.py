@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from documents import label
 from traces import SCHEMA, imported, reasons, rows
 
 from rarmodel.errors import InputError
@@ -61,9 +62,10 @@ def refused(path: Path, content: str | bytes) -> list[str]:
         (gzip.compress(rows(*[GOOD] * 9999).encode(), mtime=0)[:-20], ("the gzip file is cut short "
          "after line ")),
         (b"\x1f\x8bnonsense", "a damaged gzip file ("),
-        (gzip.compress(b""), "empty; a trace with a line for each job is expected"),
+        (gzip.compress(b"", mtime=0), "empty; a trace with a line for each job is expected"),
         (rows("0,0,0,0,60,,,,").encode(), "no job is left of 1 rows: 1 row: no GPU (line 2)"),
     ],
+    ids=label,
 )  # fmt: skip
 def test_bad_trace_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     (line,) = refused(tmp_path / "trace.csv", content)

@@ -15,7 +15,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Comparison, bundled, compare, load_instance, solve, verify
+    from .api import (
+        Comparison,
+        bundled,
+        compare,
+        engines,
+        formulate,
+        generate,
+        import_trace,
+        load_instance,
+        solve,
+        verify,
+    )
     from .errors import InputError, RarmodelError, UsageError, VerificationError
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
@@ -40,6 +51,8 @@ _HOMES = {
     "compare": "api",
     "engines": "api",
     "formulate": "api",
+    "generate": "api",
+    "import_trace": "api",
     "load_instance": "api",
     "read_instance": "files",
     "read_schedule": "files",
@@ -64,6 +77,8 @@ __all__ = [
     "compare",
     "engines",
     "formulate",
+    "generate",
+    "import_trace",
     "load_instance",
     "read_instance",
     "read_schedule",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .formulations import Formulation
     from .heuristics import Attempt
     from .solvers import Solver
+    from .workloads import Imported
 
 DEFAULT_METHOD = "sjf-bco"
 DEFAULT_SOLVER = "highs"
@@ -439,6 +440,102 @@ def formulate(
     if output is not None:
         write_model(model, output)
     return model, model_size(model, scope.horizon)
+
+
+def generate(
+    family: str = "paper", *, name: str | None = None, contention: bool = True, **knobs: Any
+) -> Instance:
+    """Draw a random instance of a family; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    family
+        `paper` (the paper's experiments), `contention` (large gradients on slow links) or `small`
+        (within reach of the exact formulations).
+    name
+        Name of the instance; by default family, jobs and seed.
+    contention
+        Without it gradients and overhead are 0, so that only GPUs are scarce.
+    **knobs
+        `seed`, `jobs`, `servers`, `sizes` and whatever else `workloads.Settings` has.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family or setting, or a value is out of its range.
+    """
+    from .workloads import families  # noqa: PLC0415 - few need it
+    from .workloads.generate import generate as draw  # noqa: PLC0415
+
+    settings = families.settings_of(family, knobs)
+    if not contention:
+        settings = families.without_contention(settings)
+    named = families.name_of(settings) if name is None else name
+    return draw(settings, named, families.description_of(settings))
+
+
+def import_trace(
+    source: str | os.PathLike[str],
+    *,
+    servers: int | None = None,
+    gpus_per_server: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    slurm_conf: str | os.PathLike[str] | None = None,
+    slurm_topology: str | os.PathLike[str] | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | bool = True,
+    **choices: Any,
+) -> Imported:
+    """Make an instance of a trace: Philly, Muri, Gavel, Tiresias, Helios, Acme, sacct, any CSV.
+
+    Parameters
+    ----------
+    source
+        The trace, plain or gzipped; `-` for standard input.
+    servers, gpus_per_server, cluster, slurm_conf, slurm_topology, rates
+        The cluster; see `workloads.platform_of`.
+    contention
+        What differs in `alpha`, `concurrency` and `overhead_ms_per_server`; False for gradients
+        and overhead of 0.
+    **choices
+        `window`, `group`, `max_jobs`, `columns` and whatever else `workloads.Choices` has.
+
+    Returns
+    -------
+    Imported
+        The instance, and an account of what became of each row.
+
+    Raises
+    ------
+    InputError
+        If a file or a row is unusable, or no row becomes a job.
+    UsageError
+        If an option is unknown or out of its range, or options exclude each other.
+    """
+    from . import workloads  # noqa: PLC0415 - few need it
+
+    known = {field.name for field in fields(workloads.Choices)} - {"contention"}
+    if unknown := sorted(choices.keys() - known):
+        raise UsageError(f"no option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    platform = workloads.platform_of(
+        servers=servers,
+        gpus_per_server=gpus_per_server,
+        cluster=_path(cluster),
+        slurm_conf=_path(slurm_conf),
+        slurm_topology=_path(slurm_topology),
+        rates=rates,
+        contention=None if isinstance(contention, bool) else contention,
+    )
+    try:
+        chosen = workloads.Choices(**choices, contention=contention is not False)
+    except TypeError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
+        raise UsageError(f"{given}: a value of the wrong type") from error
+    return workloads.import_trace(os.fspath(source), *platform, chosen)
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 def bundled() -> list[dict[str, Any]]:

@@ -184,12 +184,24 @@ def _path_name(path: str | os.PathLike[str]) -> str:
     return os.fspath(path) or "''"
 
 
-def _read_text(source: str | os.PathLike[str]) -> str:
+def read_bytes(source: str | os.PathLike[str]) -> tuple[str, bytes]:
+    """Name and content of a file, or of standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
     name = _name_of(source)
     try:
         raw = _standard_input() if source == STANDARD_INPUT else Path(source).read_bytes()
     except (OSError, ValueError) as error:
         raise _unusable(error, name, "cannot be read") from error
+    return name, raw
+
+
+def _read_text(source: str | os.PathLike[str]) -> str:
+    name, raw = read_bytes(source)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,5 +1,9 @@
 """The command line: reads options, calls the Python API, and prints; no logic of its own."""
 
-from .commands import main
+from .commands import main, rarmodel
+from .workload_commands import generate, import_trace
+
+rarmodel.add_command(generate)
+rarmodel.add_command(import_trace)
 
 __all__ = ["main"]

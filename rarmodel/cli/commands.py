@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ import rich_click as click
 
 from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
+from .options import JSON, Number
 from .terminal import answer, answer_json, progress, say, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
@@ -21,18 +21,6 @@ INSTANCE = click.argument("instance")
 DATA = click.option(
     "--data", metavar="FILE", help="JSON object with what the formulation needs: weights, …"
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
-
-class Number(click.FloatRange):
-    """A number in a range; NaN, which compares with nothing, is in none."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A text as a number."""
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:

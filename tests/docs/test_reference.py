@@ -46,6 +46,9 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "verify": result.report.summary(),
         "compare": {key: rows[0][key] for key in rows[0].keys() - result.summary().keys()},
         "instances": rarmodel.bundled()[0],
+        "import": rarmodel.import_trace(
+            DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8
+        ).account.summary(),
     }
     missing = [
         f"{c}: {f}" for c, fields in outputs.items() for f in fields if f"`{f}" not in found[c]

@@ -1,0 +1,66 @@
+"""Kinds of options, and options that several commands have."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import rich_click as click
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which compares with nothing, is in none."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A text as a number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+class Span(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
+    """Two numbers with two dots between them, or one number that is both."""
+
+    name = "span"
+
+    def __init__(self, kind: type[int] | type[float]) -> None:
+        self.kind = kind
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A text as least and greatest value."""
+        low, dots, high = value.partition("..")
+        try:
+            return self.kind(low), self.kind(high if dots else low)
+        except ValueError:
+            example = "1000..6000" if self.kind is int else "0.5..20"
+            self.fail(f"{value!r}; two numbers such as {example} are expected.", param, ctx)
+
+
+class Counts(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
+    """Whole numbers with commas between them."""
+
+    name = "counts"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A text as whole numbers."""
+        try:
+            return tuple(int(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r}; whole numbers such as 4,8,16 are expected.", param, ctx)
+
+
+class Weights(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
+    """Sizes with weights: `1:80,2:14`; a size without a weight has weight 1."""
+
+    name = "weights"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A text as pairs of size and weight."""
+        try:
+            pairs = [part.partition(":") for part in value.split(",")]
+            return tuple((int(size), int(weight) if colon else 1) for size, colon, weight in pairs)
+        except ValueError:
+            self.fail(f"{value!r}; sizes and weights such as 1:80,2:14 are expected.", param, ctx)

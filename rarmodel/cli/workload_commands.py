@@ -1,0 +1,191 @@
+"""The commands that make instances: `generate` and `import`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from rarmodel.errors import UsageError, one_line
+
+from .options import JSON, Counts, Number, Span, Weights
+from .terminal import answer_json, say
+
+if TYPE_CHECKING:
+    from rarmodel.schema import Instance
+
+POSITIVE = Number(0, min_open=True)
+RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
+CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
+NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
+
+
+@click.command()
+@click.argument("family", metavar="[FAMILY]", default="paper")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Number of jobs.")
+@click.option("--servers", type=click.IntRange(1), metavar="N", help="Number of servers.")
+@click.option(
+    "--capacities", type=Counts(), metavar="N,N,…", help="GPUs that a server can have, e.g. 4,8."
+)
+@click.option(
+    "--sizes", type=Weights(), metavar="N:W,…", help="GPUs of jobs and weights, e.g. 1:3,8:1."
+)
+@click.option("--iterations", type=Span(int), metavar="A..B", help="Iterations of a job.")
+@click.option(
+    "--iteration-slots", type=Span(float), metavar="A..B", help="Time of an iteration, in slots."
+)
+@click.option(
+    "--execution-slots", type=Span(int), metavar="A..B", help="Execution time of a job, in slots."
+)
+@click.option("--gradient-mb", type=Span(float), metavar="A..B", help="Size of gradients.")
+@click.option(
+    "--gradient-per-second/--gradient-per-job",
+    default=None,
+    help="Whether that counts for each second of iteration time.",
+)
+@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
+@click.option("--racks", type=click.IntRange(0), metavar="N", help="A tree of racks; 0: a star.")
+@click.option(
+    "--oversubscription", type=POSITIVE, metavar="X", help="Rate of a rack's servers over uplink's."
+)
+@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
+@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
+@click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
+@click.option("--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1.")
+@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
+@click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
+@click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot.")
+@click.option("--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots.")
+@NAMED
+@click.option("--output", metavar="FILE", default="-", help="Write the instance to a file.")
+def generate(
+    family: str,
+    no_contention: bool,  # noqa: FBT001
+    name: str | None,
+    output: str,
+    **knobs: Any,
+) -> int:
+    """Draw a random instance of FAMILY: paper, contention or small; print it, or write it."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    if output != "-":
+        files.check_writable(output)
+    given = {key: value for key, value in knobs.items() if value is not None}
+    instance = api.generate(family, name=name, contention=not no_contention, **given)
+    _write(files.to_json(instance), output)
+    say(one_line(_sizes(instance)))
+    return 0
+
+
+@click.command("import")
+@click.argument("trace")
+@click.option("--servers", type=click.IntRange(1), metavar="N", help="Equal servers of a star.")
+@click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each.")
+@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, instead of these.")
+@click.option("--slurm-conf", metavar="FILE", help="Nodes of a slurm.conf instead of these.")
+@click.option("--slurm-topology", metavar="FILE", help="Switches of its topology.conf.")
+@click.option("--format", "form", metavar="NAME", help="Format; recognised by default.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Column of any other file: gpus=…, duration=…[:ms], submit=…, model=…; repeat.",
+)
+@click.option("--skip-invalid", is_flag=True, help="Leave out rows without meaning.")
+@click.option("--window", metavar="A..B", help="Submission: 2017-10-03..2017-10-10, or 0h..24h.")
+@click.option("--group", metavar="NAME", help="Virtual cluster, partition or the like.")
+@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="The first N jobs.")
+@click.option("--model", metavar="NAME", help="Model of jobs without a known one; else drawn.")
+@click.option(
+    "--default-seconds", type=POSITIVE, metavar="SECONDS", help="Duration of jobs without one."
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", default=60.0, show_default=True)
+@click.option("--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots.")
+@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
+@click.option(
+    "--oversubscription", type=POSITIVE, metavar="X", help="Rate below a switch over its uplink's."
+)
+@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
+@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
+@click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
+@click.option("--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1.")
+@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
+@click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
+@NAMED
+@click.option("--output", metavar="FILE", help="Write the instance to a file; - for stdout.")
+@JSON
+def import_trace(
+    trace: str,
+    columns: tuple[str, ...],
+    no_contention: bool,  # noqa: FBT001
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+    **options: Any,
+) -> int:
+    """Make an instance of TRACE, - for stdin, and say what became of each row."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    if output == "-" and as_json:
+        raise UsageError("--output - and --json both write to stdout; choose one")
+    if output is None and not as_json:
+        output = "-"
+    if output not in {None, "-"}:
+        files.check_writable(output)
+    sources = [trace, *(options[name] for name in ("cluster", "slurm_conf", "slurm_topology"))]
+    if sources.count("-") > 1:
+        raise UsageError("only one input can come from stdin")
+    given = {key: value for key, value in options.items() if value is not None}
+    rates = {key: given.pop(key) for key in RATES if key in given}
+    changes = {key: given.pop(key) for key in CONTENTION if key in given}
+    if no_contention and changes:
+        raise UsageError("--no-contention and constants of contention exclude each other")
+    imported = api.import_trace(
+        trace,
+        columns=_mapping(columns),
+        rates=rates,
+        contention=changes or not no_contention,
+        **given,
+    )
+    if output is not None:
+        _write(files.to_json(imported.instance), output)
+    for line in (*imported.account.lines(), _sizes(imported.instance)):
+        say(one_line(line))
+    if as_json:
+        answer_json(json.dumps(imported.account.summary(), indent=2, ensure_ascii=False))
+    return 0
+
+
+def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
+    """Columns by field, from `FIELD=COLUMN`."""
+    found: dict[str, str] = {}
+    for text in columns:
+        name, equals, column = text.partition("=")
+        if not equals or not column:
+            raise UsageError(f"--column {text!r}: FIELD=COLUMN is expected, such as gpus=num_gpus")
+        if name in found:
+            raise UsageError(f"--column {text!r}: {name} is given twice")
+        found[name] = column
+    return found
+
+
+def _write(text: str, output: str) -> None:
+    """Write an instance to a file, or to stdout."""
+    from rarmodel import files  # noqa: PLC0415
+
+    if output == "-":
+        answer_json(text.rstrip("\n"))
+    else:
+        files.write_text(output, text)
+
+
+def _sizes(instance: Instance) -> str:
+    """What an instance is made of, in a line."""
+    cluster, time = instance.cluster, instance.time
+    return (
+        f"{instance.name}: {len(instance.jobs)} jobs, {len(cluster.servers)} servers, "
+        f"{cluster.total_gpus} GPUs, horizon {time.horizon} slots of {time.slot_seconds:g} s"
+    )

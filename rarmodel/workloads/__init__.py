@@ -1,0 +1,26 @@
+"""Workloads: instances drawn at random in families, and imported from traces of clusters."""
+
+from .account import Account, Group
+from .families import FAMILIES
+from .formats import FORMATS
+from .generate import generate
+from .importer import Choices, Imported, import_trace
+from .platform import platform_of
+from .rates import Rates
+from .settings import Settings
+from .slurm import slurm_cluster
+
+__all__ = [
+    "FAMILIES",
+    "FORMATS",
+    "Account",
+    "Choices",
+    "Group",
+    "Imported",
+    "Rates",
+    "Settings",
+    "generate",
+    "import_trace",
+    "platform_of",
+    "slurm_cluster",
+]

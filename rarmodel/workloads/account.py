@@ -1,0 +1,102 @@
+"""What became of each row of a trace: used, or left out and why. Rows in = rows out + explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+EXAMPLES = 5
+"""Rows that are named of each kind."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of which the same is to be said.
+
+    Attributes
+    ----------
+    reason
+        What is to be said.
+    rows
+        How many they are.
+    examples
+        Lines of the first of them in the file.
+    """
+
+    reason: str
+    rows: int
+    examples: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Account of an import.
+
+    Attributes
+    ----------
+    source, format
+        The file, and its format.
+    rows
+        Rows read: all lines but blank ones and the header.
+    used
+        Rows that became jobs.
+    left_out
+        Rows that did not, by reason; together with those used they are all rows.
+    notes
+        What is to be said of rows that are used: assumed models, durations and the like.
+    gpu_hours_recorded
+        GPUs times recorded duration of the rows used, in hours.
+    gpu_hours
+        GPUs times least execution time of the jobs, in hours; it differs by the rounding to slots.
+    """
+
+    source: str
+    format: str
+    rows: int
+    used: int
+    left_out: tuple[Group, ...]
+    notes: tuple[Group, ...]
+    gpu_hours_recorded: float
+    gpu_hours: float
+
+    def summary(self) -> dict[str, Any]:
+        """The account as plain data."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The account as lines for people."""
+        left_out = self.rows - self.used
+        rows = f"{_rows(self.rows)}, {self.used} used, {left_out} left out"
+        return [
+            f"{self.source}: format {self.format}, {rows}",
+            *(f"left out: {_told(group)}" for group in self.left_out),
+            *(f"note: {_told(group)}" for group in self.notes),
+            f"GPU hours: {self.gpu_hours_recorded:.1f} recorded, {self.gpu_hours:.1f} in slots",
+        ]
+
+
+def grouped(lines: Mapping[str, Sequence[int]]) -> tuple[Group, ...]:
+    """Groups from the lines of each reason, the most frequent first."""
+    groups = [
+        Group(reason, len(found), tuple(sorted(found)[:EXAMPLES]))
+        for reason, found in lines.items()
+        if found
+    ]
+    return tuple(sorted(groups, key=lambda group: -group.rows))
+
+
+def told(groups: Sequence[Group]) -> str:
+    """Groups in one line."""
+    return "; ".join(map(_told, groups))
+
+
+def _told(group: Group) -> str:
+    more = ", …" if group.rows > len(group.examples) else ""
+    word = "line" if group.rows == 1 else "lines"
+    shown = ", ".join(map(str, group.examples))
+    return f"{_rows(group.rows)}: {group.reason} ({word} {shown}{more})"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"

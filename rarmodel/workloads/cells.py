@@ -1,0 +1,113 @@
+"""Cells of a row as numbers, times and counts; what is wrong with one is said with its column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from rarmodel.schema.problems import show
+
+Cells = Mapping[str, str]
+"""One row: text by column name. A column that the file does not have is empty."""
+
+NONE = {"", "na", "n/a", "nan", "none", "null", "unknown", "-"}
+"""What stands for no value."""
+
+UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds in a unit of time."""
+
+LONGEST = 1e10
+"""Longest time in seconds: beyond three hundred years a number is a slip."""
+
+
+class CellError(Exception):
+    """A cell without meaning: its column, and what is wrong and would be right."""
+
+    def __init__(self, column: str, message: str) -> None:
+        self.column = column
+        self.message = message
+        super().__init__(column, message)
+
+
+class Moment(NamedTuple):
+    """A point in time: seconds from the epoch if it is a date, else from the trace's own start."""
+
+    seconds: float
+    is_date: bool
+
+
+def text(cells: Cells, column: str) -> str:
+    """A cell as it is; empty if it stands for no value."""
+    value = cells.get(column, "")
+    return "" if value.lower() in NONE else value
+
+
+def number(cells: Cells, column: str, most: float) -> float | None:
+    """A cell as a number from 0 to `most`; None if it is empty."""
+    if not (value := text(cells, column)):
+        return None
+    try:
+        parsed = float(value.replace("_", "?"))  # Python takes "1_000" for a number.
+    except ValueError:
+        raise CellError(column, f"{show(value)}; a number is expected") from None
+    if not math.isfinite(parsed):
+        raise CellError(column, f"{value}; a finite number is expected")
+    if parsed < 0:
+        raise CellError(column, f"{value}; it must not be negative")
+    if parsed > most:
+        raise CellError(column, f"{show(value)}; at most {most:g} is expected")
+    return parsed
+
+
+def whole(cells: Cells, column: str, most: float = 2**53 - 1) -> int | None:
+    """A cell as a whole number of at least 0; None if it is empty."""
+    parsed = number(cells, column, most)
+    if parsed is not None and parsed != int(parsed):
+        raise CellError(column, f"{cells[column]}; a whole number is expected")
+    return None if parsed is None else int(parsed)
+
+
+def duration(cells: Cells, column: str, unit: float = 1.0) -> float | None:
+    """A cell as seconds, from a number in a unit or from `[days-]hours:minutes:seconds`."""
+    value = text(cells, column)
+    if ":" not in value:
+        parsed = number(cells, column, LONGEST / unit)
+        return None if parsed is None else parsed * unit
+    found = re.fullmatch(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)", value)
+    if not found:
+        raise CellError(column, f"{show(value)}; seconds or [days-]hours:minutes:seconds expected")
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    total = days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if total > LONGEST:
+        raise CellError(column, f"{show(value)}; at most {LONGEST:g} s are expected")
+    return total
+
+
+def moment(cells: Cells, column: str, unit: float = 1.0) -> Moment | None:
+    """A cell as a point in time, from a date or from a number; None if it is empty."""
+    if not (value := text(cells, column)):
+        return None
+    try:
+        return Moment(float(value) * unit, is_date=False) if _sane(float(value), column) else None
+    except ValueError:
+        pass
+    return Moment(_epoch(value, column), is_date=True)
+
+
+def _sane(value: float, column: str) -> bool:
+    if not abs(value) <= LONGEST * 1e3:
+        raise CellError(column, f"{value}; a point in time is expected")
+    return True
+
+
+def _epoch(value: str, column: str) -> float:
+    try:
+        date = datetime.fromisoformat(value)
+    except ValueError:
+        message = f"{show(value)}; a date such as 2017-10-09 07:01:55 or seconds are expected"
+        raise CellError(column, message) from None
+    # A date without a zone is taken as it stands: only differences count.
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()

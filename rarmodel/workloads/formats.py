@@ -1,0 +1,339 @@
+"""The trace formats: which columns tell a format, and what its rows say of a job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from rarmodel.errors import UsageError
+from rarmodel.schema.cluster import MAX_GPUS
+
+from .cells import LONGEST, UNITS, CellError, Cells, Moment, duration, moment, number, text, whole
+
+
+class TraceJob(NamedTuple):
+    """What a row says of a job.
+
+    Attributes
+    ----------
+    name
+        Its name in the trace; empty if the format has none.
+    gpus
+        GPUs it held; None if the row does not say.
+    submit
+        When it was submitted; None if the row does not say.
+    seconds
+        How long it ran on its GPUs; None if the row does not say.
+    iterations
+        Training iterations; None if the row does not say.
+    model, group
+        Model, and virtual cluster or the like; empty if the row does not say.
+    batch_size
+        Samples in the mini-batch of each GPU; None if the row does not say.
+    unusable
+        Why the row is no job that ran; empty if it is one.
+    """
+
+    name: str
+    gpus: float | None
+    submit: Moment | None
+    seconds: float | None
+    iterations: int | None = None
+    model: str = ""
+    batch_size: int | None = None
+    group: str = ""
+    unusable: str = ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A trace format.
+
+    Attributes
+    ----------
+    name
+        What `--format` calls it.
+    columns
+        Columns that a file must have to be of this format.
+    read
+        What a row says of a job.
+    either
+        Groups of columns of which a file must have one each.
+    header
+        Column names of a file without a header; empty if the first row has them.
+    summed_iterations
+        Whether iterations are summed over the GPUs, as Gavel's steps are.
+    credit
+        Whom and what licence to name with anything derived from it.
+    """
+
+    name: str
+    columns: frozenset[str]
+    read: Callable[[Cells], TraceJob]
+    either: tuple[tuple[str, ...], ...] = ()
+    header: tuple[str, ...] = ()
+    summed_iterations: bool = False
+    credit: str = ""
+
+
+def _gpus(cells: Cells, column: str) -> float | None:
+    return number(cells, column, MAX_GPUS)
+
+
+def _schema(cells: Cells) -> TraceJob:
+    return TraceJob(
+        text(cells, "job_id"),
+        _gpus(cells, "num_gpus"),
+        moment(cells, "submit_s"),
+        duration(cells, "duration_s"),
+        whole(cells, "iterations"),
+        text(cells, "model"),
+        whole(cells, "batch_size"),
+        text(cells, "group"),
+    )
+
+
+def _philly(cells: Cells) -> TraceJob:
+    return TraceJob(
+        "",
+        _gpus(cells, "num_gpus"),
+        moment(cells, "timestamp"),
+        duration(cells, "duration"),
+        group=text(cells, "cluster"),
+    )
+
+
+def _tiresias(cells: Cells, unit: float) -> TraceJob:
+    return TraceJob(
+        text(cells, "job_id"),
+        _gpus(cells, "num_gpu"),
+        moment(cells, "submit_time", unit),
+        duration(cells, "duration", unit),
+        whole(cells, "iterations"),
+        text(cells, "model_name"),
+        whole(cells, "batch_size"),
+    )
+
+
+def _helios(cells: Cells) -> TraceJob:
+    return TraceJob(
+        text(cells, "job_id"),
+        _gpus(cells, "gpu_num"),
+        moment(cells, "submit_time"),
+        duration(cells, "duration"),
+        group=text(cells, "vc") or text(cells, "type"),
+    )
+
+
+def _alibaba(cells: Cells) -> TraceJob:
+    each, workers = number(cells, "gpu_request", MAX_GPUS), whole(cells, "worker_num", MAX_GPUS)
+    return TraceJob(
+        text(cells, "job_name"),
+        None if each is None or workers is None else each * workers,
+        moment(cells, "submit_time"),
+        duration(cells, "duration"),
+        group=text(cells, "organization"),
+    )
+
+
+_GAVEL = (
+    "job type",
+    "command",
+    "directory",
+    "steps argument",
+    "needs data",
+    "total steps",
+    "GPUs",
+    "priority",
+    "SLO",
+    "arrival",
+)
+
+
+def _gavel(cells: Cells) -> TraceJob:
+    found = re.fullmatch(r"(.*?)(?: \(batch size ([0-9]{1,15})\))?", cells["job type"])
+    model, batch_size = found.groups() if found else ("", None)
+    return TraceJob(
+        "",
+        _gpus(cells, "GPUs"),
+        moment(cells, "arrival"),
+        None,
+        whole(cells, "total steps"),
+        model,
+        int(batch_size) if batch_size else None,
+    )
+
+
+_NEVER_RAN = {"PENDING": "it never started", "RUNNING": "it was still running"}
+
+
+def _sacct(cells: Cells) -> TraceJob:
+    job = text(cells, "JobID")
+    state = text(cells, "State").split(" ")[0]
+    unusable = _NEVER_RAN.get(state, "")
+    if "." in job:
+        unusable = "a step of a job, which has a row of its own"
+    return TraceJob(
+        job,
+        _tres_gpus(cells) if "AllocTRES" in cells else _gres_gpus(cells),
+        moment(cells, "Submit"),
+        duration(cells, "ElapsedRaw" if "ElapsedRaw" in cells else "Elapsed"),
+        group=text(cells, "Partition") or text(cells, "Account"),
+        unusable=unusable,
+    )
+
+
+def _tres_gpus(cells: Cells) -> float:
+    """GPUs in `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2`: the total, or the sum of the types."""
+    counts = {}
+    for part in text(cells, "AllocTRES").split(","):
+        name, _, count = part.partition("=")
+        if name.split(":")[0] == "gres/gpu":
+            counts[name] = _count(count, "AllocTRES", part)
+    return counts.get("gres/gpu", sum(counts.values()))
+
+
+def _gres_gpus(cells: Cells) -> float:
+    """GPUs in `gpu:2` or `gpu:v100:2(S:0-1),nvme:1`, summed over the types."""
+    return gpus_of_gres(text(cells, "AllocGRES"), "AllocGRES")
+
+
+def gpus_of_gres(gres: str, column: str) -> int:
+    """GPUs in a list of generic resources as Slurm writes it.
+
+    Raises
+    ------
+    CellError
+        If a number of GPUs is none.
+    """
+    total = 0
+    for part in re.sub(r"\([^)]*\)", "", gres).split(","):
+        words = part.strip().removeprefix("gres:").split(":")
+        if words[0] == "gpu":
+            last = words[-1] if len(words) > 1 and words[-1][:1].isdigit() else "1"
+            total += _count(last, column, part)
+    return total
+
+
+def _count(count: str, column: str, part: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,8}", count):
+        raise CellError(column, f"{part!r}; a number of GPUs is expected")
+    return int(count)
+
+
+_PHILLY = (
+    "Derived from Microsoft's Philly traces: M. Jeon et al., USENIX ATC 2019, CC-BY-4.0; changed."
+)
+
+FORMATS: Mapping[str, Format] = {
+    known.name: known
+    for known in (
+        Format("rarmodel", frozenset({"job_id", "num_gpus", "submit_s", "duration_s"}), _schema),
+        Format("philly", frozenset({"timestamp", "duration", "num_gpus"}), _philly, credit=_PHILLY),
+        Format(
+            "muri",
+            frozenset({"job_id", "num_gpu", "submit_time", "duration", "iteration_time"}),
+            partial(_tiresias, unit=1e-3),
+            credit=_PHILLY,
+        ),
+        Format(
+            "tiresias",
+            frozenset({"job_id", "num_gpu", "submit_time", "duration"}),
+            partial(_tiresias, unit=1.0),
+        ),
+        Format("helios", frozenset({"job_id", "gpu_num", "submit_time", "duration"}), _helios),
+        Format(
+            "acme",
+            frozenset({"job_id", "gpu_num", "submit_time", "duration", "type", "gpu_time"}),
+            _helios,
+        ),
+        Format(
+            "alibaba-spot",
+            frozenset({"job_name", "gpu_request", "worker_num", "submit_time", "duration"}),
+            _alibaba,
+        ),
+        Format("gavel", frozenset(), _gavel, header=_GAVEL, summed_iterations=True),
+        Format(
+            "sacct",
+            frozenset({"JobID"}),
+            _sacct,
+            either=(("AllocTRES", "AllocGRES"), ("ElapsedRaw", "Elapsed")),
+        ),
+    )
+}
+"""All known formats by name."""
+
+MAPPABLE = (
+    "name",
+    "gpus",
+    "submit",
+    "duration",
+    "start",
+    "end",
+    "iterations",
+    "model",
+    "batch-size",
+    "group",
+)
+"""What a column of any other file can be mapped to."""
+
+
+def mapped(columns: Mapping[str, str]) -> Format:
+    """The format of a file whose columns are named one by one.
+
+    Parameters
+    ----------
+    columns
+        Column for each of `MAPPABLE` that the file has; a time may end in `:ms`, `:s`, `:min`,
+        `:h` or `:d`, its unit.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field, or none for the GPUs.
+    """
+    if unknown := sorted(columns.keys() - set(MAPPABLE)):
+        raise UsageError(f"no field {', '.join(unknown)}; there are {', '.join(MAPPABLE)}")
+    if "gpus" not in columns:
+        raise UsageError("a column for gpus is needed, such as gpus=NUM_GPUS")
+    if ("start" in columns) != ("end" in columns):
+        raise UsageError("start and end go together: their difference is the duration")
+    places = {name: _with_unit(name, column) for name, column in columns.items()}
+    needed = frozenset(column for column, _ in places.values())
+    return Format("columns", needed, partial(_mapped, places))
+
+
+def _with_unit(name: str, column: str) -> tuple[str, float]:
+    stem, colon, unit = column.rpartition(":")
+    if colon and unit in UNITS and name in {"submit", "duration", "start", "end"}:
+        return stem, UNITS[unit]
+    return column, 1.0
+
+
+def _mapped(places: Mapping[str, tuple[str, float]], cells: Cells) -> TraceJob:
+    def place(name: str) -> tuple[str, float]:
+        return places.get(name, ("", 1.0))
+
+    seconds = duration(cells, *place("duration"))
+    if "start" in places and seconds is None:
+        start, end = moment(cells, *place("start")), moment(cells, *place("end"))
+        if start and end:
+            seconds = end.seconds - start.seconds
+            column = place("end")[0]
+            if seconds < 0:
+                raise CellError(column, f"{cells[column]!r}; it must not be before the start")
+            if seconds > LONGEST:
+                raise CellError(column, f"{cells[column]!r}; more than {LONGEST:g} s of duration")
+    return TraceJob(
+        text(cells, place("name")[0]),
+        _gpus(cells, place("gpus")[0]),
+        moment(cells, *place("submit")),
+        seconds,
+        whole(cells, place("iterations")[0]),
+        text(cells, place("model")[0]),
+        whole(cells, place("batch-size")[0]),
+        text(cells, place("group")[0]),
+    )

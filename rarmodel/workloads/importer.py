@@ -1,0 +1,398 @@
+"""From a trace to an instance: which rows become jobs, and what jobs they become."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.model import timing
+from rarmodel.model.extremes import iteration_ranges
+from rarmodel.schema import Cluster, Contention, Instance, Job
+from rarmodel.schema.problems import problems_of
+
+from .account import Account, grouped, told
+from .cells import LONGEST
+from .formats import TraceJob
+from .generate import FORWARD_PART, with_safe_horizon
+from .profiles import Profile, assigned_model, known_model, profile_of, require_model
+from .reader import Trace, read_trace
+from .window import Window, parse_window
+
+DEFAULT_CONTENTION: Mapping[str, Any] = {
+    "concurrency": 1.0,
+    "degradation": {"kind": "linear", "alpha": 0.1},
+    "overhead_ms_per_server": 1.0,
+}
+"""That of the bundled `philly-2869ce`; α is what two-host measurements over 1 GbE come to."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What of a trace to import, and what to assume where it says nothing.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of its range.
+
+    Attributes
+    ----------
+    form
+        Name of the format; None to recognise it.
+    columns
+        Columns of a file in no known format.
+    skip_invalid
+        Whether rows without meaning are left out instead of refused.
+    window
+        Window of submission time, for `parse_window`.
+    group
+        Virtual cluster, partition or the like; None for all.
+    max_jobs
+        Most jobs, the earliest ones; None for all.
+    model
+        Model of jobs of which none is known; None to draw one for each.
+    default_seconds
+        Duration of jobs that have none; None to leave them out.
+    seed
+        Seed of the models drawn.
+    slot_seconds
+        Length of a slot in seconds.
+    horizon
+        Slots; None for as many as the jobs need one after another.
+    contention
+        Without it gradients and overhead are 0.
+    name
+        Name of the instance; None for that of the file.
+    """
+
+    form: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    skip_invalid: bool = False
+    window: str | None = None
+    group: str | None = None
+    max_jobs: int | None = None
+    model: str | None = None
+    default_seconds: float | None = None
+    seed: int = 0
+    slot_seconds: float = 60.0
+    horizon: int | None = None
+    contention: bool = True
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if self.max_jobs is not None and self.max_jobs < 1:
+            wrong.append(f"max jobs {self.max_jobs}: it must be at least 1")
+        if self.default_seconds is not None and not 0 < self.default_seconds < 1e10:
+            wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
+        if not 1e-3 <= self.slot_seconds <= 1e10:
+            wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
+        if self.horizon is not None and self.horizon < 1:
+            wrong.append(f"horizon {self.horizon}: it must be at least 1 slot")
+        if wrong:
+            raise UsageError("; ".join(wrong))
+
+
+class Imported(NamedTuple):
+    """An imported trace.
+
+    Attributes
+    ----------
+    instance
+        The instance.
+    account
+        What became of each row.
+    """
+
+    instance: Instance
+    account: Account
+
+
+class _Candidate(NamedTuple):
+    """A row that may become a job."""
+
+    line: int
+    name: str
+    gpus: int
+    seconds: float
+    submitted: float
+    profile: Profile
+
+
+class _Books:
+    """Lines of rows left out and lines to note, by reason, as they come up."""
+
+    def __init__(self) -> None:
+        self.left_out: dict[str, list[int]] = {}
+        self.notes: dict[str, list[int]] = {}
+
+    def leave_out(self, line: int, reason: str) -> None:
+        self.left_out.setdefault(reason, []).append(line)
+
+    def note(self, line: int, reason: str) -> None:
+        self.notes.setdefault(reason, []).append(line)
+
+
+def import_trace(
+    source: str, cluster: Cluster, contention: Contention, choices: Choices
+) -> Imported:
+    """Make an instance of a trace; all jobs wait at slot 0, in order of submission.
+
+    A job's iterations are its greatest speed, that of its best placement without contention, times
+    its recorded duration in slots, rounded to the nearest and at least 1: so in that placement
+    its execution time is the recorded one, and the workload's GPU hours are kept.
+
+    Raises
+    ------
+    InputError
+        If the file or a row is unusable, or no row becomes a job.
+    UsageError
+        If a choice is none.
+    """
+    window = parse_window(choices.window) if choices.window else None
+    fallback = require_model(choices.model) if choices.model else None
+    trace = read_trace(
+        source,
+        form=choices.form,
+        columns=choices.columns,
+        skip_invalid=choices.skip_invalid,
+    )
+    books = _Books()
+    for reason, lines in trace.invalid.items():
+        for line in lines:
+            books.leave_out(line, reason)
+    candidates = _candidates(trace, cluster.total_gpus, choices, window, fallback, books)
+    if not choices.contention:
+        candidates = [
+            candidate._replace(profile=candidate.profile._replace(gradient_mb=0.0))
+            for candidate in candidates
+        ]
+        contention = contention.model_copy(update={"overhead_ms_per_server": 0.0})
+    rows = len(trace.jobs) + sum(map(len, trace.invalid.values()))
+    instance, used = _instance(trace, candidates, cluster, contention, choices, books, rows)
+    slots = choices.slot_seconds / 3600
+    account = Account(
+        source=trace.source,
+        format=trace.format.name,
+        rows=rows,
+        used=len(used),
+        left_out=grouped(books.left_out),
+        notes=grouped(_of_used(books.notes, used)),
+        gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
+        gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * slots,
+    )
+    if account.used + sum(group.rows for group in account.left_out) != account.rows:
+        raise AssertionError("a row is neither used nor explained")
+    return Imported(instance, account)
+
+
+def _of_used(notes: Mapping[str, list[int]], used: list[_Candidate]) -> dict[str, list[int]]:
+    lines = {candidate.line for candidate in used}
+    return {note: [line for line in found if line in lines] for note, found in notes.items()}
+
+
+def _candidates(
+    trace: Trace,
+    total_gpus: int,
+    choices: Choices,
+    window: Window | None,
+    fallback: str | None,
+    books: _Books,
+) -> list[_Candidate]:
+    """Rows that may become jobs; why each other row does not goes into the books."""
+    submissions = [job.submit for _, job in trace.jobs if job.submit]
+    start = min((moment.seconds for moment in submissions), default=0.0)
+    if window and window.is_date and not any(moment.is_date for moment in submissions):
+        raise UsageError("the trace has no dates; give a window such as 0h..24h")
+    if choices.group is not None:
+        groups = sorted({job.group for _, job in trace.jobs if job.group})
+        if choices.group not in groups:
+            known = ", ".join(groups) or "none in this trace"
+            raise UsageError(f"no group {choices.group!r}; there are {known}")
+    if window and not window.is_date:
+        window = Window(window.first + start, window.last + start, is_date=False)
+    found = []
+    taken: set[str] = set()
+    for line, job in trace.jobs:
+        reason = _why_not(job, total_gpus, choices.group, window)
+        if job.name and not reason and line in trace.copies:
+            reason = "a copy of an earlier row"
+        if reason:
+            books.leave_out(line, reason)
+            continue
+        name = job.name or f"line{line}"
+        gpus = int(job.gpus or 0)
+        profile = _profile(job, name, line, gpus, choices.seed, fallback, books)
+        seconds = _seconds(trace, job, profile, gpus, line, choices, books)
+        if not seconds:
+            books.leave_out(line, "no duration" if seconds is None else "a duration of 0")
+            continue
+        if seconds > LONGEST:
+            books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
+            continue
+        if name in taken:
+            books.note(line, "a name that an earlier row has, made unique by the line")
+        while name in taken:
+            name = f"{name}-line{line}"
+        taken.add(name)
+        if line in trace.copies:
+            books.note(line, "equal to an earlier row; kept, because the format has no names")
+        submitted = job.submit.seconds if job.submit else -math.inf
+        found.append(_Candidate(line, name, gpus, seconds, submitted, profile))
+    found.sort(key=lambda candidate: (candidate.submitted, candidate.line))
+    return found
+
+
+def _why_not(job: TraceJob, total_gpus: int, group: str | None, window: Window | None) -> str:
+    """Why a row is no job to import; empty if it is one."""
+    if group is not None and job.group != group:
+        return f"not of group {group!r}"
+    if window is not None:
+        if job.submit is None:
+            return "no time of submission"
+        if not window.first <= job.submit.seconds < window.last:
+            return "submitted outside the window"
+    if job.unusable:
+        return job.unusable
+    if job.gpus is None:
+        return "no number of GPUs"
+    if job.gpus == 0:
+        return "no GPU"
+    if job.gpus != int(job.gpus):
+        return "a part of a GPU"
+    if job.gpus > total_gpus:
+        return f"more GPUs than the cluster's {total_gpus}"
+    return ""
+
+
+def _profile(
+    job: TraceJob,
+    name: str,
+    line: int,
+    gpus: int,
+    seed: int,
+    fallback: str | None,
+    books: _Books,
+) -> Profile:
+    """The profile of the job's model; of another model, with that one's own batch, if need be."""
+    if job.model and (model := known_model(job.model)) is not None:
+        return profile_of(model, gpus, job.batch_size)
+    said = f"model {job.model!r} has no profile" if job.model else "no model"
+    books.note(line, f"{said}; one is {'given' if fallback else 'drawn by seed and name'}")
+    return profile_of(fallback or assigned_model(seed, name), gpus, None)
+
+
+def _seconds(
+    trace: Trace,
+    job: TraceJob,
+    profile: Profile,
+    gpus: int,
+    line: int,
+    choices: Choices,
+    books: _Books,
+) -> float | None:
+    """Duration of a job on its GPUs: recorded, or from its iterations, or the default."""
+    if job.seconds is not None:
+        return job.seconds
+    if job.iterations is not None and job.model and known_model(job.model):
+        books.note(line, "duration from iterations and profile")
+        measured = profile.iteration_ms if profile.gpus == gpus else None
+        each = profile.compute_ms if measured is None else measured
+        shared = gpus if trace.format.summed_iterations else 1
+        return job.iterations * each * 1e-3 / shared
+    if choices.default_seconds is not None:
+        books.note(line, "no duration; the default")
+    return choices.default_seconds
+
+
+def _slots(candidate: _Candidate, choices: Choices) -> int:
+    return max(1, math.floor(candidate.seconds / choices.slot_seconds + 0.5))
+
+
+def _job(candidate: _Candidate) -> dict[str, Any]:
+    profile = candidate.profile
+    return {
+        "name": candidate.name,
+        "gpus": candidate.gpus,
+        "iterations": 1,
+        "gradient_mb": profile.gradient_mb,
+        "batch_size": profile.batch_size,
+        "forward_ms_per_sample": round(FORWARD_PART * profile.compute_ms / profile.batch_size, 6),
+        "backward_ms": round((1 - FORWARD_PART) * profile.compute_ms, 4),
+    }
+
+
+def _instance(
+    trace: Trace,
+    candidates: list[_Candidate],
+    cluster: Cluster,
+    contention: Contention,
+    choices: Choices,
+    books: _Books,
+    rows: int,
+) -> tuple[Instance, list[_Candidate]]:
+    """The instance, and the rows that are its jobs."""
+    if not candidates:
+        raise _nothing_left(trace, books, rows)
+    draft = _draft(trace, candidates, cluster, contention, choices)
+    used, jobs = list[_Candidate](), list[Job]()
+    for candidate, job, (best, _) in zip(
+        candidates, draft.jobs, iteration_ranges(draft), strict=True
+    ):
+        speed = timing.speed(choices.slot_seconds, best)
+        if speed == 0:
+            books.leave_out(candidate.line, "an iteration takes longer than a slot")
+        elif choices.max_jobs is not None and len(used) == choices.max_jobs:
+            books.leave_out(candidate.line, f"beyond the first {choices.max_jobs} jobs")
+        else:
+            used.append(candidate)
+            iterations = speed * _slots(candidate, choices)
+            jobs.append(job.model_copy(update={"iterations": iterations}))
+    if not used:
+        raise _nothing_left(trace, books, rows)
+    description = (
+        f"Imported from {Path(trace.source).name}, format {trace.format.name}: "
+        f"{len(used)} of {rows} rows. {trace.format.credit}".rstrip()
+    )
+    instance = draft.model_copy(update={"jobs": tuple(jobs), "description": description})
+    return instance if choices.horizon else with_safe_horizon(instance), used
+
+
+def _draft(
+    trace: Trace,
+    candidates: list[_Candidate],
+    cluster: Cluster,
+    contention: Contention,
+    choices: Choices,
+) -> Instance:
+    """An instance with a job of one iteration for each candidate."""
+    name = Path(trace.source).name.split(".")[0] or "trace"
+    try:
+        return Instance.model_validate(
+            {
+                "schema_version": 1,
+                "name": name if choices.name is None else choices.name,
+                "description": "",
+                "time": {
+                    "slot_seconds": float(choices.slot_seconds),
+                    "horizon": choices.horizon or 1,
+                },
+                "cluster": cluster,
+                "contention": contention,
+                "jobs": [_job(candidate) for candidate in candidates],
+            }
+        )
+    except ValidationError as error:
+        raise InputError(problems_of(error), trace.source) from error
+
+
+def _nothing_left(trace: Trace, books: _Books, rows: int) -> InputError:
+    """No row became a job: why not."""
+    why = told(grouped(books.left_out)) or "there is none"
+    return InputError([Problem("", f"no job is left of {rows} rows: {why}")], trace.source)

@@ -1,0 +1,146 @@
+"""Model profiles: what a model's name and GPUs say of gradient, batch and compute time.
+
+The table is `profiles.csv`; `NOTICE.md` beside it names its sources.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from rarmodel.errors import UsageError
+
+
+class Profile(NamedTuple):
+    """A measurement of a model, or an estimate.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    batch_size
+        Samples in the mini-batch of each GPU.
+    gpus
+        GPUs of the ring.
+    compute_ms
+        Forward and backward pass of one mini-batch in milliseconds.
+    iteration_ms
+        One iteration of the ring in milliseconds, with exchange, where that was measured.
+    gradient_mb
+        Size of the gradient in MB.
+    measured
+        Whether the compute time was measured; otherwise it is an estimate.
+    """
+
+    model: str
+    batch_size: int
+    gpus: int
+    compute_ms: float
+    iteration_ms: float | None
+    gradient_mb: float
+    measured: bool
+
+
+_ALIASES = {
+    "lm": "lstm_lm",
+    "a3c_pong": "a3c",
+    "inception3": "inception_v3",
+    "inception4": "inception_v4",
+    "shufflenet": "shufflenet_v2_x1_0",
+    "cifar10": "resnet18_cifar10",
+    "imagenet": "resnet50",
+    "bert_base": "bert",
+    "gpt2_small": "gpt2",
+}
+"""Names that traces have for models of the table; `cifar10` and `imagenet` are Pollux's."""
+
+_EXACT = {"ResNet-18": "resnet18_cifar10"}
+"""Names that mean something else when written so: Gavel's ResNet-18 trains on CIFAR-10."""
+
+
+@cache
+def profiles() -> Mapping[str, tuple[Profile, ...]]:
+    """The table, by model."""
+    text = (files("rarmodel.workloads") / "profiles.csv").read_text(encoding="utf-8")
+    table: dict[str, list[Profile]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        profile = Profile(
+            row["model"],
+            int(row["batch_size"]),
+            int(row["gpus"]),
+            float(row["compute_ms"]),
+            float(row["iteration_ms"]) if row["iteration_ms"] else None,
+            float(row["gradient_mb"]),
+            not row["compute_source"].startswith("estimate"),
+        )
+        table.setdefault(profile.model, []).append(profile)
+    return {model: tuple(found) for model, found in table.items()}
+
+
+def known_model(name: str) -> str | None:
+    """The model of the table that a name means, however it is written; None if there is none."""
+    if name in _EXACT:
+        return _EXACT[name]
+    return _by_spelling().get(_spelling(name))
+
+
+@cache
+def _by_spelling() -> Mapping[str, str]:
+    return {_spelling(model): model for model in profiles()} | {
+        _spelling(alias): model for alias, model in _ALIASES.items()
+    }
+
+
+def _spelling(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+@cache
+def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
+    """The profile of a model of the table for a ring.
+
+    Of the batch sizes that of least ratio to the one asked for, of its numbers of GPUs the
+    largest that is not above the ring's. Compute time grows in proportion to the batch.
+    """
+    table = profiles()[model]
+    wanted = batch_size or table[0].batch_size
+    nearest = min(
+        {profile.batch_size for profile in table},
+        key=lambda size: (max(size, wanted) / min(size, wanted), size),
+    )
+    rows = [profile for profile in table if profile.batch_size == nearest]
+    fitting = [profile for profile in rows if profile.gpus <= gpus]
+    found = max(fitting or rows, key=lambda profile: profile.gpus if fitting else -profile.gpus)
+    if wanted == nearest:
+        return found
+    return found._replace(
+        batch_size=wanted, compute_ms=found.compute_ms * wanted / nearest, iteration_ms=None
+    )
+
+
+def assigned_model(seed: int, job: str) -> str:
+    """The model of a job of which none is known: drawn from those measured, by seed and name.
+
+    The draw is a hash, so that a job has the same model in every excerpt of a trace.
+    """
+    models = sorted(model for model, rows in profiles().items() if rows[0].measured)
+    digest = hashlib.sha256(f"{seed}:{job}".encode("utf-8", "backslashreplace")).digest()
+    return models[int.from_bytes(digest[:8], "big") % len(models)]
+
+
+def require_model(name: str) -> str:
+    """The model of the table that a name means.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if (model := known_model(name)) is None:
+        raise UsageError(f"no profile of model {name!r}; there are {', '.join(sorted(profiles()))}")
+    return model

@@ -1,0 +1,144 @@
+"""`rarmodel import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rarmodel.files import parse_instance, read_instance
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+TRACE = """job_id,num_gpus,submit_s,duration_s,model,group
+a,2,0,600,vgg16,x
+b,0,60,600,bert,x
+c,64,120,600,bert,x
+d,1,5000,600,,y
+"""
+HERE = ("--servers", 2, "--gpus-per-server", 4)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "trace.csv"
+    path.write_text(TRACE, encoding="utf-8")
+    return path
+
+
+def test_instance_goes_to_stdout_and_the_account_to_stderr(invoke: Invoke, trace: Path) -> None:
+    outcome = invoke("import", trace, *HERE)
+    assert outcome.code == 0
+    assert [job.name for job in parse_instance(outcome.out).jobs] == ["a", "d"]
+    assert outcome.lines == [
+        f"{trace}: format rarmodel, 4 rows, 2 used, 2 left out",
+        "left out: 1 row: no GPU (line 3)",
+        "left out: 1 row: more GPUs than the cluster's 8 (line 4)",
+        "note: 1 row: no model; one is drawn by seed and name (line 5)",
+        "GPU hours: 0.5 recorded, 0.5 in slots",
+        "trace: 2 jobs, 2 servers, 8 GPUs, horizon 20 slots of 60 s",
+    ]
+
+
+def test_instance_is_written_and_the_account_printed_as_json(
+    invoke: Invoke, trace: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "instance.json"
+    outcome = invoke("import", trace, *HERE, "--output", path, "--json")
+    assert outcome.code == 0
+    account = outcome.json()
+    assert (account["rows"], account["used"], account["format"]) == (4, 2, "rarmodel")
+    assert account["left_out"] == [
+        {"reason": "no GPU", "rows": 1, "examples": [3]},
+        {"reason": "more GPUs than the cluster's 8", "rows": 1, "examples": [4]},
+    ]
+    assert len(read_instance(path).jobs) == 2
+
+
+def test_json_without_output_prints_the_account_alone(invoke: Invoke, trace: Path) -> None:
+    assert invoke("import", trace, *HERE, "--json").json()["used"] == 2
+
+
+def test_trace_can_come_from_stdin_and_go_on_to_solve(invoke: Invoke) -> None:
+    text = invoke("import", "-", *HERE, stdin=TRACE).out
+    assert invoke("solve", "-", stdin=text).code == 0
+
+
+def test_options_arrive(invoke: Invoke, trace: Path) -> None:
+    options = {
+        "--window": "0h..1h",
+        "--group": "x",
+        "--max-jobs": 1,
+        "--model": "bert",
+        "--seed": 4,
+        "--slot-seconds": 10,
+        "--horizon": 99,
+        "--network-gbps": 10,
+        "--intra-server-gbps": 300,
+        "--reduction-gbps": 500,
+        "--oversubscription": 2,
+        "--alpha": 0.3,
+        "--concurrency": 0.5,
+        "--overhead-ms-per-server": 2,
+        "--name": "mine",
+        "--format": "rarmodel",
+        "--default-seconds": 60,
+    }
+    words = [word for option in options.items() for word in option] + ["--skip-invalid"]
+    found = parse_instance(invoke("import", trace, *HERE, *words).out)
+    assert (found.name, found.time.slot_seconds, found.time.horizon) == ("mine", 10, 99)
+    assert [job.name for job in found.jobs] == ["a"]
+    assert found.cluster.network.model_dump() == {"kind": "star", "gbps": 10.0}
+    assert (found.cluster.intra_server_gbps, found.cluster.reduction_gbps) == (300, 500)
+    contention = found.contention
+    assert (contention.degradation.alpha, contention.concurrency) == (0.3, 0.5)
+    assert contention.overhead_ms_per_server == 2
+
+
+def test_columns_of_any_file(invoke: Invoke) -> None:
+    columns = ("--column", "gpus=cards", "--column", "duration=ran:min")
+    found = invoke("import", "-", *HERE, *columns, stdin="cards,ran\n2,10\n")
+    assert found.code == 0
+    assert parse_instance(found.out).time.horizon == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "one cluster is needed"),
+        ([*HERE, "--output", "-", "--json"], "both write to stdout"),
+        ([*HERE, "--column", "gpus"], "FIELD=COLUMN is expected"),
+        ([*HERE, "--column", "gpus=a", "--column", "gpus=b"], "gpus is given twice"),
+        ([*HERE, "--no-contention", "--alpha", "1"], "exclude each other"),
+        ([*HERE, "--output", "/nowhere/at/all.json"], "cannot be written"),
+        (["--cluster", "none.json"], "none.json: cannot be read"),
+        (["--slurm-conf", "none.conf"], "none.conf: cannot be read"),
+    ],
+    ids=str,
+)
+def test_bad_options_exit_2_with_a_line(
+    invoke: Invoke, trace: Path, words: list[str], message: str
+) -> None:
+    outcome = invoke("import", trace, *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    (line,) = outcome.lines
+    assert message in line
+
+
+def test_two_inputs_from_stdin_are_refused(invoke: Invoke) -> None:
+    outcome = invoke("import", "-", "--cluster", "-", stdin="")
+    assert (outcome.code, outcome.lines) == (2, ["only one input can come from stdin"])
+
+
+def test_bad_trace_exits_2_and_leaves_the_old_file_alone(
+    invoke: Invoke, trace: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "instance.json"
+    path.write_text("old", encoding="utf-8")
+    trace.write_text(TRACE + "e,1,0,-5,,\n", encoding="utf-8")
+    outcome = invoke("import", trace, *HERE, "--output", path)
+    assert outcome.code == 2
+    assert outcome.lines == [f"{trace}: line 6, column 'duration_s': -5; it must not be negative"]
+    assert path.read_text(encoding="utf-8") == "old"

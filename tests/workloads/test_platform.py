@@ -1,0 +1,80 @@
+"""The cluster that jobs are imported onto, in one of three ways."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import instance_data
+
+from rarmodel.errors import InputError, UsageError
+from rarmodel.files import parse_instance
+from rarmodel.workloads import platform_of
+from rarmodel.workloads.importer import DEFAULT_CONTENTION
+
+
+def test_equal_servers_on_a_star() -> None:
+    cluster, contention = platform_of(servers=11, gpus_per_server=4, rates={"network_gbps": 10})
+    assert [cluster.servers[0].name, cluster.servers[-1].name] == ["node00", "node10"]
+    assert {server.gpus for server in cluster.servers} == {4}
+    assert cluster.network.model_dump() == {"kind": "star", "gbps": 10.0}
+    assert (cluster.intra_server_gbps, cluster.reduction_gbps) == (120, 400)
+    assert contention.model_dump() == DEFAULT_CONTENTION
+
+
+@pytest.mark.parametrize("part", ["instance", "cluster"])
+def test_cluster_of_a_file(tmp_path: Path, part: str) -> None:
+    data = instance_data()
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(data if part == "instance" else data["cluster"]), encoding="utf-8")
+    cluster, contention = platform_of(cluster=str(path), contention={"overhead_ms_per_server": 9})
+    instance = parse_instance(data)
+    assert cluster == instance.cluster
+    alpha = 0.2 if part == "instance" else 0.1
+    assert contention.degradation.alpha == alpha
+    assert contention.overhead_ms_per_server == 9
+
+
+def test_constants_of_contention_can_be_changed() -> None:
+    changes = {"alpha": 0.5, "concurrency": 0.25, "overhead_ms_per_server": 3.0}
+    _, contention = platform_of(servers=1, gpus_per_server=1, contention=changes)
+    assert contention.degradation.alpha == 0.5
+    assert (contention.concurrency, contention.overhead_ms_per_server) == (0.25, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "one cluster is needed"),
+        ({"servers": 1, "gpus_per_server": 1, "cluster": "x"}, "one cluster is needed"),
+        ({"servers": 1}, "servers and gpus per server go together"),
+        ({"servers": 0, "gpus_per_server": 1}, "0 servers of 1 GPUs: at least 1"),
+        ({"servers": 9**9, "gpus_per_server": 1}, "at most 10000000 GPUs in all"),
+        ({"servers": 1, "gpus_per_server": 1, "slurm_topology": "x"}, "goes with a slurm.conf"),
+        ({"cluster": "x", "rates": {"network_gbps": 1}}, "network_gbps: the cluster file has its"),
+        (
+            {"servers": 1, "gpus_per_server": 1, "rates": {"network_gbps": 0}},
+            "network_gbps 0: it must be above 0",
+        ),
+        (
+            {"servers": 1, "gpus_per_server": 1, "rates": {"speed": 1}},
+            "no rate speed; there are network_gbps",
+        ),
+        (
+            {"servers": 1, "gpus_per_server": 1, "contention": {"concurrency": 2}},
+            "concurrency: 2; it must be at most 1",
+        ),
+    ],
+)
+def test_impossible_platforms_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        platform_of(**options)
+
+
+def test_malformed_cluster_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"servers": []}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"x.json: network: missing"):
+        platform_of(cluster=str(path))

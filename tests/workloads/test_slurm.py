@@ -1,0 +1,150 @@
+"""Slurm's slurm.conf and topology.conf as a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from traces import imported, rows
+
+from rarmodel.errors import InputError
+from rarmodel.schema import Cluster, TreeNetwork
+from rarmodel.workloads import Rates, slurm_cluster
+from rarmodel.workloads.slurm import expand
+
+CONF = """
+# a cluster
+ClusterName=lab
+NodeName=DEFAULT CPUs=64 Gres=gpu:a100:8
+NodeName=node[01-04] \\
+    RealMemory=512000   # eight each
+NodeName=old[1-2],login Gres=gpu:2(S:0)
+NodeName=cpu[1-100] gres=nvme:1
+PartitionName=all Nodes=ALL
+"""
+
+TOPOLOGY = """
+SwitchName=leaf1 Nodes=node[01-02],cpu[1-50]
+SwitchName=leaf2 Nodes=node[03-04]
+SwitchName=leaf3 Nodes=old[1-2],login LinkSpeed=1000
+SwitchName=leaf4 Nodes=cpu[51-100]
+SwitchName=core Switches=leaf[1-4]
+"""
+
+
+def cluster(folder: Path, conf: str, topology: str | None = None, **rates: float) -> Cluster:
+    path, switches = folder / "slurm.conf", folder / "topology.conf"
+    path.write_text(conf, encoding="utf-8")
+    if topology is not None:
+        switches.write_text(topology, encoding="utf-8")
+    return slurm_cluster(str(path), None if topology is None else str(switches), Rates(**rates))
+
+
+def test_nodes_with_gpus_become_servers_in_their_order(tmp_path: Path) -> None:
+    found = cluster(tmp_path, CONF)
+    assert {server.name: server.gpus for server in found.servers} == {
+        "node01": 8, "node02": 8, "node03": 8, "node04": 8, "old1": 2, "old2": 2, "login": 2
+    }  # fmt: skip
+    assert found.network.kind == "star"
+
+
+def test_switches_become_a_tree_without_those_that_have_no_gpus_below(tmp_path: Path) -> None:
+    network = cluster(tmp_path, CONF, TOPOLOGY, network_gbps=100, oversubscription=2).network
+    assert isinstance(network, TreeNetwork)
+    assert {link.node: (link.parent, link.gbps) for link in network.links} == {
+        "node01": ("leaf1", 100.0),
+        "node02": ("leaf1", 100.0),
+        "node03": ("leaf2", 100.0),
+        "node04": ("leaf2", 100.0),
+        "old1": ("leaf3", 100.0),
+        "old2": ("leaf3", 100.0),
+        "login": ("leaf3", 100.0),
+        "leaf1": ("core", 100.0),
+        "leaf2": ("core", 100.0),
+        "leaf3": ("core", 150.0),
+    }
+
+
+def test_traces_are_imported_onto_it(tmp_path: Path) -> None:
+    expected = cluster(tmp_path, CONF, TOPOLOGY)
+    found = imported(
+        tmp_path / "t.csv",
+        rows("a,0,16,0,600,,vgg16,16,"),
+        slurm_conf=tmp_path / "slurm.conf",
+        slurm_topology=tmp_path / "topology.conf",
+    )
+    assert found.instance.cluster == expected
+
+
+@pytest.mark.parametrize(
+    ("hosts", "names"),
+    [
+        ("a", ["a"]),
+        ("a,b", ["a", "b"]),
+        ("n[1-3]", ["n1", "n2", "n3"]),
+        ("n[08-10,12]", ["n08", "n09", "n10", "n12"]),
+        ("r[1-2]n[1-2]x", ["r1n1x", "r1n2x", "r2n1x", "r2n2x"]),
+        ("a[1],b[2-3],c", ["a1", "b2", "b3", "c"]),
+        ("", []),
+    ],
+)
+def test_host_lists_are_expanded(hosts: str, names: list[str]) -> None:
+    assert expand(hosts) == names
+
+
+@pytest.mark.parametrize(
+    ("hosts", "message"),
+    [
+        ("n[3-1]", "range '3-1' ends before it begins"),
+        ("n[a-b]", "'a-b' is no range"),
+        ("n[1-2", "brackets that do not match"),
+        ("n1-2]", "brackets that do not match"),
+        ("n[]", "'' is no range"),
+        ("n[1-999999999]", "more than 1000000 hosts"),
+        ("n[1-10000]m[1-10000]", "more than 1000000 hosts"),
+    ],
+)
+def test_bad_host_list_is_refused(hosts: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("'", ".")):
+        expand(hosts)
+
+
+@pytest.mark.parametrize(
+    ("conf", "topology", "message"),
+    [
+        ("", None, "slurm.conf: no line NodeName=…"),
+        ("NodeName=a CPUs=3", None, "slurm.conf: no node has GPUs"),
+        ("NodeName=a Gres=gpu:2x", None, "slurm.conf: line 1: 'gpu:2x'; a number of GPUs"),
+        ("NodeName=a[ Gres=gpu:2", None, "slurm.conf: line 1: 'a[': brackets that do not match"),
+        ("NodeName=a Gres=gpu:2\nNodeName=a Gres=gpu:2", None, "line 2: node 'a' occurs twice"),
+        ("NodeName=a Gres=gpu:99999999", None, "99999999 GPUs; at most"),
+        (CONF, "", "topology.conf: no line SwitchName=…"),
+        (CONF, "BlockName=b Nodes=a", "topology.conf: line 1: BlockName: only the tree topology"),
+        (CONF, "SwitchName=s[1-2] Nodes=a", "line 1: 2 switches; one is expected"),
+        (CONF, "SwitchName=s Nodes=node01", "no switch has nodes 'node02', 'node03', 'node04', "),
+        (
+            CONF,
+            f"{TOPOLOGY}SwitchName=more Nodes=node01",
+            "line 7: 'node01' is below 'leaf1' and 'more'; a tree has one uplink for each node",
+        ),
+        (CONF, f"{TOPOLOGY}SwitchName=leaf1 Switches=core", "is above itself"),
+        (
+            CONF,
+            TOPOLOGY.replace("leaf[1-4]", "leaf[1-2]"),
+            "network.links: 2 separate trees, with roots 'core', 'leaf3'; there must be one root",
+        ),
+    ],
+)
+def test_bad_configuration_is_refused_in_one_line(
+    tmp_path: Path, conf: str, topology: str | None, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        cluster(tmp_path, conf, topology)
+    (line,) = caught.value.lines()
+    assert message in line
+
+
+def test_configuration_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_bytes(b"# \xe9\nNodeName=a Gres=gpu:1\n")
+    with pytest.raises(InputError, match=r"slurm.conf: line 1: byte 0xe9 is not UTF-8"):
+        slurm_cluster(str(tmp_path / "slurm.conf"), None, Rates())

@@ -206,7 +206,7 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
             except (TypeError, ValueError):
                 message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
                 raise UsageError(message) from None
-            bound = max(bound, *(b for b in proven if b), key=lambda one: one.slots)
+            bound = max([bound, *filter(None, proven)], key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None

@@ -132,7 +132,7 @@ class Search:
         with ThreadPoolExecutor(threads) as pool:
             iteration = 0
             while iteration != limits.iterations:
-                steps = [pool.submit(w.step, known.makespan, known.bound.slots) for w in workers]
+                steps = [pool.submit(w.step, known.plan, known.bound.slots) for w in workers]
                 for step in steps:
                     known.take(step.result())
                 iteration += 1

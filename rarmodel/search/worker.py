@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
 
 from .decode import decode
 from .draw import Draws
-from .layout import Layout, new_work
+from .layout import PACK, SPREAD, Layout, new_work
 from .packed import dealt_out, packing_of, plan_of
 from .plan import Plan, decoded
-from .reorder import BEST, NOTHING, SHORTEST, new_orders, reorder
+from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
 from .repack import Packing, repack, settle
 
 REORDER_WORK = 100_000
@@ -22,9 +24,10 @@ REPACK_WORK = 8_000_000
 FEWEST_MOVES = 50
 MOST_REPACK_WORK = 3e8
 """Where jobs times jobs a server are more, placing them all once takes too long to search with."""
-REORDER_STEPS, REPACK_STEPS, MOST_REPACK_STEPS = 20, 60, 480
-"""Steps of a turn; each further turn over servers is twice as long as the one before. A turn
-over servers that reaches its target begins anew with another."""
+REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
+REPACK_STEPS, MOST_REPACK_STEPS = 60, 480
+"""Steps of a turn: of the first one, and the most; each turn is twice as long as the last of its
+kind. A turn over servers that reaches its target begins anew with another."""
 TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 HOT, COLD = 0.02, 0.002
@@ -67,33 +70,37 @@ class Worker:
         self._state, self._work = new_state(arrays), new_work(arrays, layout)
         self._orders = new_orders(order, mode)
         self._turn = 0
-        self._steps = REORDER_STEPS
+        self._steps = self._longest_reorder = REORDER_STEPS
         self._target = 0
         self._servers: _ServerTurn | None = None
-        self._length = REPACK_STEPS
+        self._longest_repack = REPACK_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
         self._moves = max(FEWEST_MOVES, int(REPACK_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
             len(layout.size) * per_server <= MOST_REPACK_WORK
         )
 
-    def step(self, incumbent: int, bound: int) -> Plan | None:
-        """Search for a moment; a plan if one shorter than the incumbent was found.
+    def step(self, best: Plan | None, bound: int) -> Plan | None:
+        """Search for a moment; a plan if one shorter than the best was found.
 
         Parameters
         ----------
-        incumbent
-            The least makespan known in slots; `NEVER` if none is.
+        best
+            The shortest plan known to any thread; None if there is none.
         bound
-            A lower bound on it.
+            A lower bound on the makespan in slots.
         """
+        incumbent = NEVER if best is None else best.makespan
         if self._steps == 0:
             self._turn += 1
-            self._steps = REORDER_STEPS
             if self._servers is None and self._repacks and self._orders.excess[BEST] < NOTHING:
-                self._servers = self._server_turn(incumbent, bound)
+                self._servers = self._server_turn(best, bound)
             else:
                 self._servers = None
+                self._longest_reorder = min(2 * self._longest_reorder, MOST_REORDER_STEPS)
+                self._steps = self._longest_reorder
+                if best is not None and self._kind == 1:
+                    self._reorder_from(best)
         self._steps -= 1
         if self._servers is not None:
             return self._repack(self._servers, incumbent, bound)
@@ -131,16 +138,30 @@ class Worker:
         decode(self._arrays, self._state, self._layout, self._work, *genes, NEVER)
         return decoded(self._layout, self._work, self._state)
 
-    def _server_turn(self, incumbent: int, bound: int) -> _ServerTurn:
-        """Begin a turn over servers: from the best order, or with all jobs dealt out anew."""
-        plan = self._decoded(BEST)
-        if (self._turn // 2 + self._index) % 2 == 1:
+    @property
+    def _kind(self) -> int:
+        """Where a turn begins: thread after thread, and turn after turn, elsewhere."""
+        return (self._turn // 2 + self._index) % 3
+
+    def _reorder_from(self, best: Plan) -> None:
+        """Go on with the order in which the best plan starts the jobs."""
+        orders = self._orders
+        orders.order[CURRENT] = np.argsort(best.starts, kind="stable")
+        packed = (best.used == 1) & (orders.mode[CURRENT] != SPREAD)
+        orders.mode[CURRENT] = np.where(packed, PACK, orders.mode[CURRENT])
+        orders.earliest[CURRENT] = 0
+        orders.excess[:] = NOTHING
+
+    def _server_turn(self, best: Plan | None, bound: int) -> _ServerTurn:
+        """Begin a turn over servers: from the best order or plan, or with jobs dealt out anew."""
+        plan = best if best is not None and self._kind == 1 else self._decoded(BEST)
+        if self._kind == 2:
             plan, packing = dealt_out(self._layout, plan, self._draws)
         else:
             packing = packing_of(self._layout, plan)
-        turn = _ServerTurn(plan, packing, self._length, 0, 0.0, 1.0)
-        self._heat(turn, incumbent, bound)
-        self._length = min(2 * self._length, MOST_REPACK_STEPS)
+        turn = _ServerTurn(plan, packing, self._longest_repack, 0, 0.0, 1.0)
+        self._heat(turn, NEVER if best is None else best.makespan, bound)
+        self._longest_repack = min(2 * self._longest_repack, MOST_REPACK_STEPS)
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:

@@ -200,12 +200,11 @@ def _solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resu
     schedule, stopped = None, "the lower bound exceeds the horizon"
     if bound.slots <= horizon:
         try:
-            attempt = method(instance, limits)
-            try:
-                schedule, stopped, *proven = attempt
-            except (TypeError, ValueError):
+            attempt: object = method(instance, limits)
+            if not (isinstance(attempt, tuple) and len(attempt) in {2, 3}):
                 message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
-                raise UsageError(message) from None
+                raise UsageError(message)
+            schedule, stopped, *proven = attempt
             bound = max([bound, *filter(None, proven)], key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED

@@ -253,15 +253,15 @@ def test_comparison_takes_one_instance_or_several(instance_file: Path) -> None:
 
 
 def test_bound_of_one_proves_another_optimal() -> None:
-    # Three jobs of 2 GPUs and 2 slots on 4 GPUs: the area bound is 3 slots, and 4 the optimum.
-    jobs = [job_data(name, gpus=2, iterations=20) for name in "abc"]
+    # Seven jobs of 3 slots on 3 GPUs: the area bound is 7 slots, and 9 the optimum.
+    jobs = [job_data(name, iterations=30) for name in "abcdefg"]
     (comparison,) = rarmodel.compare(
-        instance_of(*jobs), methods=["sjf-bco"], formulations=["time-indexed"]
+        instance_of(*jobs, servers=(3,)), methods=["sjf-bco"], formulations=["time-indexed"]
     )
     method, formulation = comparison.rows()
-    assert comparison.results[0].lower_bound == 3
-    assert formulation["lower_bound"] == 4
-    assert method["makespan"] == formulation["makespan"] == 4
+    assert comparison.results[0].lower_bound == 7
+    assert formulation["lower_bound"] == 9
+    assert method["makespan"] == formulation["makespan"] == 9
     assert method["status"] == formulation["status"] == "optimal"
     assert method["gap"] == 0.0
 

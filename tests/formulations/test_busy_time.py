@@ -10,6 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from rarmodel.api import load_instance, solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.exact.admission import admit
+from rarmodel.files import parse_instance
 from rarmodel.formulations import Scope
 from rarmodel.formulations.busy_time import BUSY_TIME
 from rarmodel.heuristics import estimate, random_placement, run_policy
@@ -120,9 +122,12 @@ def test_no_schedule_is_shorter(seed: int, tree: bool, stall: bool) -> None:
 
 
 def test_the_bound_can_exceed_the_simple_ones_and_counts_as_the_makespans() -> None:
-    result = solve("fragmented-leftovers", formulation="busy-time")
-    assert best_bound(load_instance("fragmented-leftovers")).slots == 14
-    assert (result.lower_bound, result.bound_name) == (16, "highs")
+    # Seven jobs of 3 slots on 3 GPUs: one of these serves three jobs.
+    jobs = [job_data(name, iterations=30) for name in "abcdefg"]
+    instance = parse_instance(instance_data(*jobs, servers=(3,)))
+    result = solve(instance, formulation="busy-time")
+    assert best_bound(instance).slots == 7
+    assert (result.lower_bound, result.bound_name) == (9, "highs")
     assert not result.restricted
 
 

@@ -157,9 +157,11 @@ def test_an_empty_pool_makes_the_model_infeasible(formulation: Formulation) -> N
 
 
 def test_an_empty_pool_proves_nothing() -> None:
-    result = solve(INSTANCE, formulation="schedule-selection", data={"schedules": []})
+    # Heuristics miss this one's optimum, and the bound is below it.
+    instance = random_instance(Random(49), jobs=4, servers=2, tree=False, most_slots=4)
+    result = solve(instance, formulation="schedule-selection", data={"schedules": []})
     assert result.status == "feasible"
-    assert result.lower_bound == best_bound(INSTANCE).slots
+    assert result.lower_bound == best_bound(instance).slots
 
 
 def test_size_grows_as_the_model_does() -> None:

@@ -32,7 +32,7 @@ both = pytest.mark.parametrize(
     "formulation", [TIME_INDEXED, COMPACT], ids=lambda formulation: formulation.name
 )
 
-HARD = 10
+HARD = 49
 """Seed of an instance whose optimum exceeds the simple lower bounds."""
 
 

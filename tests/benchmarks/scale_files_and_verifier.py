@@ -136,7 +136,8 @@ def main() -> None:
         rows.append(in_child([*arguments, "--network", given.network, "--policy", given.policy]))
         if len(rows) == 1:
             print("".join(f"{name:>10}" for name in rows[0]))
-        shown = [f"{v:>10,.2f}" if isinstance(v, float) else f"{v:>10,}" for v in rows[-1].values()]
+        decimals = {"jobs": 0, "servers": 0, "MB": 0}
+        shown = (f"{value:>10,.{decimals.get(name, 2)}f}" for name, value in rows[-1].items())
         print("".join(shown), flush=True)
     if len(rows) > 1:
         for column in list(rows[0])[2:]:

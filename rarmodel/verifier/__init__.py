@@ -1,6 +1,7 @@
 """The independent verifier: checks a schedule against the model and simulates its course."""
 
 from .course import Course, Run
+from .periods import Periods
 from .report import Period, Report, Ring, Violation
 from .simulate import simulate
 from .verify import require_feasible, verify
@@ -8,6 +9,7 @@ from .verify import require_feasible, verify
 __all__ = [
     "Course",
     "Period",
+    "Periods",
     "Report",
     "Ring",
     "Run",

@@ -25,6 +25,7 @@ _R = TypeVar("_R", bound=Record)
 
 STANDARD_INPUT = "-"
 _LINE = 100
+_FLAT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def read_instance(source: str | os.PathLike[str]) -> Instance:
@@ -71,11 +72,7 @@ def read_data(source: str | os.PathLike[str]) -> dict[str, Any]:
         If it is not readable, not JSON, or not an object.
     """
     name = _name_of(source)
-    data = _parse_json(_read_text(source), name)
-    problems = [
-        Problem(place_of(loc), "this field occurs twice in one object; keep one")
-        for loc in _repeated_fields(data)
-    ]
+    data, problems = _parse_json(_read_text(source), name)
     if not isinstance(data, dict):
         problems = [Problem("", f"the top level is {show(data)}; an object is expected")]
     if problems or not isinstance(data, dict):
@@ -153,21 +150,30 @@ def _replace(target: Path, text: str) -> None:
 
 def format_json(value: object, indent: int = 0) -> str:
     """JSON text in which whatever fits a line stands on one, so that a job is one line."""
-    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(flat) + indent <= _LINE or not isinstance(value, dict | list) or not value:
+    if not isinstance(value, dict | list) or not value:
+        return _FLAT.encode(value)
+    if not _is_long(value) and len(flat := _FLAT.encode(value)) + indent <= _LINE:
         return flat
     inner = indent + 2
     if isinstance(value, dict):
-        items = [
-            f"{json.dumps(k, ensure_ascii=False)}: {format_json(v, inner)}"
-            for k, v in value.items()
-        ]
+        items = [f"{_FLAT.encode(k)}: {format_json(v, inner)}" for k, v in value.items()]
         opening, closing = "{", "}"
     else:
         items = [format_json(v, inner) for v in value]
         opening, closing = "[", "]"
     body = ",\n".join(" " * inner + item for item in items)
     return f"{opening}\n{body}\n{' ' * indent}{closing}"
+
+
+def _is_long(value: object) -> bool:
+    """Whether something in a value has too many entries for a line, at 3 characters each.
+
+    So a long list is not written out only to find that it fits no line.
+    """
+    if not isinstance(value, dict | list):
+        return False
+    entries = value.values() if isinstance(value, dict) else value
+    return 3 * len(value) > _LINE + 3 or any(map(_is_long, entries))
 
 
 def _umask() -> int:
@@ -221,14 +227,13 @@ def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
 
 
 def _parse(schema: type[_R], content: str | Mapping[str, Any], source: str) -> _R:
-    data = _parse_json(content, source) if isinstance(content, str) else content
+    data: object = content
+    problems: list[Problem] = []
+    if isinstance(content, str):
+        data, problems = _parse_json(content, source)
     if not isinstance(data, Mapping):
         message = f"the top level is {show(data)}; an object is expected"
         raise InputError([Problem("", message)], source)
-    problems = [
-        Problem(place_of(loc), "this field occurs twice in one object; keep one")
-        for loc in _repeated_fields(data)
-    ]
     try:
         record = schema.model_validate(data)
     except ValidationError as error:
@@ -244,16 +249,6 @@ class _Repetitive(dict[str, object]):
     repeated: tuple[str, ...]
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) == len(pairs):
-        return record
-    times = Counter(key for key, _ in pairs)
-    repetitive = _Repetitive(record)
-    repetitive.repeated = tuple(key for key in record if times[key] > 1)
-    return repetitive
-
-
 def _repeated_fields(data: object) -> Iterator[tuple[int | str, ...]]:
     """Location of every field that occurs twice in its object."""
     unseen: list[tuple[tuple[int | str, ...], object]] = [((), data)]
@@ -266,14 +261,34 @@ def _repeated_fields(data: object) -> Iterator[tuple[int | str, ...]]:
             unseen.extend(((*loc, key), item) for key, item in reversed(list(items)))
 
 
-def _parse_json(text: str, source: str) -> object:
+def _parse_json(text: str, source: str) -> tuple[object, list[Problem]]:
+    """What JSON text stands for, and every field that occurs twice in its object."""
     if not text.strip():
         raise InputError([Problem("", "empty; a JSON object is expected")], source)
+    any_repeated = False
+
+    def make_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        nonlocal any_repeated
+        record = dict(pairs)
+        if len(record) == len(pairs):
+            return record
+        any_repeated = True
+        times = Counter(key for key, _ in pairs)
+        repetitive = _Repetitive(record)
+        repetitive.repeated = tuple(key for key in record if times[key] > 1)
+        return repetitive
+
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        data = json.loads(text, object_pairs_hook=make_object)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         raise InputError([Problem("", message)], source) from error
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long"
         raise InputError([Problem("", f"not usable JSON: {reason}")], source) from error
+    if not any_repeated:
+        return data, []
+    return data, [
+        Problem(place_of(loc), "this field occurs twice in one object; keep one")
+        for loc in _repeated_fields(data)
+    ]

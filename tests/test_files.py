@@ -498,6 +498,32 @@ def test_formatted_json_means_the_same(value: object) -> None:
     assert json.loads(format_json(value)) == value
 
 
+def written_out(value: Any, indent: int = 0) -> str:
+    """The same text from its description: on one line if that fits, or else entry by entry."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if indent + len(flat) <= 100 or not isinstance(value, dict | list) or not value:
+        return flat
+    pad = "\n" + " " * (indent + 2)
+    if isinstance(value, dict):
+        entries = [f"{written_out(key)}: {written_out(v, indent + 2)}" for key, v in value.items()]
+        return "{" + pad + f",{pad}".join(entries) + "\n" + " " * indent + "}"
+    entries = [written_out(v, indent + 2) for v in value]
+    return "[" + pad + f",{pad}".join(entries) + "\n" + " " * indent + "]"
+
+
+@given(JSON | st.lists(st.integers(0, 9) | JSON, min_size=25, max_size=40))
+def test_formatted_json_is_one_line_where_that_fits(value: object) -> None:
+    assert format_json(value) == written_out(value)
+    assert format_json({"a": [value, 1]}) == written_out({"a": [value, 1]})
+
+
+def test_list_that_just_fits_a_line_stands_on_one() -> None:
+    for entries in range(30, 37):
+        assert format_json([1] * entries) == written_out([1] * entries)
+    assert "\n" not in format_json([1] * 33)  # 33 entries and 32 commas with a space: 99.
+    assert "\n" in format_json([1] * 34)
+
+
 @pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": float("-inf")}])
 def test_formatted_json_has_no_nan_and_no_infinity(value: object) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate, groupby
+from math import inf
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.schema import Instance, Job
 
 from . import timing
 from .contention import ring_share
+from .remembering import once_per_instance
 from .topology import Topology, topology
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Extremes:
     """Range of one job's iteration time, speed and execution time.
 
@@ -46,6 +48,7 @@ class Extremes:
     most_slots: int | None
 
 
+@once_per_instance
 def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     """Range of what can happen to each job, in job order.
 
@@ -77,7 +80,7 @@ def check_speeds(instance: Instance, source: str = "") -> None:
     _require_speed(instance, iteration_ranges(instance), source)
 
 
-def _require_speed(instance: Instance, ranges: list[tuple[float, float]], source: str) -> None:
+def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], source: str) -> None:
     timeless = [
         Problem(f"jobs[{i}]", f"an iteration of job {job.name!r} takes no time; it must take some")
         for i, (job, (best, _)) in enumerate(zip(instance.jobs, ranges, strict=True))
@@ -105,30 +108,50 @@ def _require_speed(instance: Instance, ranges: list[tuple[float, float]], source
 def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
     """A placement of each job in which it is fastest if alone: workers by server index."""
     tree = topology(instance.cluster)
-    spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
-    largest = instance.cluster.largest_server
-    realise = cache(partial(_realise, tree))
-    return tuple(
-        realise(job.gpus, *min(_lone_options(instance, job, largest, spreads[job.gpus]))[1:])
-        for job in instance.jobs
-    )
+    lone = _lone_options(instance, tree, {job.gpus for job in instance.jobs})
+
+    @cache
+    def components(least_gbps: float) -> list[list[tuple[int, int]]]:
+        return _components(tree, least_gbps)
+
+    @cache
+    def realise(size: int, servers: int, gbps: float) -> dict[int, int]:
+        # A ring within one server crosses no link, so that none is too slow for it.
+        return _realise(components(gbps if servers > 1 else 0.0), size, servers)
+
+    placements = []
+    for job in instance.jobs:
+        options = lone[job.gpus]
+        _, best = min(zip(_seconds(instance, job, options), options, strict=True))
+        placements.append(realise(job.gpus, *best))
+    return tuple(placements)
 
 
-def _realise(tree: Topology, size: int, servers: int, gbps: float) -> dict[int, int]:
-    """Workers of a ring on so many servers, and if they are several, over links of that rate."""
+def _components(tree: Topology, least_gbps: float) -> list[list[tuple[int, int]]]:
+    """Servers that links of at least that rate join, as `(−GPUs, index)`, largest server first."""
     import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
 
     fast = nx.Graph(tree.tree.to_undirected())
     fast.remove_edges_from(
-        [(link.node, link.parent) for link in tree.links if servers > 1 and link.gbps < gbps]
+        [(link.node, link.parent) for link in tree.links if link.gbps < least_gbps]
     )
-    index = {server.name: i for i, server in enumerate(tree.cluster.servers)}
-    for nodes in nx.connected_components(fast):
-        largest = sorted(
-            (-tree.cluster.servers[index[node]].gpus, index[node])
+    number = {server.name: i for i, server in enumerate(tree.cluster.servers)}
+    return [
+        sorted(
+            (-tree.cluster.servers[number[node]].gpus, number[node])
             for node in nodes
-            if node in index
-        )[:servers]
+            if node in number
+        )
+        for nodes in nx.connected_components(fast)
+    ]
+
+
+def _realise(
+    components: Sequence[Sequence[tuple[int, int]]], size: int, servers: int
+) -> dict[int, int]:
+    """Workers of a ring on so many servers of one component."""
+    for component in components:
+        largest = component[:servers]
         if len(largest) == servers and -sum(capacity for capacity, _ in largest) >= size:
             workers = {server: 1 for _, server in largest}
             left = size - servers
@@ -140,45 +163,50 @@ def _realise(tree: Topology, size: int, servers: int, gbps: float) -> dict[int, 
     raise AssertionError("every lone option has a placement")
 
 
-def iteration_ranges(instance: Instance) -> list[tuple[float, float]]:
+@once_per_instance
+def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     """Least and greatest iteration time of each job in seconds."""
     tree = topology(instance.cluster)
-    spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
-    largest = instance.cluster.largest_server
+    sizes = {job.gpus for job in instance.jobs}
+    lone = _lone_options(instance, tree, sizes)
     slowest_share = _slowest_shares(instance, tree)
+    most_servers = len(instance.cluster.servers)
+    worst = {size: [option for option in lone[size] if option[0] == 1] for size in sizes}
+    for size in sizes:
+        if size > 1 and most_servers > 1:
+            worst[size].append((min(size, most_servers), slowest_share[size]))
     ranges = []
     for job in instance.jobs:
-        options = _lone_options(instance, job, largest, spreads[job.gpus])
-        worst = [seconds for seconds, servers, _ in options if servers == 1]
-        if job.gpus > 1 and len(instance.cluster.servers) > 1:
-            servers = min(job.gpus, len(instance.cluster.servers))
-            worst.append(_seconds(instance, job, servers, slowest_share[job.gpus]))
-        ranges.append((min(options)[0], max(worst)))
-    return ranges
+        seconds = _seconds(instance, job, lone[job.gpus] + worst[job.gpus])
+        best = len(lone[job.gpus])
+        ranges.append((min(seconds[:best]), max(seconds[best:])))
+    return tuple(ranges)
 
 
-def _seconds(instance: Instance, job: Job, servers: int, gbps: float) -> float:
-    cluster, contention = instance.cluster, instance.contention
-    return timing.iteration_seconds(
-        timing.exchange_bits(job.gradient_mb, job.gpus),
-        gbps,
-        timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-        timing.overhead_seconds(contention.overhead_ms_per_server, servers),
-        timing.compute_seconds(job),
-    )
+def _seconds(instance: Instance, job: Job, options: list[tuple[int, float]]) -> list[float]:
+    """Iteration time of a job in seconds, for each number of servers and bandwidth."""
+    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
+    reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps)
+    compute = timing.compute_seconds(job)
+    overhead_ms = instance.contention.overhead_ms_per_server
+    return [
+        timing.iteration_seconds(
+            bits, gbps, reduction, timing.overhead_seconds(overhead_ms, servers), compute
+        )
+        for servers, gbps in options
+    ]
 
 
 def _lone_options(
-    instance: Instance, job: Job, largest: int, spreads: list[tuple[int, float]]
-) -> list[tuple[float, int, float]]:
-    """Placements worth having alone: iteration time in seconds, servers used, and bandwidth."""
-    options = []
-    if job.gpus <= largest:
-        gbps = instance.cluster.intra_server_gbps
-        options.append((_seconds(instance, job, 1, gbps), 1, gbps))
-    for servers, gbps in spreads:
-        options.append((_seconds(instance, job, servers, gbps), servers, gbps))
-    return options
+    instance: Instance, tree: Topology, sizes: set[int]
+) -> dict[int, list[tuple[int, float]]]:
+    """For each ring size, servers used and bandwidth of the placements worth having alone."""
+    cluster = instance.cluster
+    within = {
+        size: [(1, cluster.intra_server_gbps)] for size in sizes if size <= cluster.largest_server
+    }
+    spreads = _best_spreads(tree, sizes)
+    return {size: within.get(size, []) + spreads[size] for size in sizes}
 
 
 def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, float]]]:
@@ -199,6 +227,9 @@ def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, 
         return node
 
     spreads: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
+    everywhere = _largest_first(Counter(server.gpus for server in tree.cluster.servers))
+    fewest_of_all = {size: _fewest_servers(everywhere, size) for size in sizes}
+    open_sizes = {size for size, fewest in fewest_of_all.items() if fewest is not None}
     fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
     for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):
         grown = set()
@@ -209,34 +240,34 @@ def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, 
             component[lower] = upper
             capacities[upper].update(capacities.pop(lower))
             grown.add(upper)
-        for size in sizes:
-            fewest = min(
-                (
-                    needed
-                    for node in grown
-                    if node in capacities
-                    for needed in _fewest_servers(capacities[node], size)
-                ),
-                default=None,
-            )
+        kinds = {_largest_first(capacities[node]) for node in grown if node in capacities}
+        for size in list(open_sizes):
+            needed = [n for kind in kinds if (n := _fewest_servers(kind, size)) is not None]
             found = spreads[size]
-            if fewest is not None and (not found or fewest < found[-1][0]):
-                found.append((fewest, gbps))
+            if needed and (not found or min(needed) < found[-1][0]):
+                found.append((min(needed), gbps))
+                if min(needed) == fewest_of_all[size]:
+                    open_sizes.remove(size)  # Slower links save no more servers.
     return spreads
 
 
-def _fewest_servers(capacities: Counter[int], size: int) -> Iterator[int]:
-    """The fewest servers, at least 2, that a ring of `size` spreads over; nothing if it cannot."""
-    if size < 2 or capacities.total() < 2:
-        return
+def _largest_first(capacities: Counter[int]) -> tuple[tuple[int, int], ...]:
+    """GPUs of a server, and the number of such servers."""
+    return tuple(sorted(capacities.items(), reverse=True))
+
+
+def _fewest_servers(capacities: Sequence[tuple[int, int]], size: int) -> int | None:
+    """The fewest servers, at least 2, that a ring of `size` spreads over; None if it cannot."""
+    if size < 2 or sum(number for _, number in capacities) < 2:
+        return None
     left, servers = size, 0
-    for capacity in sorted(capacities, reverse=True):
-        used = min(capacities[capacity], -(-left // capacity))
+    for capacity, number in capacities:
+        used = min(number, -(-left // capacity))
         servers += used
         left -= used * capacity
         if left <= 0:
-            yield max(2, servers)
-            return
+            return max(2, servers)
+    return None
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
@@ -244,21 +275,43 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     total = instance.cluster.total_gpus
     rings = sorted(job.gpus for job in instance.jobs if job.gpus > 1)
     needed = [0, *accumulate(rings)]
+    links = _worst_links(tree, total)
+
+    @cache
+    def slowest(together: int) -> float:
+        return min(
+            (
+                ring_share(instance.contention, gbps, min(together, most_rings))
+                for gbps, most_rings in links
+            ),
+            default=instance.cluster.intra_server_gbps,
+        )
+
     shares = {}
     for size in set(rings):
         # As many rings as fit the cluster at once with one of this size among them.
         together = bisect_right(needed, total) - 1
         if together and size > rings[together - 1]:
             together = bisect_right(needed, total - size)
-        shares[size] = min(
-            (
-                ring_share(instance.contention, link.gbps, min(together, below, total - below))
-                for link, below in zip(tree.links, tree.gpus_below, strict=True)
-                if 0 < below < total
-            ),
-            default=instance.cluster.intra_server_gbps,
-        )
+        shares[size] = slowest(together)
     return shares
+
+
+def _worst_links(tree: Topology, total_gpus: int) -> list[tuple[float, int]]:
+    """Rate in Gbit/s and most rings of the links of which one gives the least share.
+
+    A share never grows with the rings nor shrinks with the rate, so a link is out if another one
+    is no faster and takes no fewer rings. Every ring on a link has a worker below and one above.
+    """
+    slowest: dict[int, float] = {}
+    for link, below in zip(tree.links, tree.gpus_below, strict=True):
+        if most_rings := min(below, total_gpus - below):
+            slowest[most_rings] = min(link.gbps, slowest.get(most_rings, inf))
+    worst: list[tuple[float, int]] = []
+    for most_rings in sorted(slowest, reverse=True):
+        if not worst or slowest[most_rings] < worst[-1][0]:
+            worst.append((slowest[most_rings], most_rings))
+    return worst
 
 
 @dataclass(frozen=True)
@@ -280,25 +333,20 @@ class LeastSlots:
     fewest_servers: int | None
 
 
+@once_per_instance
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
-    tree = topology(instance.cluster)
-    spreads = _best_spreads(tree, {job.gpus for job in instance.jobs})
-    largest = instance.cluster.largest_server
+    lone = _lone_options(instance, topology(instance.cluster), {job.gpus for job in instance.jobs})
     slot = instance.time.slot_seconds
-
-    def slots(job: Job, seconds: Iterable[float]) -> int | None:
-        speed = max((timing.speed(slot, value) for value in seconds), default=0)
-        return timing.slots_needed(job.iterations, speed) if speed else None
-
     found = []
     for job in instance.jobs:
-        options = _lone_options(instance, job, largest, spreads[job.gpus])
-        found.append(
-            LeastSlots(
-                packed=slots(job, (seconds for seconds, servers, _ in options if servers == 1)),
-                spread=slots(job, (seconds for seconds, servers, _ in options if servers > 1)),
-                fewest_servers=min((n for _, n, _ in options if n > 1), default=None),
-            )
-        )
+        # Slots on one server and on several, where there are such placements.
+        least: list[list[int]] = [[], []]
+        seconds = _seconds(instance, job, lone[job.gpus])
+        for (servers, _), each in zip(lone[job.gpus], seconds, strict=True):
+            if speed := timing.speed(slot, each):
+                least[servers > 1].append(timing.slots_needed(job.iterations, speed))
+        packed, spread = (min(slots, default=None) for slots in least)
+        fewest = min((servers for servers, _ in lone[job.gpus] if servers > 1), default=None)
+        found.append(LeastSlots(packed, spread, fewest))
     return tuple(found)

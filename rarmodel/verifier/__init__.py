@@ -1,12 +1,15 @@
 """The independent verifier: checks a schedule against the model and simulates its course."""
 
+from .course import Course, Run
+from .periods import Periods
 from .report import Period, Report, Ring, Violation
-from .simulate import Course, Run, simulate
+from .simulate import simulate
 from .verify import require_feasible, verify
 
 __all__ = [
     "Course",
     "Period",
+    "Periods",
     "Report",
     "Ring",
     "Run",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -96,7 +96,8 @@ class Report:
         Part of each server's GPU slots up to the makespan that jobs hold, by server name; None if
         there is no makespan.
     periods
-        The course of time: contention, bandwidth and speed of each job.
+        The course of time: contention, bandwidth and speed of each job. Each period is made when it
+        is asked for; see `Periods`.
     """
 
     feasible: bool
@@ -105,7 +106,7 @@ class Report:
     makespan: int | None
     mean_completion: float | None
     utilisation: Mapping[str, float] | None
-    periods: tuple[Period, ...]
+    periods: Sequence[Period]
 
     def summary(self) -> dict[str, Any]:
         """The verdict as plain data, without the course of time; what `verify --json` prints."""

@@ -1,55 +1,30 @@
-"""What happens when rings run: equations (6)–(9), slot by slot, in the paper's terms.
+"""What happens when rings run: equations (6)–(9), from one change of the active set to the next.
 
-Nothing here is shared with the engine but the model's plain functions. Each change of the active
-set counts the rings on every link anew.
+Nothing here is shared with the engine but the model's plain functions.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
-from rarmodel.model.topology import Topology, topology
-from rarmodel.schema import Instance, Job
+from rarmodel.model.topology import topology
+from rarmodel.schema import Instance
 
-from .report import Period, Ring
-
-
-class Run(NamedTuple):
-    """One job, its start slot a_j, and its workers y_js on each server it uses (by index)."""
-
-    job: Job
-    start: int
-    workers: Mapping[int, int]
-
-
-class Course(NamedTuple):
-    """Outcome of a simulation.
-
-    Attributes
-    ----------
-    completion
-        Completion time of each run; None for one that never completes.
-    stuck_since
-        The slot from which on nothing changes any more, if some run never completes.
-    periods
-        Each run of slots with one active set.
-    """
-
-    completion: tuple[int | None, ...]
-    stuck_since: int | None
-    periods: tuple[Period, ...]
+from .course import Course, Run
+from .periods import Periods
+from .slot_by_slot import simulate_slot_by_slot
+from .traffic import Placed, Traffic
 
 
 def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = False) -> Course:
     """Run jobs from their starts to their completions, past the horizon if need be.
 
     Speeds are constant while the active set is (reading 7), so time may step from one change of
-    the active set to the next; `slot_by_slot` takes every single slot instead, with equal result.
-    If every active run has speed 0 and none is still to start, they never complete (reading 3).
+    the active set to the next; `slot_by_slot` takes every single slot instead and computes
+    everything anew in each, with equal result. If every active run has speed 0 and none is still
+    to start, they never complete (reading 3).
 
     Raises
     ------
@@ -58,102 +33,64 @@ def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = Fa
     """
     if any(run.start < 0 for run in runs):
         raise ValueError("slots are numbered from 0; a run starts before that")
+    if slot_by_slot:
+        return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
-    links = [tree.links_used(run.workers) for run in runs]
-    waiting = sorted(range(len(runs)), key=lambda i: runs[i].start, reverse=True)
-    active: list[int] = []
-    done = [0] * len(runs)
-    completion: list[int | None] = [None] * len(runs)
-    periods: list[Period] = []
-    slot, changed, rings = 0, True, dict[int, Ring]()
-    known: dict[int, tuple[tuple[int, ...], Ring]] = {}
-    while waiting or active:
-        while waiting and runs[waiting[-1]].start == slot:
-            active.append(waiting.pop())
-            changed = True
-        if changed:
-            rings = _rings(instance, tree, runs, links, active, known)
-        steps = [
-            timing.slots_needed(runs[i].job.iterations - done[i], rings[i].speed)
-            for i in active
-            if rings[i].speed > 0
-        ]
-        if waiting:
-            steps.append(runs[waiting[-1]].start - slot)
-        if not steps:
-            return Course(tuple(completion), slot, tuple(periods))
-        step = 1 if slot_by_slot else min(steps)
-        if active:
-            _record(periods, slot, slot + step, changed, tree, runs, links, rings)
-        slot += step
-        changed = False
-        for i in list(active):
-            done[i] += rings[i].speed * step
-            if done[i] >= runs[i].job.iterations:  # (9)
-                completion[i] = slot
-                active.remove(i)
-                changed = True
-    return Course(tuple(completion), None, tuple(periods))
+    rings = [Placed(run.job, len(run.workers), tree.links_used(run.workers)) for run in runs]
+    completion, stuck_since = _completions(instance, rings, [run.start for run in runs])
+    periods = Periods(instance, rings, [run.start for run in runs], completion)
+    return Course(tuple(completion), stuck_since, periods)
 
 
-def _rings(
-    instance: Instance,
-    tree: Topology,
-    runs: Sequence[Run],
-    links: Sequence[tuple[int, ...]],
-    active: Sequence[int],
-    known: dict[int, tuple[tuple[int, ...], Ring]],
-) -> dict[int, Ring]:
-    """State of each active ring: contention (6), bandwidth (7), iteration time (8), speed.
-
-    A state follows from the rings on the links used; `known` has the last such numbers of each
-    run, and what followed from them.
-    """
-    on_link = Counter(link for i in active for link in links[i])  # p_ℓ
-    cluster, contention = instance.cluster, instance.contention
-    rings = {}
-    for i in active:
-        counts = tuple([on_link[link] for link in links[i]])
-        if i in known and known[i][0] == counts:
-            rings[i] = known[i][1]
-            continue
-        job = runs[i].job
-        bandwidth = min(
-            (ring_share(contention, tree.links[link].gbps, on_link[link]) for link in links[i]),
-            default=cluster.intra_server_gbps,
-        )
-        seconds = timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            bandwidth,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-            timing.overhead_seconds(contention.overhead_ms_per_server, len(runs[i].workers)),
-            timing.compute_seconds(job),
-        )
-        rings[i] = Ring(
-            contention=max(counts, default=0),
-            bandwidth_gbps=bandwidth,
-            iteration_seconds=seconds,
-            speed=timing.speed(instance.time.slot_seconds, seconds),
-        )
-        known[i] = counts, rings[i]
-    return rings
-
-
-def _record(
-    periods: list[Period],
-    start: int,
-    end: int,
-    changed: bool,  # noqa: FBT001
-    tree: Topology,
-    runs: Sequence[Run],
-    links: Sequence[tuple[int, ...]],
-    rings: Mapping[int, Ring],
-) -> None:
-    """Add slots `start … end−1`, to the last period if nothing changed since."""
-    if not changed:
-        last = periods.pop()
-        periods.append(Period(last.start, end, last.rings, last.links))
-        return
-    on_link = Counter(tree.links[link].node for i in rings for link in links[i])
-    by_job = {runs[i].job.name: ring for i, ring in rings.items()}
-    periods.append(Period(start, end, by_job, dict(on_link)))
+def _completions(
+    instance: Instance, rings: Sequence[Placed], starts: Sequence[int]
+) -> tuple[list[int | None], int | None]:
+    """When each ring completes, and since when nothing changes if some never do."""
+    traffic = Traffic(instance, rings)
+    slot_seconds = instance.time.slot_seconds
+    completion: list[int | None] = [None] * len(rings)
+    waiting = sorted(range(len(rings)), key=starts.__getitem__, reverse=True)
+    running: set[int] = set()
+    # Each ring's speed φ_j since a slot, the iterations it had done by then, and where that leads:
+    # None while the speed is 0.
+    speed, since, done = [0] * len(rings), list(starts), [0] * len(rings)
+    finish: list[int | None] = [None] * len(rings)
+    gbps: list[float] = [0.0] * len(rings)
+    ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
+    slot = 0
+    while waiting or running:
+        while ends and finish[ends[0][1]] != ends[0][0]:
+            heappop(ends)
+        if not ends and not waiting:
+            return completion, slot
+        slot = min([end for end, _ in ends[:1]] + [starts[i] for i in waiting[-1:]])
+        ended = []
+        while ends and ends[0][0] == slot:
+            _, i = heappop(ends)
+            if finish[i] == slot:
+                completion[i], finish[i] = slot, None  # (9)
+                ended.append(i)
+        begun = []
+        while waiting and starts[waiting[-1]] == slot:
+            begun.append(waiting.pop())
+        running.difference_update(ended)
+        running.update(begun)
+        for i in traffic.rings_on_any(traffic.change(ended, begun)).union(begun):
+            bandwidth = traffic.bandwidth_gbps(i)
+            if bandwidth == gbps[i]:
+                continue
+            gbps[i] = bandwidth
+            new_speed = timing.speed(slot_seconds, traffic.iteration_seconds(i, bandwidth))
+            if new_speed == speed[i]:
+                continue
+            done[i] += speed[i] * (slot - since[i])
+            speed[i], since[i], finish[i] = new_speed, slot, None
+            if new_speed > 0:
+                left = rings[i].job.iterations - done[i]
+                end = slot + timing.slots_needed(left, new_speed)
+                finish[i] = end
+                heappush(ends, (end, i))
+        if len(ends) > 2 * len(running) + 64:  # Mostly out of date.
+            ends = [(at, i) for i in running if (at := finish[i]) is not None]
+            heapify(ends)
+    return completion, None

@@ -8,13 +8,14 @@ start to completion; and fractional counts (5), because GPUs are listed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rarmodel.errors import VerificationError
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
+from .course import Course, Run
 from .report import Report, Violation
-from .simulate import Course, Run, simulate
+from .simulate import simulate
 
 
 def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False) -> Report:
@@ -38,14 +39,17 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
         left out of the simulation.
     """
     jobs = {job.name: job for job in instance.jobs}
+    servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     violations = list(_assigned_once(jobs, schedule))
     sound: list[tuple[Assignment, Run]] = []
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
-            broken = list(_carried_out(instance, job, assignment))
+            broken = list(_carried_out(instance, servers, job, assignment))
             violations.extend(broken)
             if not broken:
-                sound.append((assignment, _run(instance, job, assignment)))
+                held = assignment.gpus.items()
+                workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
+                sound.append((assignment, Run(job, assignment.start, workers)))
     course = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, course))
     violations.extend(_in_time(instance, sound, course))
@@ -89,26 +93,28 @@ def _assigned_once(jobs: dict[str, Job], schedule: Schedule) -> Iterator[Violati
             yield Violation("assignment", name, None, None, message)
 
 
-def _carried_out(instance: Instance, job: Job, assignment: Assignment) -> Iterator[Violation]:
+def _carried_out(
+    instance: Instance, servers: Mapping[str, int], job: Job, assignment: Assignment
+) -> Iterator[Violation]:
     """The start is a slot, servers and GPUs exist, and the gang is complete (1)."""
     slot = assignment.start
     if slot < 0:
         message = f"job {job.name!r} starts at slot {slot}; slots are numbered from 0"
         yield Violation("index", job.name, None, slot, message)
-    servers = {server.name: server for server in instance.cluster.servers}
     for name, gpus in assignment.gpus.items():
         if name not in servers:
             message = f"job {job.name!r} is on server {name!r}; the cluster has no such server"
             yield Violation("index", job.name, name, slot, message)
             continue
-        size = servers[name].gpus
+        size = instance.cluster.servers[servers[name]].gpus
         if outside := sorted({gpu for gpu in gpus if not 0 <= gpu < size}):
             message = (
                 f"job {job.name!r} holds {_gpus(outside)} of server {name!r}, "
                 f"whose GPUs are numbered 0 to {size - 1}"
             )
             yield Violation("index", job.name, name, slot, message)
-        if twice := sorted(gpu for gpu, times in Counter(gpus).items() if times > 1):
+        if len(set(gpus)) < len(gpus):
+            twice = sorted(gpu for gpu, times in Counter(gpus).items() if times > 1)
             message = (
                 f"job {job.name!r} lists {_gpus(twice)} of server {name!r} more than once; "
                 "a GPU serves one worker at a time"
@@ -118,12 +124,6 @@ def _carried_out(instance: Instance, job: Job, assignment: Assignment) -> Iterat
     if held != job.gpus:
         message = f"job {job.name!r} holds {held} GPUs; its ring needs exactly {job.gpus}"
         yield Violation("gang", job.name, None, slot, message)
-
-
-def _run(instance: Instance, job: Job, assignment: Assignment) -> Run:
-    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
-    workers = {index[name]: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
-    return Run(job, assignment.start, workers)
 
 
 def _gpus_serve_one_worker(

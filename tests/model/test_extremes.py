@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+from documents import job_data, tree_data
 from enumeration import count_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
 from rarmodel.exact import one_by_one
-from rarmodel.model import best_placements, job_extremes
+from rarmodel.files import parse_instance
+from rarmodel.model import best_placements, job_extremes, timing, topology
+from rarmodel.model.contention import ring_share
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate, verify
 
@@ -63,3 +67,70 @@ def test_one_job_after_another_takes_the_sum_of_the_least_times(instance: Instan
     report = verify(instance, one_by_one(instance))
     assert report.feasible
     assert report.makespan == sum(extreme.least_slots for extreme in job_extremes(instance))
+
+
+def test_fewer_servers_behind_a_slower_link_can_be_best() -> None:
+    # Three GPUs: s0, s1 and s2 over fast links, or s3 with one of them over a slow one.
+    links = [("s0", "rack"), ("s1", "rack"), ("s2", "rack"), ("rack", "core"), ("s3", "core")]
+    job = job_data("a", gpus=3, gradient_mb=3.0)
+    data = tree_data(*links, servers=(1, 1, 1, 2))
+    data["jobs"] = [job]
+    data["contention"]["overhead_ms_per_server"] = 50.0
+    for link in data["cluster"]["network"]["links"][3:]:
+        link["gbps"] = 8.0
+    instance = parse_instance(data)
+    (best,) = best_placements(instance)
+    assert best == {3: 2, 0: 1}
+    # 2·3 MB·8e6·(2/3) = 32e6 bit at 8 Gbit/s take 4 ms, where 3.2 ms at 10 Gbit/s would be less;
+    # reduction 16e6 bit at 400 Gbit/s 0.04 ms; 2·50 ms for the servers; 100 ms to compute.
+    (extreme,) = job_extremes(instance)
+    assert extreme.best_seconds == pytest.approx(0.20404, rel=1e-12)
+
+
+def worst_lone_share(instance: Instance, size: int) -> float:
+    """The least share of any link, with as many rings on it as fit the cluster, or the link."""
+    sizes = sorted(job.gpus for job in instance.jobs if job.gpus > 1)
+    sizes.remove(size)
+    total = instance.cluster.total_gpus
+    left, together = total - size, 1
+    for other in sizes:
+        if other > left:
+            break
+        left -= other
+        together += 1
+    tree = topology(instance.cluster)
+    shares = [
+        ring_share(instance.contention, link.gbps, min(together, below, total - below))
+        for link, below in zip(tree.links, tree.gpus_below, strict=True)
+        if 0 < below < total
+    ]
+    return min(shares)
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances(jobs=8))
+def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance) -> None:
+    servers = len(instance.cluster.servers)
+    for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
+        across = 0.0
+        if job.gpus > 1 and servers > 1:
+            across = timing.iteration_seconds(
+                timing.exchange_bits(job.gradient_mb, job.gpus),
+                worst_lone_share(instance, job.gpus),
+                timing.reduction_seconds(
+                    job.gradient_mb, job.gpus, instance.cluster.reduction_gbps
+                ),
+                timing.overhead_seconds(
+                    instance.contention.overhead_ms_per_server, min(job.gpus, servers)
+                ),
+                timing.compute_seconds(job),
+            )
+        within = 0.0
+        if job.gpus <= instance.cluster.largest_server:
+            capacities = [server.gpus for server in instance.cluster.servers]
+            server = capacities.index(instance.cluster.largest_server)
+            lone = simulate(instance, [Run(job, 0, {server: job.gpus})])
+            if not lone.periods:  # Stuck: the report has no time of it.
+                continue
+            within = lone.periods[0].rings[job.name].iteration_seconds
+        assert extreme.worst_seconds == max(across, within)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 from documents import Data, instance_data, job_data, replaced, tree_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import instances, random_workers
 
 from rarmodel.files import parse_instance
+from rarmodel.model import timing
 from rarmodel.schema import Instance
 from rarmodel.verifier import Course, Run, simulate
 
@@ -277,3 +282,75 @@ def test_very_fast_jobs_end_in_one_slot() -> None:
 def test_a_start_before_slot_0_is_refused() -> None:
     with pytest.raises(ValueError, match="numbered from 0"):
         run(star(job_data("a", **RING)), (-1, {0: 2}))
+
+
+def test_ring_that_takes_anothers_place_in_the_same_slot_changes_nothing_for_a_third() -> None:
+    jobs = [job_data(name, **RING, iterations=n) for name, n in (("a", 40), ("b", 8), ("c", 4))]
+    _, course = run(star(*jobs), (0, {0: 1, 1: 1}), (0, {0: 1, 1: 1}), (4, {0: 1, 1: 1}))
+    # Two rings share both links until slot 6: φ = 2, as above; b ends at slot 4, where c begins.
+    assert [(p.start, p.end, list(p.rings)) for p in course.periods] == [
+        (0, 4, ["b", "a"]),
+        (4, 6, ["a", "c"]),
+        (6, 12, ["a"]),
+    ]
+    assert course.periods[0].rings["a"] == course.periods[1].rings["a"]
+    # a does 6·2 = 12 iterations by slot 6 and the other 28 alone, at 5 a slot, in 6 slots.
+    assert course.completion == (12, 4, 6)
+
+
+def test_ring_is_looked_at_only_when_its_links_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work grows with what changes, and not with how many rings there are."""
+    jobs = [job_data(f"j{i}", **RING, iterations=10 * i + 10) for i in range(50)]
+    instance = parse_instance(star(*jobs, servers=(2,) * 100))
+    runs = [Run(job, i % 7, {2 * i: 1, 2 * i + 1: 1}) for i, job in enumerate(instance.jobs)]
+    speeds: list[float] = []
+
+    def speed(slot_seconds: float, seconds: float) -> int:
+        speeds.append(seconds)
+        return 5
+
+    monkeypatch.setattr(timing, "speed", speed)
+    course = simulate(instance, runs)
+    assert course.completion == tuple(i % 7 + 2 * i + 2 for i in range(50))
+    assert len(speeds) == 50
+
+
+def test_many_changes_of_many_speeds_are_followed_to_the_end() -> None:
+    # Each of 40 rings changes the speed of all that run: hundreds of completions are foreseen that
+    # do not come true.
+    jobs = [job_data(f"j{i}", **RING, iterations=400 + 70 * (i % 5)) for i in range(40)]
+    jobs.insert(0, job_data("bystander", iterations=200_000))
+    data = replaced(star(*jobs, servers=(40, 40, 1)), ("time", "slot_seconds"), 20.0)
+    _, course = run(data, (0, {2: 1}), *((i, {0: 1, 1: 1}) for i in range(40)))
+    assert None not in course.completion
+    # The bystander's is foreseen at its start and never again: 20 s hold 181 times 0.11 s.
+    assert course.completion[0] == 1105 == max(end for end in course.completion if end is not None)
+    assert len({ring.speed for period in course.periods for ring in period.rings.values()}) > 10
+
+
+@st.composite
+def crowded_runs(draw: st.DrawFn) -> tuple[Instance, list[Run]]:
+    """Runs that start together or apart, some of a job twice; no server's size holds them back."""
+    instance = draw(instances(jobs=8))
+    random: Random = draw(st.randoms(use_true_random=False))
+    starts = st.sampled_from([0, 1, 2, 3, 5, 5, 8, 40])
+    times = draw(st.integers(1, 2))
+    jobs = [job for job in instance.jobs for _ in range(times)]
+    workers = [y for _ in range(times) for y in random_workers(random, instance)]
+    per_job = [
+        workers[j + k * len(instance.jobs)] for j in range(len(instance.jobs)) for k in range(times)
+    ]
+    return instance, [Run(job, draw(starts), y) for job, y in zip(jobs, per_job, strict=True)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(crowded_runs())
+def test_steps_from_change_to_change_are_those_of_the_naive_slot_by_slot(
+    given_runs: tuple[Instance, list[Run]],
+) -> None:
+    instance, runs = given_runs
+    course, naive = simulate(instance, runs), simulate(instance, runs, slot_by_slot=True)
+    assert course == naive
+    assert isinstance(naive.periods, tuple)
+    for period, same in zip(course.periods, naive.periods, strict=True):
+        assert list(period.rings) == list(same.rings)  # Rings stand in the same order, too.

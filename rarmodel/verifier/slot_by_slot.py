@@ -1,0 +1,77 @@
+"""What happens when rings run, in the most naive way: everything anew in every slot.
+
+Slow, and hard to get wrong. It shares nothing with the simulation it is there to check but the
+model's plain functions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rarmodel.model import timing
+from rarmodel.model.contention import ring_share
+from rarmodel.model.topology import topology
+from rarmodel.schema import Instance
+
+from .course import Course, Run
+from .report import Period, Ring
+
+
+def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Course:
+    """Outcome of runs that start at slot 0 or later; see `simulate`."""
+    done = [0] * len(runs)
+    completion: list[int | None] = [None] * len(runs)
+    periods: list[Period] = []
+    active_before: set[int] = set()
+    slot = 0
+    while None in completion:
+        waiting = [i for i, run in enumerate(runs) if run.start > slot]
+        active = {i for i, run in enumerate(runs) if run.start <= slot and completion[i] is None}
+        states, links = _states(instance, runs, active)
+        if not waiting and all(ring.speed == 0 for ring in states.values()):
+            return Course(tuple(completion), slot, tuple(periods))
+        if active and active == active_before:
+            last = periods.pop()
+            periods.append(Period(last.start, slot + 1, last.rings, last.links))
+        elif active:
+            by_name = {runs[i].job.name: ring for i, ring in states.items()}
+            periods.append(Period(slot, slot + 1, by_name, links))
+        active_before = active
+        slot += 1
+        for i, ring in states.items():
+            done[i] += ring.speed
+            if done[i] >= runs[i].job.iterations:  # (9)
+                completion[i] = slot
+    return Course(tuple(completion), None, tuple(periods))
+
+
+def _states(
+    instance: Instance, runs: Sequence[Run], active: set[int]
+) -> tuple[dict[int, Ring], dict[str, int]]:
+    """State of each active ring, (6)–(8), and the number of rings on each link used."""
+    cluster, contention = instance.cluster, instance.contention
+    tree = topology(cluster)
+    # In the order in which they began, for readers.
+    in_order = sorted(active, key=lambda i: (runs[i].start, -i))
+    on_link = Counter(link for i in in_order for link in tree.links_used(runs[i].workers))  # p_ℓ
+    states = {}
+    for i in in_order:
+        job, workers = runs[i].job, runs[i].workers
+        used = tree.links_used(workers)
+        shares = [ring_share(contention, tree.links[k].gbps, on_link[k]) for k in used]
+        bandwidth = min(shares) if used else cluster.intra_server_gbps  # (7)
+        seconds = timing.iteration_seconds(  # (8)
+            timing.exchange_bits(job.gradient_mb, job.gpus),
+            bandwidth,
+            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.overhead_seconds(contention.overhead_ms_per_server, len(workers)),
+            timing.compute_seconds(job),
+        )
+        states[i] = Ring(
+            contention=max((on_link[k] for k in used), default=0),  # (6)
+            bandwidth_gbps=bandwidth,
+            iteration_seconds=seconds,
+            speed=timing.speed(instance.time.slot_seconds, seconds),
+        )
+    return states, {tree.links[k].node: rings for k, rings in on_link.items()}

@@ -1,0 +1,115 @@
+"""The rings on each link, and what that leaves each ring: equations (6)–(8), change by change.
+
+When rings begin and end, only the links they use have another number of rings, and only the rings
+on such links have another state. So a change costs what it changes, however many rings there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rarmodel.model import timing
+from rarmodel.model.contention import ring_share
+from rarmodel.model.topology import topology
+from rarmodel.schema import Instance, Job
+
+from .report import Ring
+
+
+class Placed(NamedTuple):
+    """A job on its servers, as far as its speed depends on them."""
+
+    job: Job
+    """The job."""
+    servers: int
+    """Number of servers it uses."""
+    links: tuple[int, ...]
+    """The links its ring uses, by index into the links of the topology."""
+
+
+class Traffic:
+    """Rings on links, at first none.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    rings
+        Every ring that may come; its index here is its name below.
+
+    Attributes
+    ----------
+    rings_on
+        (links) The active rings on each link; p_ℓ is how many they are.
+    """
+
+    def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
+        self.rings_on = [set[int]() for _ in topology(instance.cluster).links]
+        self._instance = instance
+        self._rings = rings
+        self._gbps = [link.gbps for link in topology(instance.cluster).links]
+        self._share = list(self._gbps)  # b^e / f(α, ξ1·p_ℓ), what each ring gets of a link
+        self._terms: dict[int, tuple[float, float, float, float]] = {}
+
+    def change(self, ended: Iterable[int], begun: Iterable[int]) -> list[int]:
+        """Take rings off their links and put others on theirs; the links with a new count."""
+        before: dict[int, int] = {}
+        for i in ended:
+            del self._terms[i]
+            for link in self._rings[i].links:
+                on_link = self.rings_on[link]
+                before.setdefault(link, len(on_link))
+                on_link.remove(i)
+        for i in begun:
+            self._terms[i] = self._terms_of(self._rings[i])
+            for link in self._rings[i].links:
+                on_link = self.rings_on[link]
+                before.setdefault(link, len(on_link))
+                on_link.add(i)
+        changed = [link for link, count in before.items() if len(self.rings_on[link]) != count]
+        for link in changed:
+            self._share[link] = ring_share(
+                self._instance.contention, self._gbps[link], len(self.rings_on[link])
+            )
+        return changed
+
+    def rings_on_any(self, links: Iterable[int]) -> set[int]:
+        """The active rings that use at least one of the links."""
+        return set[int]().union(*[self.rings_on[link] for link in links])
+
+    def bandwidth_gbps(self, i: int) -> float:
+        """B_j of an active ring in Gbit/s: the least share of a link it uses, (7)."""
+        links = self._rings[i].links
+        if not links:
+            return self._instance.cluster.intra_server_gbps
+        return min(map(self._share.__getitem__, links))
+
+    def iteration_seconds(self, i: int, gbps: float) -> float:
+        """τ_j of an active ring in seconds at a bandwidth, (8)."""
+        bits, reduction, overhead, compute = self._terms[i]
+        return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
+
+    def state(self, i: int) -> Ring:
+        """All about an active ring, as a report shows it."""
+        gbps = self.bandwidth_gbps(i)
+        seconds = self.iteration_seconds(i, gbps)
+        return Ring(
+            contention=max(
+                (len(self.rings_on[link]) for link in self._rings[i].links), default=0
+            ),  # (6)
+            bandwidth_gbps=gbps,
+            iteration_seconds=seconds,
+            speed=timing.speed(self._instance.time.slot_seconds, seconds),
+        )
+
+    def _terms_of(self, ring: Placed) -> tuple[float, float, float, float]:
+        """What (8) is made of beside the bandwidth: bits, and seconds that do not change."""
+        job, cluster = ring.job, self._instance.cluster
+        overhead_ms = self._instance.contention.overhead_ms_per_server
+        return (
+            timing.exchange_bits(job.gradient_mb, job.gpus),
+            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.overhead_seconds(overhead_ms, ring.servers),
+            timing.compute_seconds(job),
+        )

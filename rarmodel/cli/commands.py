@@ -166,6 +166,63 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 
 
 @rarmodel.command()
+@INSTANCE
+@click.option("--schedule", metavar="FILE", help="Audit this schedule; by default sjf-bco's.")
+@click.option("--solver", metavar="NAME", help="Solver for the bounds; highs by default.")
+@click.option(
+    "--time-limit",
+    type=Number(0, min_open=True),
+    metavar="SECONDS",
+    default=60.0,
+    show_default=True,
+    help="For the bounds.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads of the solver.")
+@JSON
+def audit(
+    instance: str,
+    schedule: str | None,
+    solver: str | None,
+    time_limit: float,
+    threads: int | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Check the paper's lemmas and theorem on sjf-bco's schedule for INSTANCE, or on another."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if instance == schedule == "-":
+        raise UsageError("instance and schedule cannot both come from stdin")
+    problem = api.load_instance(instance)
+    claimed = None if schedule is None else files.read_schedule(schedule)
+    if claimed is not None:
+        report = api.verify(problem, claimed)
+        if not report.feasible:
+            for violation in report.violations:
+                say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
+            return UNSOLVED
+    with progress() as (name, tell):
+        name(f"{instance}: audit")
+        outcome = api.audit(
+            problem,
+            claimed,
+            solver=solver,
+            time_limit=time_limit,
+            threads=threads,
+            progress=tell,
+        )
+    if as_json:
+        answer_json(json.dumps(outcome.summary(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        for line in tables.audit(outcome):
+            answer(line)
+        answer("")
+        show(tables.claims(outcome))
+    return FINE
+
+
+@rarmodel.command()
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Repeat for several.")
 @click.option("--formulation", "formulations", multiple=True, metavar="NAME", help="The same.")

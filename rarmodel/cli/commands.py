@@ -134,6 +134,12 @@ def solve(
     return FINE
 
 
+def _note_other_instance(source: str, made_for: str, name: str) -> None:
+    """Say so if a schedule was made for another instance."""
+    if made_for != name:
+        say(f"{source}: note: made for instance {made_for!r}, checked against {name!r}")
+
+
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
@@ -148,11 +154,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
         raise UsageError("instance and schedule cannot both come from stdin")
     problem = api.load_instance(instance)
     claimed = files.read_schedule(schedule)
-    if claimed.instance != problem.name:
-        say(
-            f"{schedule}: note: made for instance {claimed.instance!r}, "
-            f"checked against {problem.name!r}"
-        )
+    _note_other_instance(schedule, claimed.instance, problem.name)
     report = api.verify(problem, claimed)
     if as_json:
         answer_json(json.dumps(report.summary(), indent=2, ensure_ascii=False))
@@ -196,7 +198,8 @@ def audit(
         raise UsageError("instance and schedule cannot both come from stdin")
     problem = api.load_instance(instance)
     claimed = None if schedule is None else files.read_schedule(schedule)
-    if claimed is not None:
+    if schedule is not None and claimed is not None:
+        _note_other_instance(schedule, claimed.instance, problem.name)
         report = api.verify(problem, claimed)
         if not report.feasible:
             for violation in report.violations:

@@ -275,6 +275,35 @@ def _slots(data: Data, served: _Served) -> int:
     return -(-units // data.work.unit)
 
 
+def simple_bounds(scope: Scope) -> tuple[int, int]:
+    """Slots between which the least limit lies, without a solver.
+
+    From the longest job, or the mean over GPUs, to what the starting solution has.
+    """
+    data = _data(scope)
+    return _least_limit(data), _slots(data, _shared_out(data))
+
+
+def busiest_gpu(m: Any, scope: Scope) -> int | None:
+    """How long the busiest GPU is busy by the variables `y`, in whole slots, whatever `limit` says.
+
+    None if they share no jobs out: some job is served by fewer or more GPUs than it needs.
+    """
+    data = _data(scope)
+    served: _Served = {g: {} for g in data.gpus}
+    for j, group in data.equal.items():
+        counts = {g: m.y[j, g].value for g in data.gpus}
+        if None in counts.values():
+            return None
+        whole = {g: round(count) for g, count in counts.items()}
+        inside = all(0 <= count <= len(group) for count in whole.values())
+        if not inside or sum(whole.values()) != len(group) * scope.jobs[j].gpus:
+            return None
+        for g, count in whole.items():
+            served[g][j] = count
+    return _slots(data, served)
+
+
 def _set(m: Any, data: Data, served: _Served) -> None:
     """Set the variables to who serves whom, if that is within the horizon."""
     slots = _slots(data, served)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import (
         Comparison,
+        audit,
         bundled,
         compare,
         engines,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
         solve,
         verify,
     )
-    from .errors import InputError, RarmodelError, UsageError, VerificationError
+    from .auditor import Audit
+    from .errors import InputError, NoScheduleError, RarmodelError, UsageError, VerificationError
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
     from .results import Result
@@ -37,16 +39,19 @@ if TYPE_CHECKING:
 __version__ = version("rarmodel")
 
 _HOMES = {
+    "Audit": "auditor",
     "Comparison": "api",
     "InputError": "errors",
     "Instance": "schema",
     "Limits": "limits",
+    "NoScheduleError": "errors",
     "RarmodelError": "errors",
     "Report": "verifier",
     "Result": "results",
     "Schedule": "schema",
     "UsageError": "errors",
     "VerificationError": "errors",
+    "audit": "api",
     "bundled": "api",
     "compare": "api",
     "engines": "api",
@@ -63,16 +68,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "Audit",
     "Comparison",
     "InputError",
     "Instance",
     "Limits",
+    "NoScheduleError",
     "RarmodelError",
     "Report",
     "Result",
     "Schedule",
     "UsageError",
     "VerificationError",
+    "audit",
     "bundled",
     "compare",
     "engines",

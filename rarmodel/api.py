@@ -25,6 +25,7 @@ from .verifier import verify as _verify
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+    from .auditor import Audit
     from .exact.formulate import ModelSize
     from .formulations import Formulation
     from .heuristics import Attempt
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD = "sjf-bco"
 DEFAULT_SOLVER = "highs"
 COMPARE_SECONDS = 60.0
+AUDIT_SECONDS = 60.0
 
 Source = Instance | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]
@@ -237,6 +239,57 @@ def verify(instance: Source, schedule: Schedule | str | os.PathLike[str]) -> Rep
     problem = load_instance(instance)
     claimed = schedule if isinstance(schedule, Schedule) else read_schedule(schedule)
     return _verify(problem, claimed)
+
+
+def audit(
+    instance: Source,
+    schedule: Schedule | str | os.PathLike[str] | None = None,
+    *,
+    solver: str | Solver | None = None,
+    time_limit: float | None = AUDIT_SECONDS,
+    threads: int | None = None,
+    seed: int = 0,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+) -> Audit:
+    """Check the paper's Lemmas 2, 3, 4 and Theorem 5 on one schedule, with both sides' numbers.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedule
+        What to audit, from a file or in memory; by default SJF-BCO's schedule.
+    solver
+        Looks for the least limit θ*_u and the optimum T*; by default as for `solve`.
+    time_limit
+        Seconds for both; None for no limit. SJF-BCO itself runs to its end.
+    threads, seed, log, progress
+        See `Limits`.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If a name is unknown.
+    NoScheduleError
+        If none is given and SJF-BCO finds none within the horizon.
+    VerificationError
+        If the schedule breaks a constraint.
+    """
+    limits = Limits(time_limit, 0.0, threads, seed, log, progress)
+    problem = load_instance(instance)
+    claimed = schedule
+    if claimed is not None and not isinstance(claimed, Schedule):
+        claimed = read_schedule(claimed)
+    from .auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
+    from .formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
+
+    engine = _default_solver(TIME_INDEXED) if solver is None else registry.find("solvers", solver)
+    if TIME_INDEXED.model_class not in engine.model_classes:
+        raise UsageError(f"solver {engine.name!r} does not solve {TIME_INDEXED.model_class} models")
+    return _audit(problem, engine, limits, claimed)
 
 
 @dataclass(frozen=True)

@@ -73,3 +73,7 @@ class UsageError(RarmodelError, ValueError):
 
 class VerificationError(RarmodelError):
     """A method or formulation made a schedule that the verifier refuses; nobody gets to see it."""
+
+
+class NoScheduleError(RarmodelError):
+    """What was asked for needs a schedule, and none was found."""

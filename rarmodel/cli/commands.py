@@ -125,6 +125,12 @@ def solve(
     return FINE
 
 
+def _note_other_instance(source: str, made_for: str, name: str) -> None:
+    """Say so if a schedule was made for another instance."""
+    if made_for != name:
+        say(f"{source}: note: made for instance {made_for!r}, checked against {name!r}")
+
+
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
@@ -139,11 +145,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
         raise UsageError("instance and schedule cannot both come from stdin")
     problem = api.load_instance(instance)
     claimed = files.read_schedule(schedule)
-    if claimed.instance != problem.name:
-        say(
-            f"{schedule}: note: made for instance {claimed.instance!r}, "
-            f"checked against {problem.name!r}"
-        )
+    _note_other_instance(schedule, claimed.instance, problem.name)
     report = api.verify(problem, claimed)
     if as_json:
         answer_json(json.dumps(report.summary(), indent=2, ensure_ascii=False))
@@ -154,6 +156,64 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
             answer("")
             show(tables.violations(report))
     return FINE if report.feasible else UNSOLVED
+
+
+@rarmodel.command()
+@INSTANCE
+@click.option("--schedule", metavar="FILE", help="Audit this schedule; by default sjf-bco's.")
+@click.option("--solver", metavar="NAME", help="Solver for the bounds; highs by default.")
+@click.option(
+    "--time-limit",
+    type=Number(0, min_open=True),
+    metavar="SECONDS",
+    default=60.0,
+    show_default=True,
+    help="For the bounds.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads of the solver.")
+@JSON
+def audit(
+    instance: str,
+    schedule: str | None,
+    solver: str | None,
+    time_limit: float,
+    threads: int | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Check the paper's lemmas and theorem on sjf-bco's schedule for INSTANCE, or on another."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if instance == schedule == "-":
+        raise UsageError("instance and schedule cannot both come from stdin")
+    problem = api.load_instance(instance)
+    claimed = None if schedule is None else files.read_schedule(schedule)
+    if schedule is not None and claimed is not None:
+        _note_other_instance(schedule, claimed.instance, problem.name)
+        report = api.verify(problem, claimed)
+        if not report.feasible:
+            for violation in report.violations:
+                say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
+            return UNSOLVED
+    with progress() as (name, tell):
+        name(f"{instance}: audit")
+        outcome = api.audit(
+            problem,
+            claimed,
+            solver=solver,
+            time_limit=time_limit,
+            threads=threads,
+            progress=tell,
+        )
+    if as_json:
+        answer_json(json.dumps(outcome.summary(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        for line in tables.audit(outcome):
+            answer(line)
+        answer("")
+        show(tables.claims(outcome))
+    return FINE
 
 
 @rarmodel.command()

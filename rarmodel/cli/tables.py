@@ -13,6 +13,7 @@ from rarmodel.results import Result
 from rarmodel.verifier import Report
 
 if TYPE_CHECKING:
+    from rarmodel.auditor import Audit
     from rarmodel.exact.formulate import ModelSize
 
 NONE = "-"
@@ -157,6 +158,46 @@ def _goal(outcome: Result) -> dict[str, str]:
     if (goal := outcome.goal) is None:
         return {}
     return {goal.name: f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"}
+
+
+def audit(outcome: Audit) -> list[str]:
+    """What the paper's claims are about, as lines of name and value."""
+    q = outcome.quantities
+    origin = "returned by Algorithm 1" if q.returned else "the tightest that the schedule keeps"
+    lines = {
+        "instance": outcome.instance,
+        "schedule": f"{outcome.schedule.method}, verified",
+        "makespan": _slots(q.makespan),
+        "limit": f"{_slots(q.limit)} ({origin})",
+        "busiest GPU": f"{_slots(q.estimated_load)} by estimates, {_slots(q.real_load)} in fact",
+        "largest job": f"{q.largest_job} GPUs",
+        "φ·(u/l)": f"{q.factor} by bounds, {q.attained_factor} by what occurs",
+        "least limit": f"{q.least_limit} slots ({outcome.least_limit_stopped})",
+        "optimum": f"{q.optimum} slots ({outcome.bound_name}; {outcome.stopped})",
+        "seconds": number(outcome.seconds, ".2f"),
+    }
+    return _aligned(lines)
+
+
+def claims(outcome: Audit) -> Table:
+    """The paper's claims, with both sides' numbers."""
+    table = _table(
+        None,
+        ("claim", "left"),
+        ("holds", "left"),
+        ("left", "right"),
+        ("right", "right"),
+        ("inequality", "left"),
+    )
+    for claim in outcome.claims:
+        table.add_row(
+            claim.claim,
+            {True: "yes", False: "no", None: "unknown"}[claim.holds],
+            str(claim.left),
+            str(claim.right),
+            claim.statement,
+        )
+    return table
 
 
 def verdict(report: Report) -> list[str]:

@@ -1,0 +1,274 @@
+"""What the claims are about, computed for one schedule: SJF-BCO's, or one that is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from rarmodel.bounds import best_bound
+from rarmodel.errors import NoScheduleError
+from rarmodel.exact import solve_formulation
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.heuristics import run_policy, sjf_bco
+from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance, Job, Schedule
+from rarmodel.solvers import Solver
+from rarmodel.verifier import Report, require_feasible
+
+from .claims import Claim, Quantities, Range, claims_on, exactly, plain
+from .least_limit import LeastLimit, least_limit
+from .occurring import greatest_slots
+
+SHARE = 0.25
+"""Part of the time that θ*_u may take; the rest is for T*."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The paper's claims on one schedule, and all that they are about.
+
+    Attributes
+    ----------
+    instance
+        Name of the instance.
+    schedule, report
+        The schedule, and the verifier's report on it.
+    quantities
+        What the claims are about.
+    claims
+        Every claim, with both sides' numbers.
+    bound_name
+        What gave the lower bound on the optimum T*.
+    stopped
+        Why the search for T* ended, in words.
+    least_limit_stopped
+        Why the search for θ*_u ended, in words.
+    seconds
+        Time taken.
+    """
+
+    instance: str
+    schedule: Schedule
+    report: Report
+    quantities: Quantities
+    claims: tuple[Claim, ...]
+    bound_name: str
+    stopped: str
+    least_limit_stopped: str
+    seconds: float
+
+    def summary(self) -> dict[str, Any]:
+        """The audit as plain data, without the schedule; what `audit --json` prints."""
+        q = self.quantities
+        return {
+            "instance": self.instance,
+            "method": self.schedule.method,
+            "verified": self.report.feasible,
+            "makespan": q.makespan,
+            "limit": q.limit,
+            "limit_returned": q.returned,
+            "estimated_load": q.estimated_load,
+            "real_load": q.real_load,
+            "largest_job": q.largest_job,
+            "upper": q.upper,
+            "lower": plain(q.lower),
+            "spread": plain(q.spread),
+            "factor": plain(q.factor.low),
+            **_both("attained_spread", q.attained_spread),
+            **_both("least_limit", q.least_limit),
+            **_both("optimum", q.optimum),
+            "bound_name": self.bound_name,
+            "stopped": self.stopped,
+            "least_limit_stopped": self.least_limit_stopped,
+            "seconds": self.seconds,
+            "claims": [claim.summary() for claim in self.claims],
+        }
+
+
+def _both(name: str, between: Range) -> dict[str, float | None]:
+    return {
+        name: plain(between.low) if between.known else None,
+        f"{name}_low": plain(between.low),
+        f"{name}_high": plain(between.high),
+    }
+
+
+class _Optimum(NamedTuple):
+    """T*, what gave its lower bound, and why it is not known any better."""
+
+    slots: Range
+    bound_name: str
+    stopped: str
+
+
+def audit(
+    instance: Instance, solver: Solver, limits: Limits, schedule: Schedule | None = None
+) -> Audit:
+    """Check Lemmas 2, 3, 4 and Theorem 5 on a schedule.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    solver
+        Looks for θ*_u and T*; it solves integer models.
+    limits
+        The time limit is for θ*_u and T*. Algorithm 1 runs to its end whatever it says, since
+        otherwise it would return another limit.
+    schedule
+        What to audit; by default SJF-BCO's schedule.
+
+    Raises
+    ------
+    NoScheduleError
+        If SJF-BCO finds no schedule within the horizon.
+    VerificationError
+        If the schedule breaks a constraint.
+    """
+    begun = perf_counter()
+    returned = None
+    if schedule is None:
+        schedule, returned = _sjf_bco(instance)
+    report = require_feasible(instance, schedule)
+    real = _real_slots(report, schedule)
+    makespan = max(slots for slots in report.completion.values() if slots is not None)
+    load = _busiest(schedule, {job.name: least for job, least in _least(instance)})
+    shared = least_limit(instance, solver, _part(limits, begun, SHARE))
+    best = _optimum(instance, makespan, shared, solver, limits, begun)
+    quantities = Quantities(
+        makespan=makespan,
+        limit=load if returned is None else returned,
+        returned=returned is not None,
+        estimated_load=load,
+        real_load=_busiest(schedule, real),
+        largest_job=max(job.gpus for job in instance.jobs),
+        upper=1,
+        lower=_least_ratio(instance),
+        spread=_spread(instance),
+        attained_spread=_attained_spread(instance, real),
+        least_limit=shared.slots,
+        optimum=best.slots,
+    )
+    return Audit(
+        instance=instance.name,
+        schedule=schedule,
+        report=report,
+        quantities=quantities,
+        claims=claims_on(quantities),
+        bound_name=best.bound_name,
+        stopped=best.stopped,
+        least_limit_stopped=shared.stopped,
+        seconds=perf_counter() - begun,
+    )
+
+
+def _sjf_bco(instance: Instance) -> tuple[Schedule, int]:
+    """The schedule of SJF-BCO, and the limit that Algorithm 1 returned."""
+    horizon = instance.time.horizon
+    bound = best_bound(instance)
+    nothing = f"{instance.name}: nothing to audit: "
+    if bound.slots > horizon:
+        raise NoScheduleError(
+            f"{nothing}no schedule is shorter than {bound.slots} slots ({bound.name}), and the "
+            f"horizon is {horizon}"
+        )
+    found = run_policy(instance, sjf_bco)
+    if found is None:
+        raise NoScheduleError(
+            f"{nothing}sjf-bco finds no schedule within the horizon of {horizon} slots; one made "
+            "by other means can be given"
+        )
+    if found.interrupted:
+        raise KeyboardInterrupt  # Algorithm 1 has not returned a limit yet.
+    return found.schedule, found.limit
+
+
+def _least(instance: Instance) -> Iterator[tuple[Job, int]]:
+    """Jobs with their least execution times in slots: ρ_j^min, which are the estimates ρ̂_j."""
+    for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
+        yield job, extreme.least_slots
+
+
+def _real_slots(report: Report, schedule: Schedule) -> dict[str, int]:
+    """Execution time ρ_j of each job in slots, by name, as the verifier has it."""
+    return {a.job: (report.completion[a.job] or 0) - a.start for a in schedule.assignments}
+
+
+def _busiest(schedule: Schedule, slots: Mapping[str, int]) -> int:
+    """The greatest sum over the jobs that a GPU serves."""
+    busy: Counter[tuple[str, int]] = Counter()
+    for assignment in schedule.assignments:
+        for server, gpus in assignment.gpus.items():
+            for gpu in gpus:
+                busy[server, gpu] += slots[assignment.job]
+    return max(busy.values())
+
+
+def _ratios(instance: Instance) -> list[Fraction] | None:
+    """Bounds on `ρ_j^max/ρ_j^min`; None if the speed of some job can fall to 0."""
+    ratios = []
+    for extreme in job_extremes(instance):
+        if extreme.most_slots is None:
+            return None
+        ratios.append(Fraction(extreme.most_slots, extreme.least_slots))
+    return ratios
+
+
+def _spread(instance: Instance) -> Fraction | None:
+    """φ = `max_j ρ_j^max/ρ_j^min`; None for infinity."""
+    ratios = _ratios(instance)
+    return None if ratios is None else max(ratios)
+
+
+def _least_ratio(instance: Instance) -> Fraction:
+    """l: the least `ρ̂_j/ρ_j` that is possible, which with ρ̂_j = ρ_j^min is `1/φ`."""
+    ratios = _ratios(instance)
+    return Fraction(0) if ratios is None else min(1 / ratio for ratio in ratios)
+
+
+def _attained_spread(instance: Instance, real: Mapping[str, int]) -> Range:
+    """φ from execution times that occur: in all schedules if they are few, or else in this one."""
+    greatest = greatest_slots(instance)
+    occurring = real if greatest is None else greatest
+    seen = max(Fraction(occurring[job.name], least) for job, least in _least(instance))
+    return Range(seen, _spread(instance)) if greatest is None else exactly(seen)
+
+
+def _part(limits: Limits, begun: float, share: float) -> Limits:
+    """Limits with a share of the time that is left."""
+    if limits.time_limit is None:
+        return limits
+    left = max(0.0, limits.time_limit - (perf_counter() - begun))
+    return replace(limits, time_limit=share * left)
+
+
+def _optimum(
+    instance: Instance,
+    makespan: int,
+    shared: LeastLimit,
+    solver: Solver,
+    limits: Limits,
+    begun: float,
+) -> _Optimum:
+    """T*: by bounds if the makespan meets them, and else by `time-indexed` in the time left."""
+    simple = best_bound(instance)
+    low, name, high = simple.slots, simple.name, makespan
+    least = shared.slots.low
+    if least is not None and least > low:
+        low, name = int(least), "least limit"
+    if low >= high:
+        return _Optimum(exactly(high), name, "the makespan meets the lower bound")
+    if shared.stopped == INTERRUPTED:
+        return _Optimum(Range(low, high), name, INTERRUPTED)
+    rest = _part(limits, begun, 1.0)
+    result = solve_formulation(instance, TIME_INDEXED, solver, rest, strict=False)
+    if result.makespan is not None:
+        high = min(high, result.makespan)
+    if result.lower_bound is not None and result.lower_bound > low:
+        low, name = result.lower_bound, result.bound_name or solver.name
+    return _Optimum(Range(min(low, high), high), name, result.stopped)

@@ -1,0 +1,47 @@
+"""The greatest execution times that occur: over all feasible schedules of a tiny instance.
+
+Those of `job_extremes` are bounds: most servers, slowest link and most rings, whether or not they
+come together. What the paper writes ρ_j^max for is the greatest that can happen.
+"""
+
+from __future__ import annotations
+
+from rarmodel.engine.enumerate import all_schedules
+from rarmodel.formulations import Scope
+from rarmodel.formulations.placements import number_of_placements, placements
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance
+
+MOST_JOBS = 8
+"""Most jobs for enumeration; more have too many schedules at any rate."""
+
+MOST_PLACEMENTS = 1_000
+"""Most placements of a job of each size for it."""
+
+MOST_SCHEDULES = 200_000
+"""Most schedules for it."""
+
+MOST_EVALUATIONS = 1_000_000
+"""Most simulations of partial schedules for it: about two seconds."""
+
+
+def greatest_slots(instance: Instance) -> dict[str, int] | None:
+    """Greatest execution time of each job in slots, by name, over all feasible schedules.
+
+    None if schedules are too many to enumerate, or there is none.
+    """
+    if len(instance.jobs) > MOST_JOBS:
+        return None
+    horizon = instance.time.horizon
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
+    if sum(number_of_placements(scope).values()) > MOST_PLACEMENTS:
+        return None
+    ways = [tuple(options.values()) for options in placements(scope).values()]
+    index = {server: s for s, server in enumerate(scope.servers)}
+    options = [[{index[s]: n for s, n in way.workers.items()} for way in each] for each in ways]
+    least = [[way.least_slots for way in each] for each in ways]
+    found = all_schedules(instance, options, least, horizon, MOST_SCHEDULES, MOST_EVALUATIONS)
+    if found is None or len(found.starts) == 0:
+        return None
+    greatest = (found.completions - found.starts).max(axis=0)
+    return dict(zip(scope.jobs, greatest.tolist(), strict=True))

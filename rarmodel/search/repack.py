@@ -28,8 +28,7 @@ _inner = partial(compiled, inner=True)
 ORDER_SHARE = 0.3
 """Part of the changes that are to a server's order; the others are exchanges."""
 LATE_SHARE = 0.8
-"""Part of the changes that begin at a server which misses the target, if one is found."""
-LOOKS = 8
+"""Part of the changes that begin at a server which misses the target."""
 CHANCE = 0.05
 """Randomness of a job's first server, as a part of its execution time."""
 AREA_SHARE = 0.15
@@ -55,6 +54,12 @@ class Packing(NamedTuple):
     """(jobs) Start slots after `settle`."""
     excess: Floats
     """(servers) GPU slots held past the target."""
+    late: Ints
+    """(servers) The servers that hold some past the target, in any order."""
+    late_at: Ints
+    """(servers) Place of each among them, −1 if it does not."""
+    lates: Ints
+    """(1) How many they are."""
     area: Floats
     """(servers) GPU slots needed less those there are up to the target."""
     total: Floats
@@ -99,6 +104,9 @@ def new_packing(
         ring_gpus=flat[:, 2].copy(),
         starts=np.zeros(jobs, np.int64),
         excess=np.zeros(servers),
+        late=np.zeros(servers, np.int64),
+        late_at=np.full(servers, -1, np.int64),
+        lates=np.zeros(1, np.int64),
         area=np.zeros(servers),
         total=np.zeros(2),
         slots=np.zeros(room, np.int64),
@@ -223,8 +231,25 @@ def _measure(layout: Layout, packing: Packing, target: int) -> None:
             area += float(layout.packed[job]) * layout.size[job]
             job = packing.after[0, job]
         packing.area[server] = area
-        packing.excess[server] = _pack(layout, packing, server, target)
+        _note(packing, server, _pack(layout, packing, server, target))
         packing.total[0] += packing.excess[server]
+
+
+@_inner
+def _note(packing: Packing, server: int, excess: float) -> None:
+    """Set the excess of a server."""
+    packing.excess[server] = excess
+    place = packing.late_at[server]
+    if excess > 0.0 and place < 0:
+        packing.late_at[server] = packing.lates[0]
+        packing.late[packing.lates[0]] = server
+        packing.lates[0] += 1
+    elif excess <= 0.0 and place >= 0:
+        packing.lates[0] -= 1
+        last = packing.late[packing.lates[0]]
+        packing.late[place] = last
+        packing.late_at[last] = place
+        packing.late_at[server] = -1
 
 
 @partial(compiled, parallel=True)
@@ -263,12 +288,10 @@ def repack(
         if packing.total[0] <= 0.0:
             break
         temperature *= cooling
-        server = below(draws, servers)
         if fraction(draws) < LATE_SHARE:
-            for _ in range(LOOKS):
-                if packing.excess[server] > 0.0:
-                    break
-                server = below(draws, servers)
+            server = packing.late[below(draws, packing.lates[0])]
+        else:
+            server = below(draws, servers)
         if packing.first[0, server] < 0:
             continue
         limit = packing.total[0] - temperature * log(fraction(draws))
@@ -316,7 +339,7 @@ def balance(layout: Layout, packing: Packing, jobs: Ints, draws: Draws) -> None:
         The random numbers.
     """
     servers = len(layout.server_gpus)
-    load, last = packing.excess, packing.lists[0]
+    load, last = packing.area, packing.lists[0]
     for server in range(servers):
         packing.first[0, server] = -1
         last[server] = -1
@@ -376,7 +399,7 @@ def _reorder(
     total = packing.total[0] - packing.excess[server] + excess
     if total <= limit:
         packing.total[0] = total
-        packing.excess[server] = excess
+        _note(packing, server, excess)
     else:
         _write(packing, server, before, count)
 
@@ -442,8 +465,8 @@ def _exchange(
         their_excess = _pack(layout, packing, other, target)
         if rest + excess + their_excess <= limit:
             packing.total[0] = rest + excess + their_excess
-            packing.excess[server] = excess
-            packing.excess[other] = their_excess
+            _note(packing, server, excess)
+            _note(packing, other, their_excess)
             packing.area[server] -= moved
             packing.area[other] += moved
             return

@@ -28,6 +28,9 @@ REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
 REPACK_STEPS, MOST_REPACK_STEPS = 60, 480
 """Steps of a turn: of the first one, and the most; each turn is twice as long as the last of its
 kind. A turn over servers that reaches its target begins anew with another."""
+MANY_JOBS = 2_000
+"""With more jobs, turns over orders get shorter, as one more order then tells little, and turns
+over servers longer, as every server is to have its share of the moves."""
 TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 HOT, COLD = 0.02, 0.002
@@ -70,10 +73,13 @@ class Worker:
         self._state, self._work = new_state(arrays), new_work(arrays, layout)
         self._orders = new_orders(order, mode)
         self._turn = 0
-        self._steps = self._longest_reorder = REORDER_STEPS
+        many = max(1.0, len(layout.size) / MANY_JOBS)
+        self._steps = self._longest_reorder = max(2, int(REORDER_STEPS / many))
+        self._most_reorder = max(2, int(MOST_REORDER_STEPS / many))
+        self._longest_repack = int(REPACK_STEPS * many)
+        self._most_repack = int(MOST_REPACK_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
-        self._longest_repack = REPACK_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
         self._moves = max(FEWEST_MOVES, int(REPACK_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
@@ -97,7 +103,7 @@ class Worker:
                 self._servers = self._server_turn(best, bound)
             else:
                 self._servers = None
-                self._longest_reorder = min(2 * self._longest_reorder, MOST_REORDER_STEPS)
+                self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
                 self._steps = self._longest_reorder
                 if best is not None and self._kind == 1:
                     self._reorder_from(best)
@@ -161,7 +167,7 @@ class Worker:
             packing = packing_of(self._layout, plan)
         turn = _ServerTurn(plan, packing, self._longest_repack, 0, 0.0, 1.0)
         self._heat(turn, NEVER if best is None else best.makespan, bound)
-        self._longest_repack = min(2 * self._longest_repack, MOST_REPACK_STEPS)
+        self._longest_repack = min(2 * self._longest_repack, self._most_repack)
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:

@@ -14,6 +14,7 @@ from rarmodel.errors import NoScheduleError
 from rarmodel.exact import solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import run_policy, sjf_bco
+from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Job, Schedule
@@ -24,8 +25,11 @@ from .claims import Claim, Quantities, Range, claims_on, exactly, plain
 from .least_limit import LeastLimit, least_limit
 from .occurring import greatest_slots
 
+HEURISTIC_SHARE = 0.05
+"""Part of the time left that each heuristic may take, for execution times that occur."""
+
 SHARE = 0.25
-"""Part of the time that θ*_u may take; the rest is for T*."""
+"""Part of the time left that θ*_u may take; the rest is for T*."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,7 @@ def audit(
     real = _real_slots(report, schedule)
     makespan = max(slots for slots in report.completion.values() if slots is not None)
     load = _busiest(schedule, {job.name: least for job, least in _least(instance)})
+    attained = _attained_spread(instance, real, limits, begun)
     shared = least_limit(instance, solver, _part(limits, begun, SHARE))
     best = _optimum(instance, makespan, shared, solver, limits, begun)
     quantities = Quantities(
@@ -150,7 +155,7 @@ def audit(
         upper=1,
         lower=_least_ratio(instance),
         spread=_spread(instance),
-        attained_spread=_attained_spread(instance, real),
+        attained_spread=attained,
         least_limit=shared.slots,
         optimum=best.slots,
     )
@@ -231,12 +236,29 @@ def _least_ratio(instance: Instance) -> Fraction:
     return Fraction(0) if ratios is None else min(1 / ratio for ratio in ratios)
 
 
-def _attained_spread(instance: Instance, real: Mapping[str, int]) -> Range:
-    """φ from execution times that occur: in all schedules if they are few, or else in this one."""
+def _attained_spread(
+    instance: Instance, real: Mapping[str, int], limits: Limits, begun: float
+) -> Range:
+    """φ from execution times that occur: in all schedules if these are few.
+
+    Otherwise at least what occurs in this schedule and in those of the heuristics.
+    """
     greatest = greatest_slots(instance)
-    occurring = real if greatest is None else greatest
-    seen = max(Fraction(occurring[job.name], least) for job, least in _least(instance))
-    return Range(seen, _spread(instance)) if greatest is None else exactly(seen)
+    if greatest is not None:
+        return exactly(_greatest_ratio(instance, greatest))
+    seen = _greatest_ratio(instance, real)
+    for policy in HEURISTICS:
+        attempt = policy(instance, _part(limits, begun, HEURISTIC_SHARE))
+        if attempt.stopped == INTERRUPTED:
+            break
+        if attempt.schedule is not None:
+            report = require_feasible(instance, attempt.schedule)
+            seen = max(seen, _greatest_ratio(instance, _real_slots(report, attempt.schedule)))
+    return Range(seen, _spread(instance))
+
+
+def _greatest_ratio(instance: Instance, slots: Mapping[str, int]) -> Fraction:
+    return max(Fraction(slots[job.name], least) for job, least in _least(instance))
 
 
 def _part(limits: Limits, begun: float, share: float) -> Limits:

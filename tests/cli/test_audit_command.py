@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from documents import assignment_data, instance_data, job_data, schedule_data
+
+import rarmodel
+from rarmodel import api
+from rarmodel.auditor import Range
 
 if TYPE_CHECKING:
     from invocation import Invoke
@@ -43,11 +48,17 @@ def test_claims_are_a_table_with_both_sides(invoke: Invoke) -> None:
     assert ["theorem-5", "no", "3", "2", "makespan", "≤", "n_g·φ·(u/l)·T*"] in rows
 
 
-def test_open_claim_is_unknown(invoke: Invoke) -> None:
-    outcome = invoke("audit", "two-servers")
+def test_open_claim_is_unknown(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    audit = rarmodel.audit("theorem-5-fails")
+    first = replace(audit.claims[0], holds=None, right=Range(2, 4))
+    monkeypatch.setattr(api, "audit", lambda *_, **__: replace(audit, claims=(first,)))
+    outcome = invoke("audit", "theorem-5-fails")
     assert outcome.code == 0
-    (row,) = [line.split() for line in outcome.out.splitlines() if "lemma-4-attained" in line]
-    assert row[:6] == ["lemma-4-attained", "unknown", "30", "12", "to", "147"]
+    row = outcome.out.splitlines()[-1].split()
+    assert row[:6] == ["lemma-2", "unknown", "3", "2", "to", "4"]
+    (claim,) = invoke("audit", "theorem-5-fails", "--json").json()["claims"]
+    assert (claim["holds"], claim["right"]) == (None, None)
+    assert (claim["right_low"], claim["right_high"]) == (2, 4)
 
 
 def test_json_has_claims_with_what_they_mean(invoke: Invoke) -> None:

@@ -41,6 +41,7 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
     result = rarmodel.solve(LAB)
     assert result.report is not None
     rows = rarmodel.compare(LAB, methods=["first-fit"])[0].rows()
+    audit = rarmodel.audit(LAB).summary()
     outputs = {
         "solve": result.summary(),
         "verify": result.report.summary(),
@@ -49,6 +50,7 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "import": rarmodel.import_trace(
             DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8
         ).account.summary(),
+        "audit": {**audit, **{f"claims[].{field}": None for field in audit["claims"][0]}},
     }
     missing = [
         f"{c}: {f}" for c, fields in outputs.items() for f in fields if f"`{f}" not in found[c]
@@ -86,6 +88,43 @@ def test_paper_to_code_has_every_number_of_the_paper() -> None:
     assert {int(n) for n in re.findall(r"Algorithm (\d)", text)} == {1, 2, 3}
     assert {int(n) for n in re.findall(r"(?m)^\| (\d) ", text)} == set(range(1, 8))
     assert {"Lemma 2", "Lemma 3", "Lemma 4", "Theorem 5"} <= set(re.findall(r"[LT]\w+ \d", text))
+
+
+def test_search_for_counter_examples_finds_the_bundled_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    search = runpy.run_path(str(DOCS / "counterexamples.py"))
+    search["search_all"](1, 3, 3)
+    cases = {
+        name: search["case_of"](rarmodel.load_instance(name))
+        for name in ("lemma-4-fails", "lemma-3-fails")
+    }
+    assert capsys.readouterr().out.splitlines() == [
+        f"lemma-2-equality fails: horizon 3, {cases['lemma-4-fails']}",
+        f"lemma-4 fails: horizon 3, {cases['lemma-4-fails']}",
+        f"lemma-3 fails: horizon 3, {cases['lemma-3-fails']}",
+        "76 cases, each with horizons of 1 to 3 slots",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("lemma-3-fails", "lemma-3"),
+        ("lemma-3-real-fails", "lemma-3-real"),
+        ("lemma-4-fails", "lemma-4"),
+        ("theorem-5-fails", "theorem-5"),
+    ],
+)
+def test_bundled_counter_example_is_of_the_family_that_is_searched(name: str, claim: str) -> None:
+    search = runpy.run_path(str(DOCS / "counterexamples.py"))
+    instance = rarmodel.load_instance(name)
+    case, horizon = search["case_of"](instance), instance.time.horizon
+    without = {"name", "description", "jobs"}
+    made = search["instance_of"](case, horizon)
+    assert made.model_dump(exclude=without) == instance.model_dump(exclude=without)
+    assert (horizon, claim) in set(search["failing"](case, range(1, horizon + 1)))
+    assert (horizon - 1, claim) not in set(search["failing"](case, range(1, horizon)))
 
 
 def test_gantt_draws_each_gpu_of_each_job() -> None:

@@ -18,6 +18,7 @@ from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Job, Schedule
+from rarmodel.search import SEARCH
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
@@ -28,6 +29,8 @@ from .occurring import greatest_slots
 HEURISTIC_SHARE = 0.05
 """Part of the time left that each heuristic may take, for execution times that occur."""
 
+SEARCH_ITERATIONS = 40
+"""Iterations of `search` that look for T*, a few seconds for hundreds of jobs."""
 SHARE = 0.25
 """Part of the time left that θ*_u may take; the rest is for T*."""
 
@@ -277,7 +280,7 @@ def _optimum(
     limits: Limits,
     begun: float,
 ) -> _Optimum:
-    """T*: by bounds if the makespan meets them, and else by `time-indexed` in the time left."""
+    """T*: by bounds if a makespan meets them, and else by `time-indexed` in the time left."""
     simple = best_bound(instance)
     low, name, high = simple.slots, simple.name, makespan
     least = shared.slots.low
@@ -287,6 +290,15 @@ def _optimum(
         return _Optimum(exactly(high), name, "the makespan meets the lower bound")
     if shared.stopped == INTERRUPTED:
         return _Optimum(Range(low, high), name, INTERRUPTED)
+    searching = replace(_part(limits, begun, 0.5), iterations=SEARCH_ITERATIONS)
+    SEARCH.prepare(instance)
+    found = SEARCH(instance, searching)
+    if found.bound is not None and found.bound.slots > low:
+        low, name = found.bound
+    if found.schedule is not None:
+        high = min(high, require_feasible(instance, found.schedule).makespan or high)
+    if low >= high or found.stopped == INTERRUPTED:
+        return _Optimum(Range(min(low, high), high), name, found.stopped)
     rest = _part(limits, begun, 1.0)
     result = solve_formulation(instance, TIME_INDEXED, solver, rest, strict=False)
     if result.makespan is not None:

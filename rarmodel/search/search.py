@@ -29,6 +29,11 @@ DEFAULT_SECONDS = 60.0
 """Time limit if neither a time nor a number of iterations is given."""
 MOST_START_WORK = 2_000_000
 """Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+PATIENCE, PATIENCE_PER_JOB = 30, 10
+"""Iterations without a better schedule or bound after which the search ends: few jobs are soon
+searched through, and with many the time limit comes first."""
+BOUND_AFTER = 3
+"""Iterations before the lane bound, which need not prove more than what is possible."""
 BOUND_SHARE = 0.2
 """Part of the time limit that the lane bound may take, about."""
 
@@ -123,15 +128,17 @@ class Search:
             if len(tried) >= max(3, MOST_START_WORK // len(least)):
                 break
         tried.sort(key=lambda entry: entry[:2])
-        threads = limits.threads or len(os.sched_getaffinity(0))
+        threads = limits.threads or _processors()
         workers = []
         for index in range(threads):
             _, _, order, mode = tried[index % len(tried)]
             draws = np.array([limits.seed * 1_000_003 + index], np.uint64)
             workers.append(Worker(arrays, layout, index, order, mode, draws))
         with ThreadPoolExecutor(threads) as pool:
-            iteration = 0
+            iteration, gained = 0, 0
+            patience = PATIENCE + PATIENCE_PER_JOB * len(least)
             while iteration != limits.iterations:
+                before = known.makespan, known.bound
                 steps = [pool.submit(w.step, known.plan, known.bound.slots) for w in workers]
                 for step in steps:
                     known.take(step.result())
@@ -139,8 +146,12 @@ class Search:
                 known.report()
                 if stopped := known.over():
                     return stopped
-                if iteration == 3:
+                if iteration == BOUND_AFTER:
                     self._raise_bound(instance, known)
+                if (known.makespan, known.bound) != before:
+                    gained = iteration
+                elif iteration - gained >= patience:
+                    return f"nothing better in {patience} iterations"
         return "iteration limit"
 
     def _raise_bound(self, instance: Instance, known: _Known) -> None:
@@ -155,6 +166,13 @@ class Search:
         better = lanes(instance, known.bound, upper, stop)
         if better is not None:
             known.bound = better
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 SEARCH = Search()

@@ -74,6 +74,13 @@ def test_it_stops_at_the_time_limit_and_says_so() -> None:
     assert result.status == "feasible"
 
 
+def test_it_stops_when_nothing_better_comes() -> None:
+    result = solve("start-later", method="search", threads=1)
+    jobs = len(load_instance("start-later").jobs)
+    assert result.stopped == f"nothing better in {30 + 10 * jobs} iterations"
+    assert (result.status, result.makespan) == ("feasible", 9)
+
+
 def test_it_stops_at_the_gap() -> None:
     result = solve("philly-2869ce", method="search", gap=0.5)
     assert result.stopped == "the makespan is within the gap of the lower bound"

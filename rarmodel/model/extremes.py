@@ -229,7 +229,7 @@ def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, 
     spreads: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
     everywhere = _largest_first(Counter(server.gpus for server in tree.cluster.servers))
     fewest_of_all = {size: _fewest_servers(everywhere, size) for size in sizes}
-    open_sizes = {size for size, fewest in fewest_of_all.items() if fewest is not None}
+    open_sizes = sorted(size for size, fewest in fewest_of_all.items() if fewest is not None)
     fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
     for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):
         grown = set()
@@ -241,13 +241,17 @@ def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, 
             capacities[upper].update(capacities.pop(lower))
             grown.add(upper)
         kinds = {_largest_first(capacities[node]) for node in grown if node in capacities}
-        for size in list(open_sizes):
+        room = max((sum(gpus * number for gpus, number in kind) for kind in kinds), default=0)
+        closed = set()
+        for size in open_sizes[: bisect_right(open_sizes, room)]:
             needed = [n for kind in kinds if (n := _fewest_servers(kind, size)) is not None]
             found = spreads[size]
             if needed and (not found or min(needed) < found[-1][0]):
                 found.append((min(needed), gbps))
                 if min(needed) == fewest_of_all[size]:
-                    open_sizes.remove(size)  # Slower links save no more servers.
+                    closed.add(size)  # Slower links save no more servers.
+        if closed:
+            open_sizes = [size for size in open_sizes if size not in closed]
     return spreads
 
 

@@ -1,7 +1,6 @@
 """The independent verifier: checks a schedule against the model and simulates its course."""
 
 from .course import Course, Run
-from .periods import Periods
 from .report import Period, Report, Ring, Violation
 from .simulate import simulate
 from .verify import require_feasible, verify
@@ -9,7 +8,6 @@ from .verify import require_feasible, verify
 __all__ = [
     "Course",
     "Period",
-    "Periods",
     "Report",
     "Ring",
     "Run",

@@ -116,7 +116,7 @@ class Periods(Sequence[Period]):
         for start, end, ended, begun, running in self._spans():
             changed = traffic.change(ended, begun)
             active.update(dict.fromkeys(begun))
-            outdated.update(traffic.rings_on_any(changed), begun)
+            outdated.update(begun, *(traffic.rings_on[link] for link in changed))
             for i in ended:
                 del active[i]
                 states.pop(i, None)

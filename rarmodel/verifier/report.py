@@ -97,7 +97,7 @@ class Report:
         there is no makespan.
     periods
         The course of time: contention, bandwidth and speed of each job. Each period is made when it
-        is asked for; see `Periods`.
+        is asked for, following the course from its begin: iterate rather than go by index.
     """
 
     feasible: bool

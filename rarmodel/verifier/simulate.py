@@ -75,7 +75,11 @@ def _completions(
             begun.append(waiting.pop())
         running.difference_update(ended)
         running.update(begun)
-        for i in traffic.rings_on_any(traffic.change(ended, begun)).union(begun):
+        changed = traffic.change(ended, begun).items()
+        slowed_or_sped = {
+            i for link, least in changed for i in traffic.rings_on[link] if gbps[i] >= least
+        }
+        for i in slowed_or_sped.union(begun):
             bandwidth = traffic.bandwidth_gbps(i)
             if bandwidth == gbps[i]:
                 continue

@@ -52,8 +52,16 @@ class Traffic:
         self._share = list(self._gbps)  # b^e / f(α, ξ1·p_ℓ), what each ring gets of a link
         self._terms: dict[int, tuple[float, float, float, float]] = {}
 
-    def change(self, ended: Iterable[int], begun: Iterable[int]) -> list[int]:
-        """Take rings off their links and put others on theirs; the links with a new count."""
+    def change(self, ended: Iterable[int], begun: Iterable[int]) -> dict[int, float]:
+        """Take rings off their links and put others on theirs.
+
+        Returns
+        -------
+        dict
+            The links on which the number of rings changed, each with the lesser of its shares
+            before and after in Gbit/s. A ring that had less than that on each of its links has as
+            much as before: neither was one of them its slowest, nor is it now.
+        """
         before: dict[int, int] = {}
         for i in ended:
             del self._terms[i]
@@ -67,16 +75,14 @@ class Traffic:
                 on_link = self.rings_on[link]
                 before.setdefault(link, len(on_link))
                 on_link.add(i)
-        changed = [link for link, count in before.items() if len(self.rings_on[link]) != count]
-        for link in changed:
-            self._share[link] = ring_share(
-                self._instance.contention, self._gbps[link], len(self.rings_on[link])
-            )
+        changed = {}
+        for link, count in before.items():
+            now = len(self.rings_on[link])
+            if now != count:
+                share = ring_share(self._instance.contention, self._gbps[link], now)
+                changed[link] = min(share, self._share[link])
+                self._share[link] = share
         return changed
-
-    def rings_on_any(self, links: Iterable[int]) -> set[int]:
-        """The active rings that use at least one of the links."""
-        return set[int]().union(*[self.rings_on[link] for link in links])
 
     def bandwidth_gbps(self, i: int) -> float:
         """B_j of an active ring in Gbit/s: the least share of a link it uses, (7)."""

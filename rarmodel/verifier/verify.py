@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from rarmodel.errors import VerificationError
 from rarmodel.schema import Assignment, Instance, Job, Schedule
@@ -130,20 +131,21 @@ def _gpus_serve_one_worker(
     sound: Sequence[tuple[Assignment, Run]], course: Course
 ) -> Iterator[Violation]:
     """No GPU is held by two jobs in one slot: (2), which implies at most O_s workers a server."""
-    held: dict[tuple[str, int], list[int]] = {}
-    for i, (assignment, _) in enumerate(sound):
-        for server, gpus in assignment.gpus.items():
-            for gpu in gpus:
-                held.setdefault((server, gpu), []).append(i)
+    starts = [run.start for _, run in sound]
+    ends = [inf if end is None else end for end in course.completion]
+    # Of the jobs that began so far, the one that holds each GPU longest.
+    longest: dict[str, dict[int, int]] = {}
     shared: dict[tuple[int, str], dict[int, int]] = {}
-    for (server, gpu), holders in held.items():
-        holders.sort(key=lambda i: (sound[i][1].start, i))
-        last = holders[0]
-        for i in holders[1:]:
-            if _end(course, last) > sound[i][1].start:
-                shared.setdefault((i, server), {})[gpu] = last
-            if _end(course, i) > _end(course, last):
-                last = i
+    for i in sorted(range(len(sound)), key=lambda i: (starts[i], i)):
+        for server, gpus in sound[i][0].gpus.items():
+            holders = longest.setdefault(server, {})
+            for gpu in gpus:
+                other = holders.setdefault(gpu, i)
+                if other != i:
+                    if ends[other] > starts[i]:
+                        shared.setdefault((i, server), {})[gpu] = other
+                    if ends[i] > ends[other]:
+                        holders[gpu] = i
     for (i, server), others in sorted(shared.items()):
         job, slot = sound[i][0].job, sound[i][1].start
         names = ", ".join(sorted({repr(sound[other][0].job) for other in others.values()}))
@@ -206,11 +208,6 @@ def _report(
         utilisation=utilisation,
         periods=course.periods,
     )
-
-
-def _end(course: Course, i: int) -> float:
-    end = course.completion[i]
-    return float("inf") if end is None else end
 
 
 def _gpus(indices: Sequence[int]) -> str:

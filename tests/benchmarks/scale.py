@@ -2,8 +2,10 @@
 
 Each size runs in a process of its own, so that its peak of memory is its own. Jobs have the
 paper's mix of sizes, and gang after gang spreads over the least busy GPUs: most rings cross
-servers and share links. The cluster grows with the jobs, so that links are equally crowded at each
-size. `--network tree` puts every 40 servers into a rack.
+servers and share links. The cluster grows with the jobs, so that on a star links are equally
+crowded at each size. `--network tree` puts every 40 servers into a rack; there the rings of a rack
+share its uplink, and one start or completion changes the bandwidth of more rings the more racks
+there are, until no ring is in all of them.
 
 `--servers-per-job 0.1` with `--sizes 10000` is 10,000 jobs on 1,000 servers.
 """

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from rarmodel.files import parse_instance
 from rarmodel.schema import Instance
-from rarmodel.verifier import Period, Periods, Ring, Run, simulate
+from rarmodel.verifier import Period, Ring, Run, simulate
+from rarmodel.verifier.periods import Periods
 
 SPANS = [(0, 2), (2, 4), (4, 5), (9, 12), (12, 15)]
 """When a (4 slots) and b (3 slots) run from slots 0 and 2, and c (3) and d (6) from slot 9."""

@@ -118,6 +118,13 @@ def test_lemma_3_real_counter_example_has_three_jobs_one_after_another_on_differ
     assert len(set.union(*gpus)) == sum(map(len, gpus)) == 6
 
 
+@pytest.mark.parametrize("horizon", [26, 60, 1000])
+def test_lemma_3_real_counter_example_fails_with_longer_horizons_too(horizon: int) -> None:
+    instance = with_horizon(rarmodel.load_instance("lemma-3-real-fails"), horizon)
+    claims = {claim.claim: claim for claim in rarmodel.audit(instance, time_limit=0).claims}
+    assert (claims["lemma-3-real"].left, claims["lemma-3-real"].right) == (25, Range(24, 24))
+
+
 def test_lemma_4_fails_by_as_much_as_the_horizon_is_long() -> None:
     instance = with_horizon(rarmodel.load_instance("lemma-4-fails"), 1000)
     found = {claim.claim: claim for claim in rarmodel.audit(instance).claims}

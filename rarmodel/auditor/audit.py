@@ -137,6 +137,8 @@ def audit(
     VerificationError
         If the schedule breaks a constraint.
     """
+    for policy in HEURISTICS:
+        policy.prepare(instance)
     begun = perf_counter()
     returned = None
     if schedule is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from random import Random
 from typing import Any
 
@@ -23,7 +24,9 @@ from rarmodel.auditor import Audit, Range
 from rarmodel.auditor import least_limit as least_limit_module
 from rarmodel.auditor.least_limit import LeastLimit
 from rarmodel.auditor.occurring import greatest_slots as enumerated_greatest_slots
+from rarmodel.heuristics import estimate, run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 from rarmodel.solvers import Answer
 from rarmodel.solvers.highs import HIGHS
@@ -115,6 +118,13 @@ def test_lemma_3_real_counter_example_has_three_jobs_one_after_another_on_differ
     assert len(set.union(*gpus)) == sum(map(len, gpus)) == 6
 
 
+@pytest.mark.parametrize("horizon", [26, 60, 1000])
+def test_lemma_3_real_counter_example_fails_with_longer_horizons_too(horizon: int) -> None:
+    instance = with_horizon(rarmodel.load_instance("lemma-3-real-fails"), horizon)
+    claims = {claim.claim: claim for claim in rarmodel.audit(instance, time_limit=0).claims}
+    assert (claims["lemma-3-real"].left, claims["lemma-3-real"].right) == (25, Range(24, 24))
+
+
 def test_lemma_4_fails_by_as_much_as_the_horizon_is_long() -> None:
     instance = with_horizon(rarmodel.load_instance("lemma-4-fails"), 1000)
     found = {claim.claim: claim for claim in rarmodel.audit(instance).claims}
@@ -137,7 +147,7 @@ def test_audit_agrees_with_the_naive_recomputation(instance: Instance, horizon: 
     assert_agrees(rarmodel.audit(instance), naive)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(instances(jobs=8, servers=4), st.integers(20, 200))
 def test_lemma_2_always_holds(instance: Instance, horizon: int) -> None:
     try:
@@ -146,6 +156,25 @@ def test_lemma_2_always_holds(instance: Instance, horizon: int) -> None:
         return
     assert audit.claims[0].claim == "lemma-2"
     assert audit.claims[0].holds is True
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=10, servers=4), st.integers(0, 3))
+def test_makespan_is_within_the_bound_that_the_documentation_proves(
+    instance: Instance, more: int
+) -> None:
+    extremes = job_extremes(instance)
+    total = sum(extreme.least_slots for extreme in extremes)
+    instance = with_horizon(instance, (2 + more) * total)
+    found = run_policy(instance, sjf_bco)
+    spread = estimate(instance).spread
+    if found is None or spread == inf:
+        return
+    gpus = instance.cluster.total_gpus
+    area = sum(j.gpus * e.least_slots for j, e in zip(instance.jobs, extremes, strict=True))
+    least = max(area / gpus, *(e.least_slots for e in extremes), 0)
+    largest = max(job.gpus for job in instance.jobs)
+    assert found.makespan <= max(largest, 2 - 1 / gpus) * spread * least + 1e-9
 
 
 @settings(max_examples=25, deadline=None)
@@ -180,8 +209,6 @@ def test_attained_spread_is_that_of_all_schedules(seed: int) -> None:
 
 
 def least_slots(instance: Instance, name: str) -> int:
-    from rarmodel.model import job_extremes
-
     (job,) = [j for j, job in enumerate(instance.jobs) if job.name == name]
     return job_extremes(instance)[job].least_slots
 
@@ -216,7 +243,7 @@ class Told:
         return self.answer
 
 
-def found(solver: Any, instance: Instance) -> LeastLimit:
+def limit_by(solver: Any, instance: Instance) -> LeastLimit:
     return least_limit_module.least_limit(instance, solver, Limits(time_limit=30, threads=1))
 
 
@@ -231,7 +258,7 @@ def open_case() -> Instance:
         instance = random_instance(
             Random(seed), jobs=5, servers=2, tree=False, most_gpus=3, most_slots=6
         )
-        slots = found(Told(answer(bound=None)), instance).slots
+        slots = limit_by(Told(answer(bound=None)), instance).slots
         if instance.cluster.total_gpus <= 5 and not slots.known:
             return instance
     raise AssertionError("simple bounds always meet")
@@ -239,11 +266,11 @@ def open_case() -> Instance:
 
 def test_least_limit_is_that_of_all_choices_of_gpus(open_case: Instance) -> None:
     least = least_limit(open_case)
-    assert found(HIGHS, open_case).slots == Range(least, least)
+    assert limit_by(HIGHS, open_case).slots == Range(least, least)
 
 
 def test_least_limit_without_a_solution_is_a_range_that_holds_it(open_case: Instance) -> None:
-    low, high = found(Told(answer(bound=None, termination="time-limit")), open_case).slots
+    low, high = limit_by(Told(answer(bound=None, termination="time-limit")), open_case).slots
     assert low is not None
     assert high is not None
     assert low <= least_limit(open_case) <= high
@@ -252,15 +279,15 @@ def test_least_limit_without_a_solution_is_a_range_that_holds_it(open_case: Inst
 
 def test_solution_that_shares_nothing_out_is_ignored(open_case: Instance) -> None:
     lying = Told(answer(bound=None, solved=True))
-    assert found(lying, open_case) == found(Told(answer(bound=None)), open_case)
+    assert limit_by(lying, open_case) == limit_by(Told(answer(bound=None)), open_case)
 
 
 def test_bound_above_what_is_attained_is_ignored(open_case: Instance) -> None:
-    low, high = found(Told(answer(bound=None)), open_case).slots
-    assert found(Told(answer(bound=1e6)), open_case).slots == Range(low, high)
+    low, high = limit_by(Told(answer(bound=None)), open_case).slots
+    assert limit_by(Told(answer(bound=1e6)), open_case).slots == Range(low, high)
     assert low is not None
-    assert found(Told(answer(bound=float(low) + 0.2)), open_case).slots.low == low + 1
-    assert found(Told(answer(bound=float(low) + 1e-9)), open_case).slots.low == low
+    assert limit_by(Told(answer(bound=float(low) + 0.2)), open_case).slots.low == low + 1
+    assert limit_by(Told(answer(bound=float(low) + 1e-9)), open_case).slots.low == low
 
 
 @pytest.mark.parametrize(
@@ -276,7 +303,10 @@ def test_bound_above_what_is_attained_is_ignored(open_case: Instance) -> None:
 def test_solver_that_ends_early_leaves_the_range_and_its_words(
     open_case: Instance, end: Any, words: str
 ) -> None:
-    assert found(Told(end), open_case) == (found(Told(answer(bound=None)), open_case).slots, words)
+    assert limit_by(Told(end), open_case) == (
+        limit_by(Told(answer(bound=None)), open_case).slots,
+        words,
+    )
 
 
 def test_optimum_is_not_looked_for_after_an_interrupt(open_case: Instance) -> None:

@@ -12,6 +12,7 @@ from rarmodel.engine.arrays import Ints
 from .decode import decode
 from .draw import Draws
 from .layout import PACK, SPREAD, Layout, new_work
+from .nest import Nest, anneal, nestable, new_nest, unnest
 from .packed import dealt_out, packing_of, plan_of
 from .plan import Plan, decoded
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
@@ -22,6 +23,8 @@ REORDER_WORK = 100_000
 REPACK_WORK = 8_000_000
 """The same for the search over servers, whose moves take time with the square of jobs a server."""
 FEWEST_MOVES = 50
+NEST_MOVES = 800_000
+"""Exchanges in one step of the search over nested lanes."""
 MOST_REPACK_WORK = 3e8
 """Where jobs times jobs a server are more, placing them all once takes too long to search with."""
 REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
@@ -35,6 +38,19 @@ TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 HOT, COLD = 0.02, 0.002
 """First and last temperature as a part of the mean execution time."""
+NEST_STEPS, NEST_JOBS = 12, 160
+"""Steps of a turn over nested lanes: of the first one, and the most, for so many jobs."""
+NEST_TARGETS = (0.25, 0.0)
+NEST_HOT, NEST_COLD = 0.015, 0.008
+"""As above, for nested lanes."""
+FEWEST_STEPS = 4
+"""Steps of the turns between those over nested lanes, and after one that missed its target."""
+BEST_ORDER, BEST_PLAN, ANEW = range(3)
+"""Where a turn begins: with the thread's best order, the best plan of all threads, or, over
+servers, with jobs dealt out anew."""
+KINDS = (BEST_ORDER, BEST_PLAN, ANEW)
+NEST_KINDS = (ANEW, ANEW, BEST_PLAN)
+"""What follows in successive turns, without and with nested lanes."""
 
 
 @dataclass
@@ -43,6 +59,8 @@ class _ServerTurn:
 
     skeleton: Plan
     packing: Packing
+    nest: Nest | None
+    """What is searched instead of the packing, for now."""
     length: int
     """Steps."""
     target: int
@@ -80,6 +98,12 @@ class Worker:
         self._most_repack = int(MOST_REPACK_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
+        self._nests = nestable(layout)
+        self._longest_nest = NEST_STEPS
+        self._most_nest = int(NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
+        if self._nests and layout.packed.all():
+            # Then little is gained by orders, or by changes that are not nested.
+            self._most_reorder = self._most_repack = FEWEST_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
         self._moves = max(FEWEST_MOVES, int(REPACK_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
@@ -105,18 +129,19 @@ class Worker:
                 self._servers = None
                 self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
                 self._steps = self._longest_reorder
-                if best is not None and self._kind == 1:
+                if best is not None and self._kind == BEST_PLAN:
                     self._reorder_from(best)
         self._steps -= 1
         if self._servers is not None:
             return self._repack(self._servers, incumbent, bound)
         return self._reorder(incumbent, bound)
 
-    def _aim(self, incumbent: int, bound: int) -> int:
+    def _aim(self, incumbent: int, bound: int, nests: bool = False) -> int:
         """The makespan to try for."""
+        parts = NEST_TARGETS if nests else TARGETS
         if incumbent == NEVER:
             return bound
-        part = TARGETS[(self._index + self._turn) % len(TARGETS)]
+        part = parts[(self._index + self._turn // 2) % len(parts)]
         return max(bound, incumbent - 1 - int((incumbent - 1 - bound) * part))
 
     def _reorder(self, incumbent: int, bound: int) -> Plan | None:
@@ -147,7 +172,8 @@ class Worker:
     @property
     def _kind(self) -> int:
         """Where a turn begins: thread after thread, and turn after turn, elsewhere."""
-        return (self._turn // 2 + self._index) % 3
+        kinds = NEST_KINDS if self._nests else KINDS
+        return kinds[(self._turn // 2 + self._index) % len(kinds)]
 
     def _reorder_from(self, best: Plan) -> None:
         """Go on with the order in which the best plan starts the jobs."""
@@ -160,43 +186,60 @@ class Worker:
 
     def _server_turn(self, best: Plan | None, bound: int) -> _ServerTurn:
         """Begin a turn over servers: from the best order or plan, or with jobs dealt out anew."""
-        plan = best if best is not None and self._kind == 1 else self._decoded(BEST)
-        if self._kind == 2:
+        plan = best if best is not None and self._kind == BEST_PLAN else self._decoded(BEST)
+        nest = None
+        if self._kind == ANEW:
             plan, packing = dealt_out(self._layout, plan, self._draws)
+            if self._nests:
+                nest = new_nest(self._layout, packing, self._draws)
         else:
             packing = packing_of(self._layout, plan)
-        turn = _ServerTurn(plan, packing, self._longest_repack, 0, 0.0, 1.0)
+        if nest is None:
+            length = min(self._longest_repack, self._most_repack)
+            self._longest_repack *= 2
+        else:
+            length = self._longest_nest
+            self._longest_nest = min(2 * self._longest_nest, self._most_nest)
+        turn = _ServerTurn(plan, packing, nest, length, 0, 0.0, 1.0)
         self._heat(turn, NEVER if best is None else best.makespan, bound)
-        self._longest_repack = min(2 * self._longest_repack, self._most_repack)
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:
         """Begin to anneal."""
         self._steps = turn.length
-        turn.temperature = HOT * float(self._layout.packed.mean())
-        turn.cooling = (COLD / HOT) ** (1 / (self._moves * turn.length))
-        turn.target = self._aim(incumbent, bound)
+        moves, hot, cold = self._moves, HOT, COLD
+        if turn.nest is not None:
+            moves, hot, cold = NEST_MOVES, NEST_HOT, NEST_COLD
+        turn.temperature = hot * float(self._layout.packed.mean())
+        turn.cooling = (cold / hot) ** (1 / (moves * turn.length))
+        turn.target = self._aim(incumbent, bound, turn.nest is not None)
 
     def _repack(self, turn: _ServerTurn, incumbent: int, bound: int) -> Plan | None:
         """A step over servers."""
         if turn.target >= incumbent:
-            turn.target = self._aim(incumbent, bound)
-        done = repack(
-            self._layout,
-            turn.packing,
-            turn.target,
-            self._moves,
-            turn.temperature,
-            turn.cooling,
-            self._draws,
-        )
-        turn.temperature *= turn.cooling**self._moves
+            turn.target = self._aim(incumbent, bound, turn.nest is not None)
+        heat = turn.temperature, turn.cooling, self._draws
+        if turn.nest is not None:
+            moves = NEST_MOVES
+            done = anneal(self._layout, turn.nest, turn.target, moves, *heat)
+        else:
+            moves = self._moves
+            done = repack(self._layout, turn.packing, turn.target, moves, *heat)
+        turn.temperature *= turn.cooling**moves
         if not done and self._steps > 0:
             return None
+        if turn.nest is not None:
+            unnest(self._layout, turn.nest, turn.packing)
         settle(self._layout, turn.packing, turn.target)
         plan = plan_of(self._layout, turn.skeleton, turn.packing)
+        if turn.nest is not None and not done:
+            # What is left past the target, an exchange that is not nested may mend.
+            turn.nest = None
+            turn.length = FEWEST_STEPS
+            self._heat(turn, incumbent, bound)
         if plan.makespan >= incumbent:
-            self._steps = 0  # If the packed jobs keep to the target, the spread rings do not.
+            if done:
+                self._steps = 0  # The packed jobs keep to the target, but the spread rings do not.
             return None
         if done:
             self._heat(turn, plan.makespan, bound)

@@ -35,3 +35,9 @@ def below(draws: Draws, count: int) -> int:
 def fraction(draws: Draws) -> float:
     """A number in (0, 1)."""
     return (float(_next(draws) >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+@compiled
+def drawn(draws: Draws, count: int) -> int:
+    """What `below` gives, for code that is not compiled."""
+    return below(draws, count)

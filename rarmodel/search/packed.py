@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from .draw import Draws
+from rarmodel.engine.arrays import Ints
+
 from .layout import Layout
 from .plan import Plan
-from .repack import Packing, balance, new_packing
+from .repack import Packing, new_packing
+
+Bools = npt.NDArray[np.bool_]
 
 
 def packing_of(layout: Layout, plan: Plan) -> Packing:
@@ -26,11 +30,17 @@ def packing_of(layout: Layout, plan: Plan) -> Packing:
     return new_packing(layout, jobs_of, rings)
 
 
-def dealt_out(layout: Layout, plan: Plan, draws: Draws) -> tuple[Plan, Packing]:
-    """A plan with every job that fits a server on one, dealt out anew, and its packing.
+def rings_alone(layout: Layout, plan: Plan) -> tuple[Plan, Packing]:
+    """What is left of a plan if every job that fits a server is to be packed anew.
 
-    The rings that stay spread keep their slots, though with fewer of them they may end earlier.
-    Starts and completions of the others follow from the packing, in `plan_of`.
+    The rings that stay spread keep their order, but the time in which none of them runs is taken
+    out, so that they begin at slot 0. With fewer of them they may also end earlier.
+
+    Returns
+    -------
+    tuple
+        The plan, in which servers, starts and completions of the jobs to be packed have no meaning
+        (`plan_of` gives them one), and the packing without these jobs.
     """
     fits = layout.packed > 0
     used = np.where(fits, 1, plan.used)
@@ -38,11 +48,27 @@ def dealt_out(layout: Layout, plan: Plan, draws: Draws) -> tuple[Plan, Packing]:
     source = np.repeat(plan.at[:-1] - at[:-1], used) + np.arange(at[-1])
     workers = plan.workers[source]
     workers[at[:-1][fits]] = layout.size[fits]
-    skeleton = plan._replace(at=at, server=plan.server[source], workers=workers)
+    starts, completions = _pressed(plan, ~fits)
+    skeleton = plan._replace(
+        starts=starts, completions=completions, at=at, server=plan.server[source], workers=workers
+    )
     packing = packing_of(layout, skeleton)
-    widest = np.lexsort((-layout.packed, -layout.size))
-    balance(layout, packing, widest[fits[widest]], draws)
+    packing.first[:] = -1
     return skeleton, packing
+
+
+def _pressed(plan: Plan, rings: Bools) -> tuple[Ints, Ints]:
+    """Starts and completions without the slots in which none of the rings runs."""
+    changes = np.unique(np.concatenate((plan.starts[rings], plan.completions[rings], [0])))
+    running = np.zeros(len(changes), np.int64)
+    np.add.at(running, np.searchsorted(changes, plan.starts[rings]), 1)
+    np.add.at(running, np.searchsorted(changes, plan.completions[rings]), -1)
+    lengths = np.where(np.cumsum(running)[:-1] > 0, np.diff(changes), 0)
+    before = np.concatenate(([0], np.cumsum(lengths)))
+    starts, completions = plan.starts.copy(), plan.completions.copy()
+    starts[rings] = before[np.searchsorted(changes, starts[rings])]
+    completions[rings] = before[np.searchsorted(changes, completions[rings])]
+    return starts, completions
 
 
 def plan_of(layout: Layout, skeleton: Plan, packing: Packing) -> Plan:

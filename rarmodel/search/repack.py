@@ -29,8 +29,6 @@ ORDER_SHARE = 0.3
 """Part of the changes that are to a server's order; the others are exchanges."""
 LATE_SHARE = 0.8
 """Part of the changes that begin at a server which misses the target."""
-CHANCE = 0.05
-"""Randomness of a job's first server, as a part of its execution time."""
 AREA_SHARE = 0.15
 """Part of the exchanges that swap a job for jobs of about its area."""
 
@@ -323,50 +321,6 @@ def _copy(packing: Packing, source: int, to: int) -> None:
         packing.first[to, server] = packing.first[source, server]
     for job in range(packing.after.shape[1]):
         packing.after[to, job] = packing.after[source, job]
-
-
-@partial(compiled, parallel=True)
-def balance(layout: Layout, packing: Packing, jobs: Ints, draws: Draws) -> None:
-    """Deal jobs out anew, each to a server that then is among the least loaded.
-
-    Parameters
-    ----------
-    layout, packing
-        The instance, and what receives the jobs; what spread rings hold stays.
-    jobs
-        Jobs that fit a server, in the order they are dealt out, and then run in.
-    draws
-        The random numbers.
-    """
-    servers = len(layout.server_gpus)
-    load, last = packing.area, packing.lists[0]
-    for server in range(servers):
-        packing.first[0, server] = -1
-        last[server] = -1
-        load[server] = 0.0
-        for ring in range(packing.ring_at[server], packing.ring_at[server + 1]):
-            length = packing.ring_end[ring] - packing.ring_start[ring]
-            load[server] += float(length) * packing.ring_gpus[ring]
-    for job in jobs:
-        area = float(layout.size[job]) * layout.packed[job]
-        chosen = -1
-        least = 0.0
-        for server in range(servers):
-            gpus = layout.server_gpus[server]
-            if layout.size[job] <= gpus:
-                # A little chance, so that each time is another beginning.
-                value = (load[server] + area) / gpus + CHANCE * layout.packed[job] * fraction(draws)
-                if chosen < 0 or value < least:
-                    chosen = server
-                    least = value
-        load[chosen] += area
-        if last[chosen] < 0:
-            packing.first[0, chosen] = job
-        else:
-            packing.after[0, last[chosen]] = job
-        packing.after[0, job] = -1
-        last[chosen] = job
-    _keep(packing)
 
 
 @partial(compiled, parallel=True)

@@ -20,8 +20,10 @@ from rarmodel.schema import Instance
 
 from .decode import decode
 from .layout import layout_of, new_work
-from .packed import dealt_out
+from .nest import new_nest
+from .packed import rings_alone
 from .plan import Plan, decoded, one_after_another
+from .renest import renest
 from .starts import first_orders
 from .worker import REORDER_STEPS, Worker
 
@@ -89,7 +91,10 @@ class Search:
         known = _Known(limits, np.inf, LowerBound(0, ""))
         self._run(small, known)
         if known.plan is not None:
-            dealt_out(layout_of(small), known.plan, np.zeros(1, np.uint64))
+            layout, draws = layout_of(small), np.zeros(1, np.uint64)
+            if layout.packed.any():
+                nest = new_nest(layout, rings_alone(layout, known.plan)[1], draws)
+                renest(layout, nest, 1, 1, 1.0, 1.0, draws)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""

@@ -12,9 +12,10 @@ from rarmodel.engine.arrays import Ints
 from .decode import decode
 from .draw import Draws
 from .layout import PACK, SPREAD, Layout, new_work
-from .nest import Nest, anneal, nestable, new_nest, unnest
-from .packed import dealt_out, packing_of, plan_of
+from .nest import Nest, divisible, new_nest, unnest
+from .packed import packing_of, plan_of, rings_alone
 from .plan import Plan, decoded
+from .renest import renest
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
 from .repack import Packing, repack, settle
 
@@ -68,6 +69,11 @@ class _ServerTurn:
     cooling: float
     """Factor of the temperature from one move to the next."""
 
+    @property
+    def targets(self) -> tuple[float, ...]:
+        """How far between incumbent and bound successive targets lie."""
+        return TARGETS if self.nest is None else NEST_TARGETS
+
 
 class Worker:
     """State of one thread's search.
@@ -98,10 +104,10 @@ class Worker:
         self._most_repack = int(MOST_REPACK_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
-        self._nests = nestable(layout)
+        self._nests = bool(layout.packed.all()) and divisible(layout)
         self._longest_nest = NEST_STEPS
         self._most_nest = int(NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
-        if self._nests and layout.packed.all():
+        if self._nests:
             # Then little is gained by orders, or by changes that are not nested.
             self._most_reorder = self._most_repack = FEWEST_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
@@ -136,9 +142,8 @@ class Worker:
             return self._repack(self._servers, incumbent, bound)
         return self._reorder(incumbent, bound)
 
-    def _aim(self, incumbent: int, bound: int, nests: bool = False) -> int:
+    def _aim(self, incumbent: int, bound: int, parts: tuple[float, ...] = TARGETS) -> int:
         """The makespan to try for."""
-        parts = NEST_TARGETS if nests else TARGETS
         if incumbent == NEVER:
             return bound
         part = parts[(self._index + self._turn // 2) % len(parts)]
@@ -189,9 +194,8 @@ class Worker:
         plan = best if best is not None and self._kind == BEST_PLAN else self._decoded(BEST)
         nest = None
         if self._kind == ANEW:
-            plan, packing = dealt_out(self._layout, plan, self._draws)
-            if self._nests:
-                nest = new_nest(self._layout, packing, self._draws)
+            plan, packing = rings_alone(self._layout, plan)
+            nest = new_nest(self._layout, packing, self._draws)
         else:
             packing = packing_of(self._layout, plan)
         if nest is None:
@@ -212,16 +216,16 @@ class Worker:
             moves, hot, cold = NEST_MOVES, NEST_HOT, NEST_COLD
         turn.temperature = hot * float(self._layout.packed.mean())
         turn.cooling = (cold / hot) ** (1 / (moves * turn.length))
-        turn.target = self._aim(incumbent, bound, turn.nest is not None)
+        turn.target = self._aim(incumbent, bound, turn.targets)
 
     def _repack(self, turn: _ServerTurn, incumbent: int, bound: int) -> Plan | None:
         """A step over servers."""
         if turn.target >= incumbent:
-            turn.target = self._aim(incumbent, bound, turn.nest is not None)
+            turn.target = self._aim(incumbent, bound, turn.targets)
         heat = turn.temperature, turn.cooling, self._draws
         if turn.nest is not None:
             moves = NEST_MOVES
-            done = anneal(self._layout, turn.nest, turn.target, moves, *heat)
+            done = renest(self._layout, turn.nest, turn.target, moves, *heat)
         else:
             moves = self._moves
             done = repack(self._layout, turn.packing, turn.target, moves, *heat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -29,10 +30,12 @@ def random_instance(
     least_slots: int = 1,
     most_slots: int = 6,
     stall: bool = False,
+    sizes: Sequence[int] = (),
 ) -> Instance:
     """An instance whose jobs run for about `least_slots … most_slots` slots alone.
 
-    With `stall`, slots are so short that contention can bring speeds to 0.
+    With `stall`, slots are so short that contention can bring speeds to 0. Jobs need one of `sizes`
+    GPUs, or 1 to 4.
     """
     capacities = [random.randint(1, most_gpus) for _ in range(servers)]
     network: dict[str, Any] = {"kind": "star", "gbps": random.choice([5.0, 10.0])}
@@ -80,6 +83,9 @@ def random_instance(
             for i in range(jobs)
         ],
     }
+    if sizes:
+        for job in data["jobs"]:
+            job["gpus"] = random.choice([size for size in sizes if size <= sum(capacities)])
     ranges = iteration_ranges(parse_instance(data))
     slot = max(best for best, _ in ranges) * (1.0 if stall else random.uniform(1.0, 12.0))
     data["time"]["slot_seconds"] = slot

@@ -36,6 +36,10 @@ class Layout(NamedTuple):
     """Distinct sizes, ascending."""
     packed: Ints
     """(jobs) Least execution time in slots on one server; 0 if it has none."""
+    by_size: Ints
+    """(packed jobs) Jobs that fit a server, by descending size, then execution time."""
+    size_rank: Ints
+    """(jobs) Place of each among them."""
     most_modes: Ints
     """(jobs) How many of the modes, from PACK on, make sense for the job."""
     fewest: Ints
@@ -93,13 +97,20 @@ def layout_of(instance: Instance) -> Layout:
     least = least_slots_by_placement(instance)
     size = np.array([job.gpus for job in instance.jobs], np.int64)
     sizes, size_index = np.unique(size, return_inverse=True)
+    packed = np.array([slots.packed or 0 for slots in least], np.int64)
+    by_size = np.flatnonzero(packed > 0)
+    by_size = by_size[np.lexsort((-packed[by_size], -size[by_size]))]
+    size_rank = np.zeros(len(size), np.int64)
+    size_rank[by_size] = np.arange(len(by_size))
     groups = _groups(instance)
     return Layout(
         server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
         size=size,
         size_index=size_index.astype(np.int64),
         sizes=sizes,
-        packed=np.array([slots.packed or 0 for slots in least], np.int64),
+        packed=packed,
+        by_size=by_size,
+        size_rank=size_rank,
         most_modes=np.array([_most_modes(slots) for slots in least], np.int64),
         fewest=np.array([slots.fewest_servers or 1 for slots in least], np.int64),
         group_at=np.cumsum([0, *(len(group) for group in groups)], dtype=np.int64),

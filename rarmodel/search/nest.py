@@ -58,10 +58,6 @@ class Nest(NamedTuple):
     """(jobs) The previous one, −1 at the front."""
     jobs: Ints
     """(blocks) Number of jobs."""
-    sorted: Ints
-    """(packed jobs) By size, then by execution time."""
-    place: Ints
-    """(jobs) Place of each packed job among them."""
     load: Ints
     """(lanes) Slots that each lane holds."""
     late: Ints
@@ -82,7 +78,7 @@ class Nest(NamedTuple):
 
 def divisible(layout: Layout) -> bool:
     """Whether the sizes of the jobs that fit a server divide each other."""
-    sizes = np.unique(layout.size[layout.packed > 0])
+    sizes = np.unique(layout.size[layout.by_size])
     return not (sizes[1:] % sizes[:-1]).any()
 
 
@@ -96,9 +92,7 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
     draws
         The random numbers.
     """
-    jobs = np.flatnonzero(layout.packed > 0)
-    widest = jobs[np.lexsort((-layout.packed[jobs], -layout.size[jobs]))]
-    sizes = np.unique(layout.size[jobs])
+    sizes = np.unique(layout.size[layout.by_size])
     unit = int(np.gcd.reduce(sizes))
     widths = (sizes // unit).tolist()
     lanes = (layout.server_gpus // unit).tolist()
@@ -110,8 +104,6 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
     block = np.full((len(widths), sum(lanes)), -1, np.int64)
     for index, (_, size, lane) in enumerate(blocks):
         block[size, lane : lane + widths[size]] = index
-    place = np.zeros(len(layout.size), np.int64)
-    place[widest] = np.arange(len(widest))
     nest = Nest(
         width=np.array(widths, np.int64),
         block=block,
@@ -123,8 +115,6 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
         after=np.full(len(layout.size), -1, np.int64),
         before=np.full(len(layout.size), -1, np.int64),
         jobs=np.zeros(len(blocks), np.int64),
-        sorted=widest,
-        place=place,
         load=np.array(
             [
                 until
@@ -141,7 +131,8 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
         taken=np.zeros(len(layout.size), np.int64),
         stack=np.zeros(2 * widths[-1] + 2, np.int64),
     )
-    _deal(layout, nest, widest, np.searchsorted(sizes, layout.size[widest]), draws)
+    sorted_sizes = layout.size[layout.by_size]
+    _deal(layout, nest, layout.by_size, np.searchsorted(sizes, sorted_sizes), draws)
     return nest
 
 

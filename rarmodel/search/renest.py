@@ -168,12 +168,12 @@ def _swap(layout: Layout, nest: Nest, block: int, draws: Draws) -> int:
     job = nest.first[block]
     for _ in range(below(draws, nest.jobs[block])):
         job = nest.after[job]
-    place = nest.place[job] + 1 + below(draws, SIMILAR)
+    place = layout.size_rank[job] + 1 + below(draws, SIMILAR)
     if below(draws, 2) == 0:
-        place = 2 * nest.place[job] - place
-    if place < 0 or place >= len(nest.sorted):
+        place = 2 * layout.size_rank[job] - place
+    if place < 0 or place >= len(layout.by_size):
         return -1
-    other = nest.sorted[place]
+    other = layout.by_size[place]
     if layout.size[other] != layout.size[job]:
         return -1
     nest.given[0, 0], nest.given[1, 0] = job, other

@@ -29,8 +29,12 @@ ORDER_SHARE = 0.3
 """Part of the changes that are to a server's order; the others are exchanges."""
 LATE_SHARE = 0.8
 """Part of the changes that begin at a server which misses the target."""
+SIMILAR_SHARE = 0.3
+"""Part of the exchanges that swap two jobs of one size and of about the same execution time."""
+SIMILAR = 8
+"""How far apart these are at most, when jobs of their size are sorted by execution time."""
 AREA_SHARE = 0.15
-"""Part of the exchanges that swap a job for jobs of about its area."""
+"""Part of the other exchanges that swap a job for jobs of about its area."""
 
 
 class Packing(NamedTuple):
@@ -48,6 +52,8 @@ class Packing(NamedTuple):
     """Slot after the last."""
     ring_gpus: Ints
     """GPUs."""
+    home: Ints
+    """(jobs) Server of each packed job, −1 for others."""
     starts: Ints
     """(jobs) Start slots after `settle`."""
     excess: Floats
@@ -100,6 +106,7 @@ def new_packing(
         ring_start=flat[:, 0].copy(),
         ring_end=flat[:, 1].copy(),
         ring_gpus=flat[:, 2].copy(),
+        home=np.full(jobs, -1, np.int64),
         starts=np.zeros(jobs, np.int64),
         excess=np.zeros(servers),
         late=np.zeros(servers, np.int64),
@@ -198,6 +205,7 @@ def _write(packing: Packing, server: int, row: Ints, count: int) -> None:
     for i in range(count - 1, -1, -1):
         packing.after[0, row[i]] = packing.first[0, server]
         packing.first[0, server] = row[i]
+        packing.home[row[i]] = server
 
 
 @_inner
@@ -226,6 +234,7 @@ def _measure(layout: Layout, packing: Packing, target: int) -> None:
             area += float(length) * packing.ring_gpus[ring]
         job = packing.first[0, server]
         while job >= 0:
+            packing.home[job] = server
             area += float(layout.packed[job]) * layout.size[job]
             job = packing.after[0, job]
         packing.area[server] = area
@@ -295,6 +304,8 @@ def repack(
         limit = packing.total[0] - temperature * log(fraction(draws))
         if fraction(draws) < ORDER_SHARE or servers == 1:
             _reorder(layout, packing, server, target, limit, draws)
+        elif fraction(draws) < SIMILAR_SHARE:
+            _swap(layout, packing, server, target, limit, draws)
         else:
             other = below(draws, servers)
             if other != server:
@@ -406,12 +417,61 @@ def _exchange(
         at = min(place, own_count) if below(draws, 2) == 0 else below(draws, own_count + 1)
         own_count = _insert(own_after, own_count, at, their_job)
         moved -= float(layout.size[their_job]) * layout.packed[their_job]
+    left = _insert(theirs_after, left, below(draws, left + 1), job)
+    counts = count, own_count, their_count, left
+    _evaluate(layout, packing, server, other, counts, moved, target, limit)
+
+
+@_inner
+def _swap(
+    layout: Layout, packing: Packing, server: int, target: int, limit: float, draws: Draws
+) -> None:
+    """Swap a job of a server with one of its size on another server."""
+    own, own_after = packing.lists[0], packing.lists[1]
+    theirs, theirs_after = packing.lists[2], packing.lists[3]
+    count = _read(packing, server, own)
+    place = below(draws, count)
+    job = own[place]
+    there = layout.size_rank[job] + 1 + below(draws, SIMILAR)
+    if below(draws, 2) == 0:
+        there = 2 * layout.size_rank[job] - there
+    if there < 0 or there >= len(layout.by_size):
+        return
+    their_job = layout.by_size[there]
+    other = packing.home[their_job]
+    if layout.size[their_job] != layout.size[job] or other < 0 or other == server:
+        return
+    their_count = _read(packing, other, theirs)
+    for i in range(count):
+        own_after[i] = own[i]
+    for i in range(their_count):
+        theirs_after[i] = job if theirs[i] == their_job else theirs[i]
+    own_after[place] = their_job
+    moved = float(layout.size[job]) * (layout.packed[job] - layout.packed[their_job])
+    counts = count, count, their_count, their_count
+    _evaluate(layout, packing, server, other, counts, moved, target, limit)
+
+
+@_inner
+def _evaluate(
+    layout: Layout,
+    packing: Packing,
+    server: int,
+    other: int,
+    counts: tuple[int, int, int, int],
+    moved: float,
+    target: int,
+    limit: float,
+) -> None:
+    """Give two servers other jobs, unless that is past the limit."""
+    own, own_after = packing.lists[0], packing.lists[1]
+    theirs, theirs_after = packing.lists[2], packing.lists[3]
+    count, own_count, their_count, left = counts
     # What exceeds the area up to the target surely ends past it.
     rest = packing.total[0] - packing.excess[server] - packing.excess[other]
     least = max(0.0, packing.area[other] + moved)
     if rest + max(0.0, packing.area[server] - moved) + least > limit:
         return
-    left = _insert(theirs_after, left, below(draws, left + 1), job)
     _write(packing, server, own_after, own_count)
     _write(packing, other, theirs_after, left)
     excess = _pack(layout, packing, server, target)

@@ -10,8 +10,8 @@ from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
 
 from .decode import decode
-from .draw import Draws
-from .layout import PACK, SPREAD, Layout, new_work
+from .draw import Draws, drawn
+from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .nest import Nest, divisible, new_nest, unnest
 from .packed import packing_of, plan_of, rings_alone
 from .plan import Plan, decoded
@@ -174,6 +174,21 @@ class Worker:
         decode(self._arrays, self._state, self._layout, self._work, *genes, NEVER)
         return decoded(self._layout, self._work, self._state)
 
+    def _shuffled(self) -> Plan | None:
+        """A plan with jobs that fit no server among the first; None if some of these never end.
+
+        What is started before them decides on which servers they spread.
+        """
+        fits = self._layout.packed > 0
+        random = np.random.default_rng(drawn(self._draws, 2**62))
+        before = fits & (random.random(len(fits)) < random.random())
+        order = np.lexsort((random.random(len(fits)), np.where(before, 0, np.where(fits, 2, 1))))
+        mode = np.where(fits, PACK, random.choice((FEWEST_ALONE, ANY_ALONE, ANY), len(fits)))
+        genes = order, mode, np.zeros(len(fits), np.int64)
+        if decode(self._arrays, self._state, self._layout, self._work, *genes, NEVER) < 0:
+            return None
+        return decoded(self._layout, self._work, self._state)
+
     @property
     def _kind(self) -> int:
         """Where a turn begins: thread after thread, and turn after turn, elsewhere."""
@@ -194,6 +209,8 @@ class Worker:
         plan = best if best is not None and self._kind == BEST_PLAN else self._decoded(BEST)
         nest = None
         if self._kind == ANEW:
+            if not self._layout.packed.all() and drawn(self._draws, 2) == 0:
+                plan = self._shuffled() or plan
             plan, packing = rings_alone(self._layout, plan)
             nest = new_nest(self._layout, packing, self._draws)
         else:

@@ -31,7 +31,7 @@ DEFAULT_SECONDS = 60.0
 """Time limit if neither a time nor a number of iterations is given."""
 MOST_START_WORK = 2_000_000
 """Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
-PATIENCE, PATIENCE_PER_JOB = 30, 10
+PATIENCE, PATIENCE_PER_JOB = 30, 20
 """Iterations without a better schedule or bound after which the search ends: few jobs are soon
 searched through, and with many the time limit comes first."""
 BOUND_AFTER = 3

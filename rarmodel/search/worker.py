@@ -29,7 +29,7 @@ NEST_MOVES = 800_000
 MOST_REPACK_WORK = 3e8
 """Where jobs times jobs a server are more, placing them all once takes too long to search with."""
 REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
-REPACK_STEPS, MOST_REPACK_STEPS = 60, 480
+REPACK_STEPS, MOST_REPACK_STEPS = 30, 240
 """Steps of a turn: of the first one, and the most; each turn is twice as long as the last of its
 kind. A turn over servers that reaches its target begins anew with another."""
 MANY_JOBS = 2_000
@@ -49,7 +49,7 @@ FEWEST_STEPS = 4
 BEST_ORDER, BEST_PLAN, ANEW = range(3)
 """Where a turn begins: with the thread's best order, the best plan of all threads, or, over
 servers, with jobs dealt out anew."""
-KINDS = (BEST_ORDER, BEST_PLAN, ANEW)
+KINDS = (ANEW, BEST_PLAN, ANEW, BEST_ORDER)
 NEST_KINDS = (ANEW, ANEW, BEST_PLAN)
 """What follows in successive turns, without and with nested lanes."""
 
@@ -256,7 +256,7 @@ class Worker:
         if turn.nest is not None and not done:
             # What is left past the target, an exchange that is not nested may mend.
             turn.nest = None
-            turn.length = FEWEST_STEPS
+            turn.length = min(REPACK_STEPS, self._most_repack)
             self._heat(turn, incumbent, bound)
         if plan.makespan >= incumbent:
             if done:

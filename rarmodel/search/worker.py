@@ -39,12 +39,12 @@ TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 HOT, COLD = 0.02, 0.002
 """First and last temperature as a part of the mean execution time."""
-NEST_STEPS, NEST_JOBS = 12, 160
-"""Steps of a turn over nested lanes: of the first one, and the most, for so many jobs."""
+NEST_STEPS, MOST_NEST_STEPS, NEST_JOBS = 12, 96, 160
+"""Steps of a turn over nested lanes: of the first one, and the most for so many jobs."""
 NEST_TARGETS = (0.25, 0.0)
 NEST_HOT, NEST_COLD = 0.015, 0.008
 """As above, for nested lanes."""
-FEWEST_STEPS = 4
+FEWEST_STEPS = 2
 """Steps of the turns between those over nested lanes, and after one that missed its target."""
 BEST_ORDER, BEST_PLAN, ANEW = range(3)
 """Where a turn begins: with the thread's best order, the best plan of all threads, or, over
@@ -106,7 +106,7 @@ class Worker:
         self._servers: _ServerTurn | None = None
         self._nests = bool(layout.packed.all()) and divisible(layout)
         self._longest_nest = NEST_STEPS
-        self._most_nest = int(NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
+        self._most_nest = int(MOST_NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
         if self._nests:
             # Then little is gained by orders, or by changes that are not nested.
             self._most_reorder = self._most_repack = FEWEST_STEPS

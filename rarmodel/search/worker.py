@@ -104,7 +104,8 @@ class Worker:
         self._most_repack = int(MOST_REPACK_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
-        self._nests = bool(layout.packed.all()) and divisible(layout)
+        packs_best = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
+        self._nests = packs_best and divisible(layout)
         self._longest_nest = NEST_STEPS
         self._most_nest = int(MOST_NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
         if self._nests:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds import best_bound
+from rarmodel.bounds import limit_bound
 from rarmodel.engine.arrays import Floats
 from rarmodel.heuristics import Policy, estimate
 from rarmodel.heuristics.clock import ListScheduler
@@ -100,7 +100,7 @@ def _over_limits(
     """The schedules of a policy, limit after limit; None for a limit that gives none in time."""
     order = np.array(policy.order(instance), np.int64)
     limit = instance.time.horizon
-    lowest = best_bound(instance).slots if policy.bisect else limit
+    lowest = limit_bound(instance).slots if policy.bisect else limit
     while limit >= lowest:
         makespan = scheduler.run(policy.rule, parameters, order, float(limit), horizon + 1)
         limit = min(limit, ceil(scheduler.loads().max() - TOLERANCE)) - 1

@@ -1,6 +1,6 @@
 """Lower bounds on the optimal makespan; each true for every schedule."""
 
-from .best import all_bounds, best_bound, why_infeasible
+from .best import all_bounds, best_bound, limit_bound, why_infeasible
 from .bound import LowerBound
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
@@ -11,6 +11,7 @@ __all__ = [
     "area",
     "best_bound",
     "greatest_area",
+    "limit_bound",
     "long_jobs",
     "longest_job",
     "shared_links",

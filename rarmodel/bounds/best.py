@@ -23,6 +23,16 @@ def best_bound(instance: Instance) -> LowerBound:
     return max(all_bounds(instance), key=lambda bound: bound.slots)
 
 
+def limit_bound(instance: Instance) -> LowerBound:
+    """The greatest of those bounds that also hold for the limit θ_u on the work of each GPU.
+
+    These look at GPUs one by one, as (14)–(16) do; that jobs run on all their GPUs at once, and
+    what contention costs, is not in the estimates that a limit is about.
+    """
+    found = (bound(instance) for bound in (longest_job, area, long_jobs))
+    return max(found, key=lambda bound: bound.slots)
+
+
 def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
     """Why no schedule meets the horizon, in lines, if it is a bound of these that exceeds it."""
     horizon = instance.time.horizon

@@ -18,6 +18,7 @@ from rarmodel.bounds import (
     area,
     best_bound,
     greatest_area,
+    limit_bound,
     long_jobs,
     longest_job,
     shared_links,
@@ -25,6 +26,7 @@ from rarmodel.bounds import (
 )
 from rarmodel.bounds.lanes import lanes
 from rarmodel.files import parse_instance
+from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 
 
@@ -110,6 +112,24 @@ def test_wide_jobs_run_one_after_another() -> None:
     instance = flat([(3, 5), (3, 5), (3, 5)], [4])
     assert area(instance).slots == 12
     assert wide_jobs(instance) == LowerBound(15, "wide jobs")
+
+
+def test_the_limit_on_work_can_be_less_than_any_makespan() -> None:
+    # Any two of the rings share a GPU, but no GPU serves all three: 5 + 5 slots of work are enough.
+    instance = flat([(3, 5), (3, 5), (3, 5)], [5])
+    assert (limit_bound(instance).slots, best_bound(instance).slots) == (10, 15)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9))
+def test_no_limit_below_its_bound_can_be_kept(seed: int) -> None:
+    random = Random(seed)
+    instance = random_instance(random, jobs=random.randint(1, 6), servers=3, tree=False)
+    work: Counter[int] = Counter()
+    for job, least in zip(instance.jobs, job_extremes(instance), strict=True):
+        for gpu in random.sample(range(instance.cluster.total_gpus), job.gpus):
+            work[gpu] += least.least_slots
+    assert limit_bound(instance).slots <= max(work.values())
 
 
 def test_long_jobs_need_gpus_of_their_own() -> None:

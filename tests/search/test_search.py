@@ -77,7 +77,7 @@ def test_it_stops_at_the_time_limit_and_says_so() -> None:
 def test_it_stops_when_nothing_better_comes() -> None:
     result = solve("start-later", method="search", threads=1)
     jobs = len(load_instance("start-later").jobs)
-    assert result.stopped == f"nothing better in {30 + 10 * jobs} iterations"
+    assert result.stopped == f"nothing better in {30 + 20 * jobs} iterations"
     assert (result.status, result.makespan) == ("feasible", 9)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
 from campaign_files import SUPPORT, write_campaign, write_instance
-from invocation import Invoke
+
+if TYPE_CHECKING:
+    from invocation import Invoke
 
 
 @pytest.fixture(autouse=True)

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .driver import Standing, export, plan_campaigns, run_campaigns, standing
+    from .published import Compared, compare_figures
     from .reader import bundled_campaigns, parse_campaign, read_campaigns
     from .schema import Campaign
     from .task import Outcome, Task
 
 _HOMES = {
     "Campaign": "schema",
+    "Compared": "published",
     "Outcome": "task",
     "Standing": "driver",
     "Task": "task",
     "bundled_campaigns": "reader",
+    "compare_figures": "published",
     "export": "driver",
     "parse_campaign": "reader",
     "plan_campaigns": "driver",
@@ -30,10 +33,12 @@ _HOMES = {
 
 __all__ = [
     "Campaign",
+    "Compared",
     "Outcome",
     "Standing",
     "Task",
     "bundled_campaigns",
+    "compare_figures",
     "export",
     "parse_campaign",
     "plan_campaigns",

@@ -1,9 +1,10 @@
-"""The commands about campaigns: `campaign run`, `campaign status`, `campaign export`."""
+"""The commands about campaigns: `campaign run`, `status`, `export` and `figures`."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -11,7 +12,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON
-from .terminal import answer, answer_json, progress, say
+from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
     from rarmodel.campaigns import Standing
@@ -90,6 +91,26 @@ def export(folder: str, output: str) -> int:
 
     rows = campaigns.export(folder, output)
     say(one_line(f"{output}: {rows} rows"))
+    return FINE
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR")
+@JSON
+def figures(folder: str, as_json: bool) -> int:  # noqa: FBT001
+    """Show what `campaign run figures` found in DIR beside the paper's figures 4 to 7."""
+    from rarmodel.campaigns import compare_figures  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    found = compare_figures(folder)
+    if as_json:
+        answer_json(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        return FINE
+    for i, (title, of_figure) in enumerate(groupby(found, lambda one: (one.figure, one.measure))):
+        if i > 0:
+            answer("")
+        show(tables.figure(": ".join(title).replace("_", " "), of_figure))
     return FINE
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from campaign_book import Book
 from campaign_files import SUPPORT, write_campaign, write_instance
 
 if TYPE_CHECKING:
@@ -80,3 +81,16 @@ def test_bad_input_exits_with_2(
     assert outcome.code == 2
     assert said in outcome.err
     assert not (folder / "out").exists()
+
+
+def test_figures_are_shown_beside_the_papers(invoke: Invoke, folder: Path) -> None:
+    book = Book(folder)
+    for seed in (0, 1):
+        book.add("figure-4", "sjf-bco", seed, 100 + seed, bound=90)
+    book.compared()
+    shown = invoke("campaign", "figures", folder)
+    assert shown.code == 0
+    assert "figure-4: mean completion, in slots" in shown.out
+    assert "100 ± 1" in shown.out
+    fields = invoke("campaign", "figures", folder, "--json").json()
+    assert (fields[0]["published"], fields[0]["mean"]) == (535, 100.5)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from campaign_files import Row, lasting, rows, write_campaign, write_instance
+from campaign_files import SUPPORT, Row, lasting, rows, write_campaign, write_instance
 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
 from rarmodel.errors import InputError, UsageError
@@ -41,12 +41,24 @@ def recorded(folder: Path) -> dict[str, str]:
         connection.close()
 
 
-@pytest.fixture
-def uninterrupted(folder: Path) -> list[Row]:
-    """The table of TURNS, done in one go."""
-    found = run_campaigns(write_campaign(folder, TURNS), folder / "whole", workers=2)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What TURNS leaves, done in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(SUPPORT))
+        patch.chdir(folder)
+        write_instance(folder)
+        found = run_campaigns(write_campaign(folder, TURNS), folder / "out", workers=2)
     assert (found.planned, found.done, found.failed) == (8, 8, 0)
-    return lasting(folder / "whole")
+    return folder / "out"
+
+
+@pytest.fixture
+def uninterrupted(whole: Path, folder: Path) -> list[Row]:
+    """The table of TURNS, done in one go; the file stands in the test's folder too."""
+    write_campaign(folder, TURNS)
+    return lasting(whole)
 
 
 def test_a_campaign_leaves_table_instances_and_schedules(folder: Path) -> None:
@@ -230,11 +242,11 @@ def test_a_run_that_two_campaigns_share_is_done_once(folder: Path) -> None:
     assert first == second
 
 
-def test_the_table_can_be_exported_again(folder: Path, uninterrupted: list[Row]) -> None:
-    output = folder / "copy.parquet"
-    assert export(folder / "whole", output) == 8
-    assert pq.read_table(output).equals(pq.read_table(folder / "whole" / "table.parquet"))
-    assert output.read_bytes() == (folder / "whole" / "table.parquet").read_bytes()
+def test_the_table_can_be_exported_again(tmp_path: Path, whole: Path) -> None:
+    output = tmp_path / "copy.parquet"
+    assert export(whole, output) == 8
+    assert pq.read_table(output).equals(pq.read_table(whole / "table.parquet"))
+    assert output.read_bytes() == (whole / "table.parquet").read_bytes()
 
 
 def test_parameters_are_columns_of_their_own_type(folder: Path) -> None:

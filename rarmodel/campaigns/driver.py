@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rarmodel.errors import InputError, Problem, UsageError
@@ -226,7 +226,7 @@ def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
     """Write down an outcome, its schedule first, and then forget the process's own account."""
     if outcome.schedule is not None:
         write_text(folder / SCHEDULES / f"{run}.json", outcome.schedule)
-    ledger.record(run, outcome)
+    ledger.record(run, replace(outcome, schedule=None))
     shutil.rmtree(folder / WORK / run, ignore_errors=True)
 
 

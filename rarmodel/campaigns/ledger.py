@@ -82,6 +82,8 @@ class Ledger:
                 self._lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
                 self._lock.close()
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
                 message = f"{path.parent}: another process runs a campaign here"
                 raise UsageError(message) from error
         self._connection = sqlite3.connect(path, timeout=PATIENCE)
@@ -167,9 +169,18 @@ class Ledger:
 
 @contextmanager
 def open_ledger(path: Path, *, writes: bool = False) -> Iterator[Ledger]:
-    """A ledger for a while; see `Ledger`."""
-    ledger = Ledger(path, writes=writes)
+    """A ledger for a while; see `Ledger`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be used any more, for instance because a disk is full.
+    """
     try:
-        yield ledger
-    finally:
-        ledger.close()
+        ledger = Ledger(path, writes=writes)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+    except sqlite3.Error as error:
+        raise InputError([Problem("", f"cannot be used: {error}")], str(path)) from error

@@ -10,6 +10,8 @@ from rarmodel.errors import RarmodelError
 
 from .task import Outcome, Work
 
+LOST = "what runs the campaign is gone; what is finished is kept, and the same command goes on"
+
 
 class PoolLostError(RarmodelError):
     """The pool is gone, and took what was not finished with it."""
@@ -46,17 +48,20 @@ def outcomes(pool: Pool, works: Iterable[Work]) -> Iterator[tuple[str, Outcome]]
     waiting = iter(works)
     running: dict[Future[Outcome | None], str] = {}
     while True:
-        while len(running) < pool.width() and (work := next(waiting, None)):
-            running[pool.executor.submit(pool.run, work)] = work.run
+        try:
+            while len(running) < pool.width() and (work := next(waiting, None)):
+                running[pool.executor.submit(pool.run, work)] = work.run
+        except (OSError, RuntimeError) as error:
+            raise PoolLostError(LOST) from error
         if not running:
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             run = running.pop(future)
             if future.cancelled():
-                raise PoolLostError("the pool is gone; what is finished is kept")
-            if error := future.exception():
+                raise PoolLostError(LOST)
+            if failed := future.exception():
                 # Not the run but what was to start it has failed, again and again.
-                said = f"{type(error).__name__}: {error}"
+                said = f"{type(failed).__name__}: {failed}"
                 yield run, Outcome(failure="worker", error=said.splitlines()[0])
             elif outcome := future.result():
                 yield run, outcome

@@ -122,7 +122,7 @@ class Outcome:
     result
         `Result.summary()`; empty if it failed.
     schedule
-        The schedule as JSON; None if there is none.
+        The schedule as JSON; None if there is none, and in a ledger, as it is a file of its own.
     versions
         Versions of what it ran on, as far as known.
     process_seconds

@@ -18,6 +18,7 @@ import pytest
 from campaign_files import SUPPORT, Row, lasting, rows, write_campaign, write_instance
 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
+from rarmodel.campaigns.pool import PoolLostError
 from rarmodel.errors import InputError, UsageError
 from rarmodel.files import read_instance, read_schedule
 from rarmodel.verifier import verify
@@ -306,6 +307,13 @@ def test_a_folder_without_a_ledger_is_refused(folder: Path) -> None:
         standing(folder)
 
 
+def test_a_ledger_that_cannot_be_written_is_refused(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    (folder / "out" / "ledger.lock").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"ledger\.sqlite: cannot be used: unable to open"):
+        run_campaigns(path, folder / "out")
+
+
 def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
     (folder / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
@@ -343,6 +351,28 @@ def test_a_killed_dask_worker_loses_nothing(
     assert (found.done, found.failed, found.open) == (8, 0, 0)
     assert told == [1, 2, 3, 4, 5, 6, 7, 8]
     assert lasting(folder / "dask") == uninterrupted
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_goes_away_keeps_what_is_finished(
+    folder: Path, uninterrupted: list[Row], cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
+    monkeypatch.setattr("rarmodel.campaigns.dask_pool.CONNECT_SECONDS", 2)
+
+    def leave(far: Standing) -> None:
+        if far.done == 2:
+            cluster.close()
+
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "2s"})
+    with soon, pytest.raises(PoolLostError, match="what is finished is kept"):
+        run_campaigns("campaign.yaml", "lost", scheduler=cluster.scheduler_address, tell=leave)
+    before = recorded(folder / "lost")
+    assert 2 <= len(before) < 8
+    assert run_campaigns("campaign.yaml", "lost", workers=2).done == 8
+    assert {run: recorded(folder / "lost")[run] for run in before} == before
+    assert lasting(folder / "lost") == uninterrupted
 
 
 def test_a_scheduler_that_is_not_there_is_refused(

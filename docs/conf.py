@@ -42,6 +42,7 @@ autodoc_preserve_defaults = True
 autodoc_type_aliases = {
     name: name
     for name in (
+        "Alternatives",
         "Count",
         "Floats",
         "Integer",
@@ -53,6 +54,7 @@ autodoc_type_aliases = {
         "Positive",
         "Records",
         "Rule",
+        "Seeds",
     )
 }
 python_use_unqualified_type_names = True

@@ -149,7 +149,7 @@ def solve(
             raise UsageError(f"method {found.name!r} does not count iterations; leave them out")
         return _solve_by_method(problem, found, limits)
     stated = registry.find("formulations", formulation)
-    engine = _default_solver(stated) if solver is None else registry.find("solvers", solver)
+    engine = default_solver(stated) if solver is None else registry.find("solvers", solver)
     return _solve_by_formulation(problem, stated, engine, limits, _entries(data))
 
 
@@ -181,7 +181,7 @@ def _fitting_solvers(formulation: Formulation) -> list[Solver]:
     return sorted(fitting, key=lambda solver: (solver.name != DEFAULT_SOLVER, solver.name))
 
 
-def _default_solver(formulation: Formulation) -> Solver:
+def default_solver(formulation: Formulation) -> Solver:
     """Find the default solver, or another installed one if that cannot take the formulation."""
     fitting = _fitting_solvers(formulation)
     if not fitting:
@@ -286,7 +286,7 @@ def audit(
     from .auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from .formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
 
-    engine = _default_solver(TIME_INDEXED) if solver is None else registry.find("solvers", solver)
+    engine = default_solver(TIME_INDEXED) if solver is None else registry.find("solvers", solver)
     if TIME_INDEXED.model_class not in engine.model_classes:
         raise UsageError(f"solver {engine.name!r} does not solve {TIME_INDEXED.model_class} models")
     return _audit(problem, engine, limits, claimed)
@@ -417,7 +417,7 @@ def compare(
         elif everything:
             fitting = _fitting_solvers(formulation)
         else:
-            fitting = [_default_solver(formulation)]
+            fitting = [default_solver(formulation)]
         if not fitting and not everything:
             names = ", ".join(engine.name for engine in engines)
             raise UsageError(

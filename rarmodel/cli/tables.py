@@ -14,6 +14,7 @@ from rarmodel.verifier import Report
 
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
+    from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
 
 NONE = "-"
@@ -198,6 +199,39 @@ def claims(outcome: Audit) -> Table:
             claim.statement,
         )
     return table
+
+
+def figure(title: str, points: Iterable[Compared]) -> Table:
+    """A figure of the paper, with ours beside it."""
+    table = _table(
+        f"{title}, in slots",
+        ("setting", "left"),
+        ("method", "left"),
+        ("published", "right"),
+        ("ours", "right"),
+        ("least", "right"),
+        ("most", "right"),
+        ("published ratio", "right"),
+        ("our ratio", "right"),
+        ("seeds above", "right"),
+    )
+    for one in points:
+        table.add_row(
+            one.setting,
+            one.method,
+            number(one.published),
+            _spread(one.mean, one.deviation, ".0f"),
+            number(one.least, ".0f"),
+            number(one.greatest, ".0f"),
+            number(one.published_ratio, ".2f"),
+            _spread(one.ratio, one.ratio_deviation, ".2f"),
+            f"{one.above} of {one.seeds}",
+        )
+    return table
+
+
+def _spread(mean: float | None, deviation: float | None, form: str) -> str:
+    return number(mean, form) + ("" if deviation is None else f" ± {number(deviation, form)}")
 
 
 def verdict(report: Report) -> list[str]:

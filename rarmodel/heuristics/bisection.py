@@ -66,6 +66,8 @@ class Policy:
         Gives, for an instance and a seed, the parameter sets tried for each limit.
     bisect
         Whether the limit θ_u is bisected; otherwise it is the horizon.
+    vary
+        Gives the policy with other parameters, by keyword; None if it has none to set.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Policy:
     order: Callable[[Instance], Sequence[int]] = input_order
     parameters: Callable[[Instance, int], Sequence[Parameters]] = nothing_to_try
     bisect: bool = True
+    vary: Callable[..., Policy] | None = None
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the policy needs, so that this does not count as its time."""

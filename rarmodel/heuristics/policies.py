@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
+from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
 from .bisection import Parameters, Policy
@@ -55,13 +57,30 @@ def make_sjf_bco(
         its pseudo-code (least accumulated time comes first).
     kappas
         The values of κ to try for each limit.
+
+    Returns
+    -------
+    Policy
+        Its `vary` takes `kappa`, the one value of κ to try, and `servers_factor`.
     """
     occupied = FIRST if occupied_first else BREAK_TIES
 
     def parameters(instance: Instance, seed: int) -> Sequence[Parameters]:
         return [(float(kappa), servers_factor, float(occupied)) for kappa in kappas(instance)]
 
-    return Policy(name, sjf_bco_rule, smallest_first, parameters)
+    def vary(*, kappa: int | None = None, servers_factor: float = servers_factor) -> Policy:
+        if kappa is not None and not (type(kappa) is int and kappa >= 1):
+            raise UsageError(f"kappa {kappa!r}: it must be a whole number of at least 1")
+        if type(servers_factor) not in {int, float} or not 0 < servers_factor < inf:
+            raise UsageError(f"servers_factor {servers_factor!r}: it must be a number above 0")
+        return make_sjf_bco(
+            name,
+            servers_factor=servers_factor,
+            occupied_first=occupied_first,
+            kappas=kappas if kappa is None else lambda _: [kappa],
+        )
+
+    return Policy(name, sjf_bco_rule, smallest_first, parameters, vary=vary)
 
 
 sjf_bco = make_sjf_bco()

@@ -32,7 +32,11 @@ def sections(text: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", sorted(commands.commands))
 def test_command_line_page_has_every_command_and_option(name: str) -> None:
     section = sections(page("cli.md"))[name]
-    options = [option for parameter in commands.commands[name].params for option in parameter.opts]
+    command = commands.commands[name]
+    of_group = getattr(command, "commands", {})
+    assert [inner for inner in of_group if f"{name} {inner} " not in section] == []
+    parameters = [p for one in (command, *of_group.values()) for p in one.params]
+    options = [option for parameter in parameters for option in parameter.opts]
     assert [o for o in options if o.startswith("-") and o not in section and o != "--help"] == []
 
 

@@ -1,0 +1,54 @@
+"""Campaigns: many runs from one file, each in a process of its own, that survive what happens.
+
+The names below load what they need when they are first used: a run's process needs few of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .driver import Standing, export, plan_campaigns, run_campaigns, standing
+    from .published import Compared, compare_figures
+    from .reader import bundled_campaigns, parse_campaign, read_campaigns
+    from .schema import Campaign
+    from .task import Outcome, Task
+
+_HOMES = {
+    "Campaign": "schema",
+    "Compared": "published",
+    "Outcome": "task",
+    "Standing": "driver",
+    "Task": "task",
+    "bundled_campaigns": "reader",
+    "compare_figures": "published",
+    "export": "driver",
+    "parse_campaign": "reader",
+    "plan_campaigns": "driver",
+    "read_campaigns": "reader",
+    "run_campaigns": "driver",
+    "standing": "driver",
+}
+
+__all__ = [
+    "Campaign",
+    "Compared",
+    "Outcome",
+    "Standing",
+    "Task",
+    "bundled_campaigns",
+    "compare_figures",
+    "export",
+    "parse_campaign",
+    "plan_campaigns",
+    "read_campaigns",
+    "run_campaigns",
+    "standing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,239 @@
+"""Running campaigns: plan, do what is not done yet, record each outcome as it comes, export."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.files import write_text
+
+from .dask_pool import dask_pool
+from .ledger import Ledger, open_ledger
+from .local_pool import local_pool, processors
+from .plan import Plan, Planned, add_campaign
+from .pool import Pool, outcomes
+from .reader import read_campaigns
+from .supervise import RESULT
+from .table import export_table
+from .task import Outcome, Work
+
+LEDGER, TABLE = "ledger.sqlite", "table.parquet"
+INSTANCES, SCHEDULES, WORK = "instances", "schedules", "work"
+"""What a campaign's folder holds; the last one only while runs are done."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    planned
+        Different runs that are planned.
+    done, failed
+        Runs that have finished, and that have failed.
+    failures
+        Name and error of each that failed.
+    interrupted
+        Whether Ctrl-C has ended it before its time.
+    """
+
+    planned: int
+    done: int
+    failed: int
+    failures: tuple[tuple[str, str], ...]
+    interrupted: bool = False
+
+    @property
+    def open(self) -> int:
+        """Runs that are still to be done."""
+        return self.planned - self.done - self.failed
+
+
+def plan_campaigns(sources: Sequence[str | os.PathLike[str]]) -> Plan:
+    """All runs of some campaign files or bundled campaigns, in order.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or two campaigns have the same name.
+    """
+    plan = Plan()
+    names: set[str] = set()
+    for source in sources:
+        for campaign, lines, folder in read_campaigns(source):
+            if campaign.name in names:
+                message = f"{campaign.name!r} names another campaign too; give each its own"
+                raise InputError([Problem("name", message)], os.fspath(source))
+            names.add(campaign.name)
+            add_campaign(plan, campaign, lines, folder, os.fspath(source))
+    return plan
+
+
+def run_campaigns(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    tell: Callable[[Standing], None] | None = None,
+) -> Standing:
+    """Do the runs of campaigns that are not done yet, and write the table of all of them.
+
+    After Ctrl-C, what is finished by then.
+
+    Parameters
+    ----------
+    sources
+        Campaign files, or names of bundled campaigns.
+    output
+        A folder for ledger, instances, schedules and table; made if it does not exist. What its
+        ledger knows is not done again.
+    workers
+        Processes at once on this machine; by default as many as it has cores, fewer if runs have
+        several threads.
+    scheduler
+        Address of a Dask scheduler on whose workers the runs are done instead.
+    retry_failed
+        Whether to do again what has failed.
+    tell
+        Told how far it is, after each run.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or the folder's ledger is unusable.
+    UsageError
+        If another process runs a campaign in the folder, or there is no such scheduler.
+    PoolLostError
+        If the scheduler goes away.
+    """
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers {workers}: there must be at least 1")
+    if workers is not None and scheduler is not None:
+        raise UsageError("a scheduler has workers of its own; leave out their number")
+    files = [sources] if isinstance(sources, str | os.PathLike) else sources
+    plan = plan_campaigns(files)
+    folder = _folder(Path(output))
+    with open_ledger(folder / LEDGER, writes=True) as ledger:
+        for digest, text in plan.instances.items():
+            if not (file := folder / INSTANCES / f"{digest}.json").exists():
+                write_text(file, text)
+        ledger.plan(plan.runs)
+        _gather(ledger, folder)
+        states = ledger.states()
+        todo = [run for run, state in states.items() if state != "done"]
+        if not retry_failed:
+            todo = [run for run in todo if states[run] == "open"]
+        tally = Counter(states.values())
+        interrupted = False
+        if todo:
+            pool: AbstractContextManager[Pool]
+            if scheduler is None:
+                pool = local_pool(workers or _at_once(plan.runs), folder / WORK)
+            else:
+                pool = dask_pool(scheduler)
+            try:
+                with pool as running:
+                    for run, outcome in outcomes(running, _works(plan, todo, folder)):
+                        tally[states[run]] -= 1
+                        _record(ledger, folder, run, outcome)
+                        states[run] = "failed" if outcome.failure else "done"
+                        tally[states[run]] += 1
+                        if tell:
+                            tell(Standing(len(states), tally["done"], tally["failed"], ()))
+            except KeyboardInterrupt:
+                interrupted = True
+            _gather(ledger, folder)
+            shutil.rmtree(folder / WORK, ignore_errors=True)
+        export_table(ledger, folder / TABLE)
+        return _standing(ledger, interrupted=interrupted)
+
+
+def standing(folder: str | os.PathLike[str]) -> Standing:
+    """How far the campaign in a folder is.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    with open_ledger(Path(folder) / LEDGER) as ledger:
+        return _standing(ledger)
+
+
+def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> int:
+    """Write the table of the campaign in a folder, as Parquet; returns the number of rows.
+
+    Raises
+    ------
+    InputError
+        If there is no campaign, or the file cannot be written.
+    """
+    with open_ledger(Path(folder) / LEDGER) as ledger:
+        return export_table(ledger, output)
+
+
+def _standing(ledger: Ledger, *, interrupted: bool = False) -> Standing:
+    tally = Counter(ledger.states().values())
+    failures = {
+        entry.run: entry.outcome.error
+        for entry in ledger.entries()
+        if entry.outcome and entry.outcome.failure
+    }
+    return Standing(
+        planned=sum(tally.values()),
+        done=tally["done"],
+        failed=tally["failed"],
+        failures=tuple(failures.items()),
+        interrupted=interrupted,
+    )
+
+
+def _folder(output: Path) -> Path:
+    try:
+        for inner in (INSTANCES, SCHEDULES):
+            (output / inner).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError([Problem("", f"cannot be made: {reason}")], str(output)) from error
+    return output
+
+
+def _at_once(runs: Sequence[Planned]) -> int:
+    """Processes that keep all processors busy, if each has as many threads as the most."""
+    most: int = max(run.task.options["threads"] for run in runs)
+    return max(1, processors() // most)
+
+
+def _works(plan: Plan, todo: Sequence[str], folder: Path) -> Iterator[Work]:
+    """What a pool needs for each run, with its instance only when its turn comes."""
+    planned = {run.task.run: run for run in plan.runs}
+    for name in todo:
+        run = planned[name]
+        text = plan.instances[run.task.instance]
+        yield Work(name, run.task, text, run.limits.seconds, run.limits.memory_mb)
+
+
+def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
+    """Write down an outcome, its schedule first, and then forget the process's own account."""
+    if outcome.schedule is not None:
+        write_text(folder / SCHEDULES / f"{run}.json", outcome.schedule)
+    ledger.record(run, replace(outcome, schedule=None))
+    shutil.rmtree(folder / WORK / run, ignore_errors=True)
+
+
+def _gather(ledger: Ledger, folder: Path) -> None:
+    """Record what processes have finished, and a driver could not record any more."""
+    states = ledger.states()
+    for result in (folder / WORK).glob(f"*/{RESULT}"):
+        run = result.parent.name
+        if states.get(run) == "open":
+            _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))

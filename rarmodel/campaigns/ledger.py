@@ -1,0 +1,186 @@
+"""The ledger of a campaign: an SQLite file with what is planned and what became of each run.
+
+One process writes it; others may read meanwhile. Each outcome is one transaction, so that what is
+finished stays finished, whatever happens to the process after it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+from rarmodel.errors import InputError, Problem, UsageError
+
+from .plan import Planned
+from .schema import ProcessLimits
+from .task import Outcome, Task
+
+VERSION = 1
+PATIENCE = 30.0
+"""Seconds to wait for a lock that another process holds for a moment."""
+
+_TABLES = """
+CREATE TABLE tasks (run TEXT PRIMARY KEY, task TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE plan (
+    position INTEGER PRIMARY KEY,
+    run TEXT NOT NULL REFERENCES tasks,
+    campaign TEXT NOT NULL,
+    limits TEXT NOT NULL,
+    instance_name TEXT NOT NULL,
+    source TEXT NOT NULL,
+    source_parameters TEXT NOT NULL
+) STRICT;
+CREATE TABLE outcomes (
+    run TEXT PRIMARY KEY REFERENCES tasks,
+    failed INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    recorded TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class Entry(NamedTuple):
+    """A planned run, and what became of it; None as long as nothing did."""
+
+    run: str
+    planned: Planned
+    outcome: Outcome | None
+
+
+class Ledger:
+    """An open ledger.
+
+    Parameters
+    ----------
+    path
+        The file; made if it does not exist and `writes`.
+    writes
+        Whether this process writes it: only one may at a time.
+
+    Raises
+    ------
+    UsageError
+        If another process writes it.
+    InputError
+        If there is none to read, or the file is no ledger.
+    """
+
+    def __init__(self, path: Path, *, writes: bool = False) -> None:
+        if not writes and not path.is_file():
+            message = "no ledger here; `rarmodel campaign run FILE --output` this folder makes one"
+            raise InputError([Problem("", message)], str(path.parent))
+        self._lock: sqlite3.Connection | None = None
+        if writes:
+            # A transaction on a file of its own: it ends with the process, however that ends.
+            self._lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+            try:
+                self._lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                self._lock.close()
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+                message = f"{path.parent}: another process runs a campaign here"
+                raise UsageError(message) from error
+        self._connection = sqlite3.connect(path, timeout=PATIENCE)
+        wrong = ""
+        try:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version == 0 and writes:
+                self._connection.executescript(
+                    f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
+                )
+            elif version != VERSION:
+                wrong = f"a ledger of version {version}; {VERSION} is expected"
+        except sqlite3.DatabaseError as error:
+            wrong = f"not a ledger: {error}"
+        if wrong:
+            self.close()
+            raise InputError([Problem("", wrong)], str(path))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def plan(self, runs: Iterable[Planned]) -> None:
+        """Plan these runs, in this order, instead of what was planned; outcomes are kept."""
+        rows = [(planned.task.run, planned) for planned in runs]
+        with self._connection as ledger:
+            ledger.execute("DELETE FROM plan")
+            ledger.executemany(
+                "INSERT OR IGNORE INTO tasks VALUES (?, ?)",
+                ((run, json.dumps(asdict(planned.task))) for run, planned in rows),
+            )
+            ledger.executemany(
+                "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        position,
+                        run,
+                        planned.campaign,
+                        planned.limits.model_dump_json(),
+                        planned.instance_name,
+                        planned.source,
+                        json.dumps(planned.source_parameters),
+                    )
+                    for position, (run, planned) in enumerate(rows)
+                ),
+            )
+
+    def record(self, run: str, outcome: Outcome) -> None:
+        """Write down what became of a run."""
+        with self._connection as ledger:
+            ledger.execute(
+                "INSERT OR REPLACE INTO outcomes (run, failed, outcome) VALUES (?, ?, ?)",
+                (run, outcome.failure is not None, outcome.to_json()),
+            )
+
+    def states(self) -> dict[str, str]:
+        """State of each planned run, in the plan's order: `done`, `failed` or `open`."""
+        rows = self._connection.execute(
+            "SELECT run, failed FROM plan LEFT JOIN outcomes USING (run) ORDER BY position"
+        )
+        names = {None: "open", 0: "done", 1: "failed"}
+        return {run: names[failed] for run, failed in rows}
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything that is planned, in order; a run that two campaigns share occurs twice."""
+        rows = self._connection.execute(
+            "SELECT run, task, campaign, limits, instance_name, source, source_parameters, outcome "
+            "FROM plan JOIN tasks USING (run) LEFT JOIN outcomes USING (run) ORDER BY position"
+        )
+        for run, task, campaign, limits, name, source, parameters, outcome in rows:
+            planned = Planned(
+                campaign=campaign,
+                task=Task(**json.loads(task)),
+                limits=ProcessLimits.model_validate_json(limits),
+                instance_name=name,
+                source=source,
+                source_parameters=json.loads(parameters),
+            )
+            yield Entry(run, planned, Outcome.from_json(outcome) if outcome else None)
+
+
+@contextmanager
+def open_ledger(path: Path, *, writes: bool = False) -> Iterator[Ledger]:
+    """A ledger for a while; see `Ledger`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be used any more, for instance because a disk is full.
+    """
+    try:
+        ledger = Ledger(path, writes=writes)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+    except sqlite3.Error as error:
+        raise InputError([Problem("", f"cannot be used: {error}")], str(path)) from error

@@ -1,0 +1,207 @@
+"""The runs of a campaign: the product of its lists, each with its instance, in the file's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rarmodel import api, registry
+from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.files import read_data
+from rarmodel.instances import text_of
+from rarmodel.schema import Instance
+
+from .reader import Lines, located
+from .schema import Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
+from .task import Task, canonical_instance, digest, with_parameters
+
+DEFAULT_THREADS = 1
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run of a campaign.
+
+    Attributes
+    ----------
+    campaign
+        Name of the campaign.
+    task
+        What the run is.
+    limits
+        Limits of its process.
+    instance_name
+        Name of its instance.
+    source
+        Where that comes from: `file NAME`, `generate FAMILY` or `import TRACE`.
+    source_parameters
+        What the generator or importer was told by the campaign.
+    """
+
+    campaign: str
+    task: Task
+    limits: ProcessLimits
+    instance_name: str
+    source: str
+    source_parameters: Mapping[str, Any]
+
+
+@dataclass
+class Plan:
+    """Runs, and the texts of their instances by hash."""
+
+    runs: list[Planned] = field(default_factory=list)
+    instances: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A method, or a formulation on a solver, with one choice of parameters and options."""
+
+    method: str | None = None
+    formulation: str | None = None
+    solver: str | None = None
+    solver_version: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, source: str) -> None:
+    """Add a campaign's runs to a plan: instances slowest, then methods and formulations, seeds.
+
+    Raises
+    ------
+    InputError
+        With every name that is unknown and every instance that cannot be had.
+    """
+    problems: list[Problem] = []
+
+    def attempt(place: str, function: Callable[[], Any]) -> Any:
+        """What a function gives; None, and problems noted, if it fails."""
+        try:
+            return function()
+        except InputError as error:
+            found = [
+                Problem(place, ": ".join(filter(None, [error.source, *problem])))
+                for problem in error.problems
+            ]
+        except UsageError as error:
+            found = [Problem(place, str(error))]
+        problems.extend(located(problem, lines) for problem in found)
+        return None
+
+    parts: list[_Part] = []
+    for i, method in enumerate(campaign.methods):
+        parts += attempt(f"methods[{i}]", partial(_of_method, method, campaign.options)) or []
+    for i, stated in enumerate(campaign.formulations):
+        state = partial(_of_formulation, stated, campaign.options, folder)
+        parts += attempt(f"formulations[{i}]", state) or []
+    for i, entry in enumerate(campaign.instances):
+        for chosen in _combinations(entry):
+            by_seed: dict[int, tuple[str, str]] = {}
+            drawn = entry.generate is not None and "seed" not in chosen
+            for seed in campaign.seeds if drawn else campaign.seeds[:1]:
+                given = {**chosen, "seed": seed} if drawn else chosen
+                instance = attempt(f"instances[{i}]", partial(_instance, entry, given, folder))
+                if instance is None:
+                    break  # The others would fail the same way.
+                text = canonical_instance(instance)
+                plan.instances[digest(text)] = text
+                by_seed[seed] = (digest(text), instance.name)
+            if problems:
+                continue
+            for part, seed in product(parts, campaign.seeds):
+                known = by_seed[seed if drawn else campaign.seeds[0]]
+                plan.runs.append(_planned(campaign, entry, chosen, part, seed, *known))
+    if problems:
+        raise InputError(problems, source)
+
+
+def _planned(
+    campaign: Campaign,
+    entry: Source,
+    chosen: Mapping[str, Any],
+    part: _Part,
+    seed: int,
+    instance: str,
+    name: str,
+) -> Planned:
+    kinds = {"file": entry.instance, "generate": entry.generate, "import": entry.import_}
+    (source,) = (f"{kind} {what}" for kind, what in kinds.items() if what is not None)
+    task = Task(
+        instance=instance,
+        method=part.method,
+        formulation=part.formulation,
+        solver=part.solver,
+        parameters=part.parameters,
+        options=part.options,
+        data=part.data,
+        seed=seed,
+        solver_version=part.solver_version,
+    )
+    return Planned(campaign.name, task, campaign.limits, name, source, chosen)
+
+
+def _combinations(entry: Source | MethodEntry) -> Iterator[dict[str, Any]]:
+    """The fixed parameters with every combination of the varied ones, the last one fastest."""
+    for values in product(*entry.vary.values()):
+        yield {**entry.parameters, **dict(zip(entry.vary, values, strict=True))}
+
+
+def _options(own: Options, common: Options) -> list[dict[str, Any]]:
+    """Every combination of options, own ones before common ones."""
+    given = {"threads": (DEFAULT_THREADS,), **common.given(), **own.given()}
+    return [dict(zip(given, values, strict=True)) for values in product(*given.values())]
+
+
+def _of_method(entry: MethodEntry, common: Options) -> list[_Part]:
+    method = registry.find("policies", entry.method)
+    options = _options(entry.options, common)
+    if "iterations" in options[0] and not getattr(method, "counts_iterations", False):
+        raise UsageError(
+            f"method {method.name!r} does not count iterations; give them to a method that does"
+        )
+    parts = []
+    for chosen in _combinations(entry):
+        with_parameters(method, chosen)
+        parts += [_Part(entry.method, parameters=chosen, options=one) for one in options]
+    return parts
+
+
+def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> list[_Part]:
+    formulation = registry.find("formulations", entry.formulation)
+    options = _options(entry.options, common)
+    if "iterations" in options[0]:
+        raise UsageError(f"formulation {formulation.name!r} does not count iterations")
+    data = None if entry.data is None else read_data(folder / entry.data)
+    parts = []
+    for name in entry.solvers or [api.default_solver(formulation).name]:
+        solver = registry.find("solvers", name)
+        if formulation.model_class not in solver.model_classes:
+            raise UsageError(
+                f"formulation {formulation.name!r} is {formulation.model_class}, which "
+                f"{solver.name} cannot solve"
+            )
+        if (version := solver.version()) is None:
+            raise UsageError(f"solver {solver.name!r} is not installed")
+        part = _Part(None, entry.formulation, name, version, data=data)
+        parts += [_Part(**{**vars(part), "options": one}) for one in options]
+    return parts
+
+
+def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instance:
+    if entry.generate is not None:
+        return api.generate(entry.generate, **chosen)
+    if entry.import_ is not None:
+        files = ("cluster", "slurm_conf", "slurm_topology")
+        given = {k: folder / v if k in files and v else v for k, v in chosen.items()}
+        return api.import_trace(folder / entry.import_, **given).instance
+    name = entry.instance or ""
+    beside = folder / name
+    is_bundled = text_of(name) is not None and not beside.exists()
+    return api.load_instance(name if is_bundled else str(beside))

@@ -1,0 +1,67 @@
+"""What runs many things at once, and how a driver goes through all of its work with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import NamedTuple
+
+from rarmodel.errors import RarmodelError
+
+from .task import Outcome, Work
+
+LOST = "what runs the campaign is gone; what is finished is kept, and the same command goes on"
+
+
+class PoolLostError(RarmodelError):
+    """The pool is gone, and took what was not finished with it."""
+
+
+class Pool(NamedTuple):
+    """Where runs are done.
+
+    Attributes
+    ----------
+    executor
+        Calls functions, several at once.
+    run
+        Does a run, in a process of its own; None if it was stopped.
+    width
+        How much work to hand over at once: a little more than is done at once.
+    """
+
+    executor: Executor
+    run: Callable[[Work], Outcome | None]
+    width: Callable[[], int]
+
+
+def outcomes(pool: Pool, works: Iterable[Work]) -> Iterator[tuple[str, Outcome]]:
+    """Name and outcome of each run, as they finish.
+
+    Work is fetched as it is handed over, so that all of it need not be held at once.
+
+    Raises
+    ------
+    PoolLostError
+        If the pool has gone away.
+    """
+    waiting = iter(works)
+    running: dict[Future[Outcome | None], str] = {}
+    while True:
+        try:
+            while len(running) < pool.width() and (work := next(waiting, None)):
+                running[pool.executor.submit(pool.run, work)] = work.run
+        except (OSError, RuntimeError) as error:
+            raise PoolLostError(LOST) from error
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            run = running.pop(future)
+            if future.cancelled():
+                raise PoolLostError(LOST)
+            if failed := future.exception():
+                # Not the run but what was to start it has failed, again and again.
+                said = f"{type(failed).__name__}: {failed}"
+                yield run, Outcome(failure="worker", error=said.splitlines()[0])
+            elif outcome := future.result():
+                yield run, outcome

@@ -1,0 +1,125 @@
+"""The process of a run: `python -m rarmodel.campaigns.process TASK RESULT`, both JSON files.
+
+It limits its own memory before it loads anything large, does its task, and leaves the outcome in a
+file that is whole or not there. It ends when its standard input does: whoever started it holds the
+other end, and takes it along even if killed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .memory import limit_memory, peak_memory_mb
+from .task import Failure, Outcome, Work, with_parameters
+
+LIBRARIES = ("numpy", "numba", "pyomo")
+MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memoryerror")
+"""What an error says that comes of too little memory, in small letters."""
+
+
+def end_with_parent() -> None:
+    """End this process, and what it started, when standard input ends."""
+
+    def wait() -> None:
+        with suppress(OSError):
+            while os.read(0, 1):
+                pass
+        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of what a result depends on."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for library in ("rarmodel", *LIBRARIES):
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = None
+    return found
+
+
+def perform(work: Work) -> tuple[dict[str, Any], str | None]:
+    """Solve as the task says: the result's summary, and the schedule as JSON."""
+    from rarmodel import api, files, registry  # noqa: PLC0415 - after the limit of memory
+    from rarmodel.errors import UsageError  # noqa: PLC0415
+
+    task = work.task
+    if (here := version("rarmodel")) != task.rarmodel:
+        raise UsageError(f"rarmodel {here} is installed here; the campaign has {task.rarmodel}")
+    instance = files.parse_instance(work.instance)
+    options = {**task.options, "seed": task.seed}
+    if task.method is not None:
+        method = with_parameters(registry.find("policies", task.method), task.parameters)
+        result = api.solve(instance, method=method, **options)
+    else:
+        solver = registry.find("solvers", task.solver)
+        if (here := solver.version()) != task.solver_version:
+            raise UsageError(
+                f"{task.solver} {here} is installed here; the campaign has {task.solver_version}"
+            )
+        result = api.solve(
+            instance,
+            formulation=task.formulation,
+            solver=solver,
+            data=task.data,
+            **options,
+        )
+    schedule = files.to_json(result.schedule) if result.schedule else None
+    return result.summary(), schedule
+
+
+def outcome_of(work: Work) -> Outcome:
+    """What becomes of a task; whatever it raises is an outcome too."""
+    failure: Failure | None = None
+    error, details = "", ""
+    result: dict[str, Any] = {}
+    schedule = None
+    try:
+        result, schedule = perform(work)
+    except BaseException as raised:  # noqa: BLE001 - even a method that exits has failed
+        kind = type(raised).__name__
+        error = f"{kind}: {raised}" if str(raised) else kind
+        out_of_memory = isinstance(raised, MemoryError) or (
+            work.memory_mb is not None and any(sign in error.lower() for sign in MEMORY_SIGNS)
+        )
+        failure = "memory" if out_of_memory else "exception"
+        details = traceback.format_exc()
+    return Outcome(
+        failure=failure,
+        error=error,
+        details=details,
+        result=result,
+        schedule=schedule,
+        versions=versions(),
+        peak_memory_mb=peak_memory_mb(),
+        host=platform.node(),
+    )
+
+
+def main(task: str, result: str) -> None:
+    """Do the task in one file, and leave its outcome in another."""
+    end_with_parent()
+    work = Work.from_json(Path(task).read_text("utf-8"))
+    if work.memory_mb is not None:
+        limit_memory(work.memory_mb)
+    outcome = outcome_of(work)
+    from rarmodel.files import write_text  # noqa: PLC0415
+
+    write_text(result, outcome.to_json())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,218 @@
+"""The schema of a campaign file: what is run on what, how often, and within which limits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+
+from rarmodel.errors import InputError, Problem
+from rarmodel.schema.base import Count, Name, Positive, Record
+from rarmodel.schema.problems import show
+
+MAX_SEED = 2**31 - 1
+
+
+def _named(field: str) -> BeforeValidator:
+    """A text alone stands for an object with that one field."""
+    return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _seeds(value: object) -> object:
+    """A list, or two ends with two dots between them, both included."""
+    if isinstance(value, list | tuple):
+        return value
+    ends = re.fullmatch(r"(\d{1,10})\.\.(\d{1,10})", value) if isinstance(value, str) else None
+    if ends is None or int(ends[1]) > int(ends[2]):
+        expected = "a list such as [1, 2] or a range such as 0..19 is expected"
+        raise InputError([Problem("", f"{show(value)}; {expected}")])
+    if int(ends[2]) > MAX_SEED:  # Before a list of them is made.
+        raise InputError([Problem("", f"{show(value)}; seeds go up to {MAX_SEED}")])
+    return range(int(ends[1]), int(ends[2]) + 1)
+
+
+def _finite(value: Any) -> Any:
+    """The same value, if JSON can write all of it."""
+    numbers = [value]
+    while numbers:
+        number = numbers.pop()
+        if isinstance(number, float) and not math.isfinite(number):
+            raise InputError([Problem("", f"{number}; a finite number is expected")])
+        if isinstance(number, list):
+            numbers.extend(number)
+        elif isinstance(number, dict):
+            numbers.extend(number.values())
+    return value
+
+
+Value = Annotated[JsonValue, AfterValidator(_finite)]
+"""What JSON can write."""
+
+Seed = Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)]
+"""A seed."""
+
+Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1)]
+"""Seeds: a list, or a range such as `0..19`."""
+
+Parameters = dict[Name, Value]
+"""Values by name."""
+
+Alternatives = dict[Name, Annotated[tuple[Value, ...], Field(min_length=1)]]
+"""Lists of values by name."""
+
+
+class Varied(Record):
+    """What has parameters: fixed ones, and ones that take each value of a list in turn."""
+
+    parameters: Annotated[Parameters, Field(default_factory=dict)]
+    """Values of parameters."""
+
+    vary: Annotated[Alternatives, Field(default_factory=dict)]
+    """Values that parameters take in turn; of several parameters, all combinations."""
+
+    @model_validator(mode="after")
+    def _no_parameter_is_both(self) -> Self:
+        if both := sorted(self.parameters.keys() & self.vary.keys()):
+            raise InputError(
+                [
+                    Problem(f"vary.{name}", "it is among the parameters too; keep one")
+                    for name in both
+                ]
+            )
+        return self
+
+
+class Source(Varied):
+    """Where instances come from: exactly one of three, and what `generate` or `import` is told."""
+
+    instance: Name | None = None
+    """A file, or the name of a bundled instance; a text alone stands for this field."""
+
+    generate: Name | None = None
+    """A family to draw from; its seed is the run's unless `parameters` has one."""
+
+    import_: Annotated[Name | None, Field(alias="import")] = None
+    """A trace."""
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> Self:
+        given = [self.instance, self.generate, self.import_]
+        if sum(kind is not None for kind in given) != 1:
+            message = "exactly one of 'instance', 'generate' and 'import' is expected"
+            raise InputError([Problem("", message)])
+        if self.instance is not None and (self.parameters or self.vary):
+            raise InputError([Problem("", "a file has no parameters; remove them")])
+        return self
+
+
+class Options(Record):
+    """Options of `solve`; each is a value, or a list of values that are taken in turn."""
+
+    time_limit: Annotated[
+        tuple[Positive, ...] | None, BeforeValidator(_listed), Field(min_length=1)
+    ] = None
+    """Seconds after which a solve stops with what it has."""
+
+    gap: Annotated[
+        tuple[Annotated[float, Field(strict=True, ge=0, lt=1)], ...] | None,
+        BeforeValidator(_listed),
+        Field(min_length=1),
+    ] = None
+    """Relative gap at which to stop."""
+
+    threads: Annotated[tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)] = (
+        None
+    )
+    """Threads of a run; 1 if nothing is said."""
+
+    iterations: Annotated[
+        tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)
+    ] = None
+    """Iterations after which to stop, for methods that count them."""
+
+    def given(self) -> Mapping[str, tuple[int | float, ...]]:
+        """The options that are given, by name."""
+        return self.model_dump(exclude_none=True)
+
+
+class MethodEntry(Varied):
+    """A method to run."""
+
+    method: Name
+    """Its name, or `package.module:Name`; a text alone stands for this field."""
+
+    options: Options = Options()
+    """Options that differ from the campaign's."""
+
+
+class FormulationEntry(Record):
+    """A formulation to solve."""
+
+    formulation: Name
+    """Its name, or `package.module:Name`; a text alone stands for this field."""
+
+    solvers: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
+    """Solvers that each solve it; by default the one that `solve` takes."""
+
+    data: Name | None = None
+    """A JSON file with what it needs beside the instance."""
+
+    options: Options = Options()
+    """Options that differ from the campaign's."""
+
+
+class ProcessLimits(Record):
+    """What the process of a run may take before it is ended."""
+
+    seconds: Positive | None = None
+    """Time from its start, compilation and verification included."""
+
+    memory_mb: Positive | None = None
+    """Memory of a process in MB (10^6 bytes), where the system can limit it."""
+
+
+class Campaign(Record):
+    """Runs of all methods and formulations on all instances with all seeds.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is missing, unknown, of the wrong type or out of range, or nothing is to be run.
+    """
+
+    name: Name
+    """Name of the campaign; rows of the table carry it."""
+
+    description: str | None = None
+    """What it is about, for people."""
+
+    instances: Annotated[tuple[Annotated[Source, _named("instance")], ...], Field(min_length=1)]
+    """Instances and families of them."""
+
+    methods: tuple[Annotated[MethodEntry, _named("method")], ...] = ()
+    """Methods."""
+
+    formulations: tuple[Annotated[FormulationEntry, _named("formulation")], ...] = ()
+    """Formulations."""
+
+    options: Options = Options()
+    """Options of all of them."""
+
+    seeds: Seeds = (0,)
+    """Seeds of random families, methods and solvers alike."""
+
+    limits: ProcessLimits = ProcessLimits()
+    """Limits of each run's process."""
+
+    @model_validator(mode="after")
+    def _something_to_run(self) -> Self:
+        if not (self.methods or self.formulations):
+            raise InputError([Problem("", "neither methods nor formulations; name some")])
+        return self

@@ -1,0 +1,121 @@
+"""One run in a process of its own: started, watched, ended at its limits, and its outcome read."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from .memory import peak_memory_mb
+from .process import MEMORY_SIGNS
+from .task import Failure, Outcome, Work
+
+RESULT = "result.json"
+POLL_SECONDS = 0.02
+DETAILS = 4000
+"""Characters kept of what a process wrote before it failed."""
+
+
+def run_in_process(
+    work: Work, folder: Path, stop: Callable[[], bool] = lambda: False
+) -> Outcome | None:
+    """Do a run in a process of its own.
+
+    Parameters
+    ----------
+    work
+        What to do.
+    folder
+        Where the process leaves its outcome, in `RESULT`; made if it does not exist.
+    stop
+        Asked again and again whether to end the process.
+
+    Returns
+    -------
+    Outcome or None
+        None if it was stopped.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    task, result, log = folder / "task.json", folder / RESULT, folder / "log"
+    result.unlink(missing_ok=True)
+    task.write_text(work.to_json(), encoding="utf-8")
+    begun = time.monotonic()
+    with log.open("wb") as sink:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "rarmodel.campaigns.process", str(task), str(result)],
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,  # Ctrl-C is for the driver, and its end takes all at once
+        )
+    peak, late, stopped = None, False, False
+    try:
+        while process.poll() is None:
+            late = work.seconds is not None and time.monotonic() - begun >= work.seconds
+            stopped = stop()
+            if late or stopped:
+                peak = peak_memory_mb(process.pid)
+                break
+            time.sleep(POLL_SECONDS)
+    finally:
+        _end(process)
+    seconds = time.monotonic() - begun
+    if result.exists():
+        return replace(Outcome.from_json(result.read_text("utf-8")), process_seconds=seconds)
+    if stopped:
+        return None
+    details = log.read_text("utf-8", "replace")[-DETAILS:]
+    failure, error = _post_mortem(work, process.returncode, details, late=late)
+    return Outcome(
+        failure=failure,
+        error=error,
+        details=details,
+        process_seconds=seconds,
+        peak_memory_mb=peak,
+        host=platform.node(),
+    )
+
+
+def run_on_worker(work: Work) -> Outcome:
+    """Do a run on a machine that shares no folder with the driver."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        # Without `stop` there always is an outcome.
+        return cast("Outcome", run_in_process(work, Path(folder)))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    if process.stdin:
+        process.stdin.close()
+
+
+def _post_mortem(work: Work, code: int, log: str, *, late: bool) -> tuple[Failure, str]:
+    """How a process failed that left no outcome, and why, in a line."""
+    if late:
+        return "time", f"the time limit of {work.seconds:g} s is up"
+    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
+    said = f": {last}" if last else ""
+    if work.memory_mb is not None and any(sign in log.lower() for sign in MEMORY_SIGNS):
+        return "memory", f"out of memory, with a limit of {work.memory_mb:g} MB{said}"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = str(-code)
+        return "died", f"the process was killed by signal {name}{said}"
+    return "died", f"the process ended with exit code {code} and no result{said}"

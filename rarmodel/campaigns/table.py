@@ -1,0 +1,152 @@
+"""The table of a campaign: a row for each run that has finished or failed, as a Parquet file."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rarmodel.files import write_bytes
+
+from .ledger import Ledger
+from .plan import Planned
+from .task import Outcome, canonical
+
+RESULT_FIELDS = {
+    "status": "string",
+    "makespan": "int64",
+    "mean_completion": "double",
+    "lower_bound": "int64",
+    "bound_name": "string",
+    "gap": "double",
+    "stopped": "string",
+    "objective": "string",
+    "objective_value": "double",
+    "objective_bound": "double",
+    "restricted": "bool",
+    "verified": "bool",
+}
+"""Columns from `Result.summary()`."""
+
+MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
+"""Columns that may differ if the same runs are done again."""
+
+VERSIONS = ("rarmodel", "solver_version", "python", "numpy", "numba", "pyomo")
+
+
+def rows_of(ledger: Ledger) -> list[dict[str, Any]]:
+    """One row of plain data for each run that has finished or failed, in the plan's order."""
+    return [
+        _row(entry.run, entry.planned, entry.outcome)
+        for entry in ledger.entries()
+        if entry.outcome is not None
+    ]
+
+
+def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
+    task, result = planned.task, outcome.result
+    return {
+        "campaign": planned.campaign,
+        "run": run,
+        "instance": planned.instance_name,
+        "instance_hash": task.instance,
+        "source": planned.source,
+        **{f"source_{name}": value for name, value in planned.source_parameters.items()},
+        "method": task.method,
+        "formulation": task.formulation,
+        "solver": task.solver,
+        **{f"parameter_{name}": value for name, value in task.parameters.items()},
+        **{f"option_{name}": value for name, value in task.options.items()},
+        "data": None if task.data is None else canonical(task.data),
+        "seed": task.seed,
+        "state": "failed" if outcome.failure else "done",
+        "failure": outcome.failure,
+        "error": outcome.error or None,
+        **{name: result.get(name) for name in RESULT_FIELDS},
+        "reasons": "\n".join(result.get("reasons", ())) or None,
+        **dict.fromkeys(VERSIONS),
+        **{name: outcome.versions.get(name) for name in VERSIONS if name != "solver_version"},
+        "rarmodel": task.rarmodel,
+        "solver_version": task.solver_version,
+        "seconds": result.get("seconds"),
+        "process_seconds": outcome.process_seconds,
+        "peak_memory_mb": outcome.peak_memory_mb,
+        "host": outcome.host,
+    }
+
+
+def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
+    """Write the table of a ledger as a Parquet file; returns the number of rows.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    rows = rows_of(ledger)
+    table = pa.table(
+        {
+            name: pa.array(_cells([row.get(name) for row in rows], kind), kind)
+            for name, kind in _columns(rows).items()
+        }
+    )
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    write_bytes(output, written.getvalue())
+    return len(rows)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Name and type of each column, in the order of a row, parameters where they belong."""
+    known: dict[str, str] = {
+        **RESULT_FIELDS,
+        "seed": "int64",
+        **dict.fromkeys(("seconds", "process_seconds", "peak_memory_mb"), "double"),
+    }
+    groups = ("source_", "parameter_", "option_")
+    own = {name: None for row in rows for name in row if name.startswith(groups)}
+    order: list[str] = []
+    for name in _row_order():
+        if name in groups:
+            order += [column for column in own if column.startswith(name)]
+        else:
+            order.append(name)
+    return {
+        name: _type_of([row.get(name) for row in rows])
+        if name in own
+        else known.get(name, "string")
+        for name in order
+    }
+
+
+def _row_order() -> tuple[str, ...]:
+    """The columns of every table, and where those of one campaign stand."""
+    return (
+        *("campaign", "run", "instance", "instance_hash", "source", "source_"),
+        *("method", "formulation", "solver", "parameter_", "option_", "data", "seed"),
+        *("state", "failure", "error", *RESULT_FIELDS, "reasons"),
+        *(*VERSIONS, *MEASURED),
+    )
+
+
+def _type_of(values: Sequence[Any]) -> str:
+    """The narrowest type of all values but None: whole number, number, truth value, or text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "bool"
+    if kinds == {int} and all(abs(v) < 2**63 for v in values if v is not None):
+        return "int64"
+    return "double" if kinds and kinds <= {int, float} else "string"
+
+
+def _cells(values: Sequence[Any], kind: str) -> list[Any]:
+    """Values of a column; what is no text in a column of texts is written as JSON."""
+    if kind == "double":
+        return [None if value is None else float(value) for value in values]
+    if kind != "string":
+        return list(values)
+    return [v if v is None or isinstance(v, str) else canonical(v) for v in values]

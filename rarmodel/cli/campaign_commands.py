@@ -1,0 +1,132 @@
+"""The commands about campaigns: `campaign run`, `status`, `export` and `figures`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from rarmodel.errors import one_line
+
+from .options import JSON
+from .terminal import answer, answer_json, progress, say, show
+
+if TYPE_CHECKING:
+    from rarmodel.campaigns import Standing
+
+FINE, NOT_ALL_DONE = 0, 1
+
+
+@click.group(no_args_is_help=False)
+def campaign() -> None:
+    """Do many runs from one file, each in a process of its own."""
+
+
+@campaign.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--output", metavar="DIR", required=True, help="Folder of the ledger; the same one resumes."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes at once; all cores by default.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
+@click.option("--retry-failed", is_flag=True, help="Do again what has failed.")
+@JSON
+def run(
+    files: tuple[str, ...],
+    output: str,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Do what is not done yet of each campaign FILE, or bundled campaign, and write the table."""
+    from rarmodel.campaigns import run_campaigns  # noqa: PLC0415
+
+    with progress() as (name, _):
+        name("planning …")
+
+        def tell(far: Standing) -> None:
+            failed = f", {far.failed} failed" if far.failed else ""
+            name(f"{far.done} of {far.planned} runs done{failed}")
+
+        found = run_campaigns(
+            files,
+            output,
+            workers=workers,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            tell=tell,
+        )
+    _show(found, as_json=as_json)
+    if found.interrupted:
+        say("interrupted; the same command goes on")
+    return NOT_ALL_DONE if found.open or found.failed else FINE
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR")
+@JSON
+def status(folder: str, as_json: bool) -> int:  # noqa: FBT001
+    """Say how far the campaign in DIR is, and what has failed."""
+    from rarmodel.campaigns import standing  # noqa: PLC0415
+
+    _show(standing(folder), as_json=as_json)
+    return FINE
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--output", metavar="FILE", required=True, help="A Parquet file.")
+def export(folder: str, output: str) -> int:
+    """Write the table of the campaign in DIR: a row for each run that has finished or failed."""
+    from rarmodel import campaigns  # noqa: PLC0415
+
+    rows = campaigns.export(folder, output)
+    say(one_line(f"{output}: {rows} rows"))
+    return FINE
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR")
+@JSON
+def figures(folder: str, as_json: bool) -> int:  # noqa: FBT001
+    """Show what `campaign run figures` found in DIR beside the paper's figures 4 to 7."""
+    from rarmodel.campaigns import compare_figures  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    found = compare_figures(folder)
+    if as_json:
+        answer_json(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        return FINE
+    for i, (title, of_figure) in enumerate(groupby(found, lambda one: (one.figure, one.measure))):
+        if i > 0:
+            answer("")
+        show(tables.figure(": ".join(title).replace("_", " "), of_figure))
+    return FINE
+
+
+def _show(found: Standing, *, as_json: bool) -> None:
+    """How far a campaign is: counts to stdout, failures to stderr."""
+    if as_json:
+        fields = {**asdict(found), "open": found.open}
+        fields["failures"] = [{"run": run, "error": error} for run, error in found.failures]
+        answer_json(json.dumps(fields, indent=2, ensure_ascii=False))
+        return
+    for label, count in (
+        ("planned", found.planned),
+        ("done", found.done),
+        ("failed", found.failed),
+        ("open", found.open),
+    ):
+        answer(f"{label:8} {count}")
+    for name, error in found.failures:
+        say(one_line(f"{name}: {error}"))

@@ -1,0 +1,189 @@
+"""Campaign files, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from campaign_files import write_campaign
+
+from rarmodel.campaigns import bundled_campaigns, parse_campaign, plan_campaigns, read_campaigns
+from rarmodel.errors import InputError
+
+GOOD = """\
+name: example
+instances:
+  - lab.json
+  - generate: small
+    parameters: {servers: 4}
+    vary:
+      jobs: [3, 5]
+  - import: trace.csv
+    parameters: {servers: 8, gpus_per_server: 4}
+methods:
+  - sjf-bco
+  - method: search
+    options: {iterations: [5, 10]}
+formulations:
+  - time-indexed
+options:
+  time_limit: 10
+seeds: 3..5
+limits: {seconds: 60, memory_mb: 2000}
+"""
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(InputError) as error:
+        parse_campaign(text, "c.yaml")
+    assert all(line.startswith("c.yaml: ") for line in error.value.lines())
+    return [line.removeprefix("c.yaml: ") for line in error.value.lines()]
+
+
+def test_short_and_long_forms_are_read() -> None:
+    campaign, lines = parse_campaign(GOOD)
+    assert [source.instance for source in campaign.instances] == ["lab.json", None, None]
+    assert campaign.instances[1].vary == {"jobs": (3, 5)}
+    assert campaign.instances[2].import_ == "trace.csv"
+    assert [entry.method for entry in campaign.methods] == ["sjf-bco", "search"]
+    assert campaign.methods[1].options.given() == {"iterations": (5, 10)}
+    assert campaign.options.given() == {"time_limit": (10.0,)}
+    assert campaign.seeds == (3, 4, 5)
+    assert campaign.limits.seconds == 60
+    assert lines["instances[1].vary.jobs"] == 7
+    assert lines["seeds"] == 18
+
+
+def test_all_problems_are_named_with_line_and_place() -> None:
+    text = GOOD.replace("name: example", "name: 3").replace("vary:", "varies:")
+    text = text.replace("seeds: 3..5", "seeds: 5..3").replace("seconds: 60", "seconds: -1")
+    text = text.replace("time_limit: 10", "time_limit: soon")
+    assert problems(text) == [
+        "line 1, name: 3; a text is expected",
+        "line 6, instances[1].varies: unknown field; remove it or correct its name",
+        "line 17, options.time_limit: 'soon'; a number is expected",
+        "line 18, seeds: '5..3'; a list such as [1, 2] or a range such as 0..19 is expected",
+        "line 19, limits.seconds: -1; it must be above 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ["empty; a campaign in YAML is expected"]),
+        ("# nothing", ["empty; a campaign in YAML is expected"]),
+        ("- a", ["line 1: the top level is a list; an object is expected"]),
+        ("name: [", ["line 1, column 8: not YAML: expected the node content, but found"]),
+        ("a: 1\n---\nb: 2", ["line 2, column 1: not YAML: but found another document"]),
+        ("name: !!python/object:os.system x", ["line 1, column 7: not YAML: could not determine"]),
+        ("name: a\nname: b", ["line 2: 'name' occurs twice in one object; keep one"]),
+        ("name: &a x\ndescription: *a", ["line 2: an alias; write out what it stands for"]),
+        ("name: a\x00", ["not YAML: unacceptable character"]),
+    ],
+)
+def test_what_is_no_campaign_is_refused(text: str, expected: list[str]) -> None:
+    found = problems(text)
+    for line in expected:
+        assert any(one.startswith(line) for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  - lab.json", "  - {instance: a, generate: b}", "line 3, instances[0]: exactly one of"),
+        ("  - lab.json", "  - {}", "line 3, instances[0]: exactly one of"),
+        ("  - lab.json", "  - {instance: a, vary: {x: [1]}}", "line 3, instances[0]: a file has"),
+        ("servers: 4", "jobs: 4", "line 7, instances[1].vary.jobs: it is among the parameters too"),
+        ("[3, 5]", "[]", "line 7, instances[1].vary.jobs: an empty list"),
+        ("[3, 5]", "3", "line 7, instances[1].vary.jobs: 3; a list is expected"),
+        ("servers: 4", "servers: .nan", "line 5, instances[1].parameters.servers: nan; a finite"),
+        ("servers: 4", "servers: 2020-01-01", "line 5, instances[1].parameters.servers"),
+        ("servers: 4", "4: servers", "line 5, instances[1].parameters: a key that is no text"),
+        ("3..5", "7", "line 18, seeds: 7; a list such as"),
+        ("3..5", "[]", "line 18, seeds: an empty list"),
+        ("3..5", "[1, -1]", "line 18, seeds[1]: -1; it must be at least 0"),
+        ("3..5", "0..9999999999", "line 18, seeds: '0..9999999999'; seeds go up to 2147483647"),
+        ("[5, 10]", "[5, 1.5]", "line 13, methods[1].options.iterations[1]: 1.5; a whole number"),
+    ],
+)
+def test_a_value_out_of_place_is_named(old: str, new: str, expected: str) -> None:
+    found = problems(GOOD.replace(old, new))
+    assert any(line.startswith(expected) for line in found), found
+
+
+def test_nothing_to_run_is_refused() -> None:
+    assert problems("name: a\ninstances: [b]\n") == [
+        "line 1: neither methods nor formulations; name some"
+    ]
+
+
+def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_bytes("name: größe".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8 text"):
+        read_campaigns(path)
+
+
+def test_a_file_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_campaigns("nowhere.yaml")
+    with pytest.raises(InputError, match="neither a file nor a bundled campaign"):
+        read_campaigns("nowhere")
+
+
+def test_unknown_names_and_unusable_instances_are_named_together(folder: Path) -> None:
+    (folder / "broken.json").write_text("{}")
+    path = write_campaign(
+        folder,
+        """\
+name: wrong
+instances:
+  - broken.json
+  - nowhere.json
+  - generate: enormous
+  - generate: small
+    vary: {colour: [red]}
+methods:
+  - nothing
+  - {method: first-fit, parameters: {kappa: 2}}
+  - {method: sjf-bco, vary: {kappa: [1, 0.5]}}
+  - {method: sjf-bco, parameters: {lambda: 2}}
+  - {method: sjf-bco, options: {iterations: 3}}
+formulations:
+  - {formulation: time-indexed, solvers: [highs, guess]}
+  - {formulation: time-indexed, data: nowhere.json}
+""",
+    )
+    with pytest.raises(InputError) as error:
+        plan_campaigns([path])
+    lines = [line.removeprefix(f"{path}: ") for line in error.value.lines()]
+    for line, said in [
+        (9, "no method 'nothing'"),
+        (10, "'first-fit' takes no parameters"),
+        (11, "kappa 0.5"),
+        (12, "there are kappa, servers_factor"),
+        (13, "does not count iterations"),
+        (15, "no solver 'guess'"),
+        (16, "cannot be read"),
+        (3, "broken.json: schema_version: missing"),
+        (4, "nowhere.json: cannot be read"),
+        (5, "no family 'enormous'"),
+        (6, "no setting colour"),
+    ]:
+        assert any(one.startswith(f"line {line}, ") and said in one for one in lines), (line, said)
+
+
+def test_two_campaigns_need_two_names(folder: Path) -> None:
+    text = "name: same\ninstances: [one.json]\nmethods: [sjf-bco]\n"
+    paths = [write_campaign(folder, text, name) for name in ("a.yaml", "b.yaml")]
+    with pytest.raises(InputError, match="'same' names another campaign too"):
+        plan_campaigns(paths)
+
+
+def test_bundled_campaigns_can_be_planned() -> None:
+    names = bundled_campaigns()
+    together = read_campaigns("figures")
+    assert [campaign.name for campaign, _, _ in together] == names
+    for name in names:
+        ((campaign, _, _),) = read_campaigns(name)
+        assert campaign.name == name

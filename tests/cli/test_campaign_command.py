@@ -1,0 +1,96 @@
+"""`rarmodel campaign run`, `status` and `export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from campaign_book import Book
+from campaign_files import SUPPORT, write_campaign, write_instance
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    monkeypatch.chdir(tmp_path)
+    write_instance(tmp_path)
+    return tmp_path
+
+
+TEXT = """\
+name: commands
+instances: [one.json]
+methods: [sjf-bco, "campaign_methods:TURNS"]
+"""
+
+
+def test_run_status_and_export(invoke: Invoke, folder: Path) -> None:
+    write_campaign(folder, TEXT)
+    done = invoke("campaign", "run", "campaign.yaml", "--output", "out", "--workers", 2)
+    assert done.code == 0, done
+    assert done.out.split() == ["planned", "2", "done", "2", "failed", "0", "open", "0"]
+    assert done.err == ""
+    status = invoke("campaign", "status", "out", "--json")
+    assert status.json() == {
+        "planned": 2,
+        "done": 2,
+        "failed": 0,
+        "failures": [],
+        "interrupted": False,
+        "open": 0,
+    }
+    exported = invoke("campaign", "export", "out", "--output", "copy.parquet")
+    assert (exported.code, exported.err) == (0, "copy.parquet: 2 rows\n")
+    assert pq.read_table("copy.parquet").num_rows == 2
+
+
+def test_failures_are_named_and_exit_with_1(invoke: Invoke, folder: Path) -> None:
+    write_campaign(folder, TEXT.replace("TURNS", "RAISES"))
+    outcome = invoke("campaign", "run", "campaign.yaml", "--output", "out")
+    assert outcome.code == 1
+    assert "failed   1" in outcome.out
+    (line,) = outcome.lines
+    assert line.endswith(": ZeroDivisionError: nothing to divide by")
+    again = invoke("campaign", "status", "out")
+    assert (again.code, again.out, again.err) == (0, outcome.out, outcome.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "campaign.yaml"], "--output"),
+        (["run", "nothing.yaml", "--output", "out"], "nothing.yaml: cannot be read"),
+        (["run", "nothing", "--output", "out"], "neither a file nor a bundled campaign"),
+        (["run", "wrong.yaml", "--output", "out"], "wrong.yaml: line 3, methods[0]: no method 'x'"),
+        (["run", "wrong.yaml", "--output", "out"], "wrong.yaml: line 2, instances[0]: y.json: c"),
+        (["status", "nowhere"], "nowhere: no ledger here"),
+        (["export", "nowhere", "--output", "x.parquet"], "nowhere: no ledger here"),
+    ],
+)
+def test_bad_input_exits_with_2(
+    invoke: Invoke, folder: Path, arguments: list[str], said: str
+) -> None:
+    write_campaign(folder, TEXT)
+    write_campaign(folder, "name: w\ninstances: [y.json]\nmethods: [x]\n", "wrong.yaml")
+    outcome = invoke("campaign", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert not (folder / "out").exists()
+
+
+def test_figures_are_shown_beside_the_papers(invoke: Invoke, folder: Path) -> None:
+    book = Book(folder)
+    for seed in (0, 1):
+        book.add("figure-4", "sjf-bco", seed, 100 + seed, bound=90)
+    book.compared()
+    shown = invoke("campaign", "figures", folder)
+    assert shown.code == 0
+    assert "figure-4: mean completion, in slots" in shown.out
+    assert "100 ± 1" in shown.out
+    fields = invoke("campaign", "figures", folder, "--json").json()
+    assert (fields[0]["published"], fields[0]["mean"]) == (535, 100.5)

@@ -1,0 +1,41 @@
+"""Campaign files, and tables of campaigns without what may differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from documents import instance_data, job_data
+
+from rarmodel.campaigns.table import MEASURED
+
+SUPPORT = Path(__file__).parent
+
+Row = dict[str, Any]
+
+
+def write_instance(folder: Path, name: str = "one", jobs: int = 2) -> Path:
+    """An instance of one-GPU jobs in a file of its name."""
+    data = instance_data(*(job_data(f"j{i}", iterations=10 + i) for i in range(jobs)))
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({**data, "name": name}), encoding="utf-8")
+    return path
+
+
+def write_campaign(folder: Path, text: str, name: str = "campaign.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(folder: Path) -> list[Row]:
+    """Rows of a campaign's table."""
+    found: list[Row] = pq.read_table(folder / "table.parquet").to_pylist()
+    return found
+
+
+def lasting(folder: Path) -> list[Row]:
+    """The same without what may differ if the same runs are done again."""
+    return [{k: v for k, v in row.items() if k not in MEASURED} for row in rows(folder)]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 BYTES_PER_MB = 1_000_000
+_MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 def limit_memory(megabytes: float) -> None:
@@ -28,6 +29,17 @@ def limit_memory(megabytes: float) -> None:
         resource.setrlimit(kind, (limit, hard))
 
 
+def most_memory_mb() -> float | None:
+    """Most memory that this process, or one it started and saw the end of, has had, in MB."""
+    own = peak_memory_mb()
+    if own is None:
+        return None
+    import resource  # noqa: PLC0415 - it is there, as `own` is
+
+    started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return max(own, started * _MAXRSS_BYTES / BYTES_PER_MB)
+
+
 def peak_memory_mb(pid: int | None = None) -> float | None:
     """Most memory that a process, by default this one, has had at once, in MB; None if unknown."""
     with suppress(OSError):
@@ -43,4 +55,4 @@ def peak_memory_mb(pid: int | None = None) -> float | None:
 
     # Not on Linux, where it begins with the memory of the process that started this one.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024) / BYTES_PER_MB
+    return peak * _MAXRSS_BYTES / BYTES_PER_MB

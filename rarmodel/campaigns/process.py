@@ -18,11 +18,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .memory import limit_memory, peak_memory_mb
+from .memory import limit_memory, most_memory_mb
 from .task import Failure, Outcome, Work, with_parameters
 
 LIBRARIES = ("numpy", "numba", "pyomo")
-MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memoryerror")
+MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memory alloc", "memoryerror")
 """What an error says that comes of too little memory, in small letters."""
 
 
@@ -104,7 +104,7 @@ def outcome_of(work: Work) -> Outcome:
         result=result,
         schedule=schedule,
         versions=versions(),
-        peak_memory_mb=peak_memory_mb(),
+        peak_memory_mb=most_memory_mb(),
         host=platform.node(),
     )
 

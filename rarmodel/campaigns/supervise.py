@@ -23,6 +23,8 @@ RESULT = "result.json"
 POLL_SECONDS = 0.02
 DETAILS = 4000
 """Characters kept of what a process wrote before it failed."""
+LAST_LINE = 200
+"""Characters of its last line that an error repeats."""
 
 
 def run_in_process(
@@ -109,7 +111,7 @@ def _post_mortem(work: Work, code: int, log: str, *, late: bool) -> tuple[Failur
     if late:
         return "time", f"the time limit of {work.seconds:g} s is up"
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")
-    said = f": {last}" if last else ""
+    said = f": {last[:LAST_LINE]}" if last else ""
     if work.memory_mb is not None and any(sign in log.lower() for sign in MEMORY_SIGNS):
         return "memory", f"out of memory, with a limit of {work.memory_mb:g} MB{said}"
     if code < 0:

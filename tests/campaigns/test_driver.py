@@ -182,34 +182,35 @@ def test_what_a_process_finished_after_its_driver_died_is_not_done_again(folder:
 
 
 def test_failures_are_recorded_beside_what_works(folder: Path) -> None:
-    path = write_campaign(
-        folder,
-        """\
+    text = """\
 name: failures
 instances: [one.json]
 methods:
   - campaign_methods:RAISES
   - campaign_methods:EXITS
-  - campaign_methods:HANGS
   - campaign_methods:TURNS
-limits: {seconds: 3}
-""",
-    )
-    found = run_campaigns(path, folder / "out", workers=2)
+"""
+    # Where the machine is busy, only the one that never ends may run out of time.
+    late = "name: late\ninstances: [one.json]\nmethods: [campaign_methods:HANGS]\n"
+    paths = [
+        write_campaign(folder, text),
+        write_campaign(folder, late + "limits: {seconds: 3}\n", "late.yaml"),
+    ]
+    found = run_campaigns(paths, folder / "out", workers=2)
     assert (found.done, found.failed) == (1, 3)
     table = rows(folder / "out")
-    assert [row["failure"] for row in table] == ["exception", "died", "time", None]
+    assert [row["failure"] for row in table] == ["exception", "died", None, "time"]
     assert table[0]["error"] == "ZeroDivisionError: nothing to divide by"
     assert table[0]["makespan"] is None
-    assert table[3]["makespan"] == 12
-    assert [error for _, error in found.failures] == [row["error"] for row in table[:3]]
+    assert table[2]["makespan"] == 12
+    assert [error for _, error in found.failures] == [table[i]["error"] for i in (0, 1, 3)]
     before = recorded(folder / "out")
-    assert run_campaigns(path, folder / "out") == found
+    assert run_campaigns(paths, folder / "out") == found
     assert recorded(folder / "out") == before
-    again = run_campaigns(path, folder / "out", workers=2, retry_failed=True)
+    again = run_campaigns(paths, folder / "out", workers=2, retry_failed=True)
     assert (again.done, again.failed) == (1, 3)
     same = [run for run, outcome in recorded(folder / "out").items() if before[run] == outcome]
-    assert same == [table[3]["run"]]
+    assert same == [table[2]["run"]]
 
 
 def test_after_a_change_of_the_file_only_new_runs_are_done(folder: Path) -> None:
@@ -351,6 +352,23 @@ def test_a_killed_dask_worker_loses_nothing(
     assert (found.done, found.failed, found.open) == (8, 0, 0)
     assert told == [1, 2, 3, 4, 5, 6, 7, 8]
     assert lasting(folder / "dask") == uninterrupted
+
+
+@pytest.mark.filterwarnings("default")
+def test_ctrl_c_withdraws_what_no_dask_worker_has_begun(
+    folder: Path, uninterrupted: list[Row], cluster: Any
+) -> None:
+    def interrupt(far: Standing) -> None:
+        if far.done == 2:
+            raise KeyboardInterrupt
+
+    address = cluster.scheduler_address
+    found = run_campaigns("campaign.yaml", "stopped", scheduler=address, tell=interrupt)
+    assert found.interrupted
+    assert 2 <= found.done < 8
+    assert len(rows(folder / "stopped")) == found.done
+    assert run_campaigns("campaign.yaml", "stopped", scheduler=address).done == 8
+    assert lasting(folder / "stopped") == uninterrupted
 
 
 @pytest.mark.filterwarnings("default")

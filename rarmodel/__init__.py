@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Comparison,
         audit,
         bundled,
+        calibrate,
         compare,
         engines,
         formulate,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         verify,
     )
     from .auditor import Audit
+    from .calibration import Calibration
     from .errors import InputError, NoScheduleError, RarmodelError, UsageError, VerificationError
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
@@ -40,6 +42,7 @@ __version__ = version("rarmodel")
 
 _HOMES = {
     "Audit": "auditor",
+    "Calibration": "calibration",
     "Comparison": "api",
     "InputError": "errors",
     "Instance": "schema",
@@ -53,6 +56,7 @@ _HOMES = {
     "VerificationError": "errors",
     "audit": "api",
     "bundled": "api",
+    "calibrate": "api",
     "compare": "api",
     "engines": "api",
     "formulate": "api",
@@ -69,6 +73,7 @@ _HOMES = {
 
 __all__ = [
     "Audit",
+    "Calibration",
     "Comparison",
     "InputError",
     "Instance",
@@ -82,6 +87,7 @@ __all__ = [
     "VerificationError",
     "audit",
     "bundled",
+    "calibrate",
     "compare",
     "engines",
     "formulate",

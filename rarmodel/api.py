@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from .auditor import Audit
+    from .calibration import Calibration, Measurement
     from .exact.formulate import ModelSize
     from .formulations import Formulation
     from .heuristics import Attempt
@@ -588,6 +589,71 @@ def import_trace(
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:
     return None if path is None else os.fspath(path)
+
+
+def calibrate(
+    table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]] | None = None,
+    *,
+    nccl_tests: Iterable[str | os.PathLike[str]] = (),
+    instance: Source | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | None = None,
+    message_mb: tuple[float, float] | None = None,
+) -> Calibration:
+    """Fit ξ1, α and ξ2 to measured times, and rates to the output of nccl-tests.
+
+    Parameters
+    ----------
+    table
+        A CSV file of measurements, `-` for standard input, or rows with the fields of
+        `calibration.Measurement`.
+    nccl_tests
+        Files with what `all_reduce_perf` printed: those of a ring on one server measure
+        `intra_server_gbps`, the others `network_gbps`.
+    instance
+        Where rates come from that are neither given nor measured, and the values of constants
+        that the measurements leave open.
+    rates
+        Rates that are known: `network_gbps`, `intra_server_gbps`, `reduction_gbps`.
+    contention
+        Constants that are not to be fitted but have this value: `concurrency`, `alpha`,
+        `overhead_ms_per_server`.
+    message_mb
+        Least and greatest size in MB of all-reduces that count; by default 16 MB and more.
+
+    Returns
+    -------
+    Calibration
+        Constants with their uncertainty, and what was measured beside what the model gives.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, a rate is missing, or the measurements determine nothing.
+    UsageError
+        If an option is unknown or out of its range, or options exclude each other.
+    """
+    from . import calibration  # noqa: PLC0415 - few need it
+
+    known = {field.name for field in fields(calibration.Rates)}
+    if unknown := sorted(set(rates or {}) - known):
+        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
+    if not 0 <= span[0] <= span[1]:
+        raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")
+    measurements = None
+    if isinstance(table, str | os.PathLike):
+        measurements = calibration.read_measurements(os.fspath(table))
+    elif table is not None:
+        measurements = calibration.made_measurements(table)
+    return calibration.calibrate(
+        measurements,
+        [calibration.read_run(os.fspath(source)) for source in nccl_tests],
+        rates=calibration.Rates(**(rates or {})),
+        instance=None if instance is None else load_instance(instance),
+        given=contention,
+        span=span,
+    )
 
 
 def bundled() -> list[dict[str, Any]]:

@@ -1,9 +1,11 @@
 """The command line: reads options, calls the Python API, and prints; no logic of its own."""
 
+from .calibration_command import calibrate
 from .campaign_commands import campaign
 from .commands import main, rarmodel
 from .workload_commands import generate, import_trace
 
+rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)

@@ -14,6 +14,7 @@ from rarmodel.verifier import Report
 
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
+    from rarmodel.calibration import Calibration
     from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
 
@@ -226,6 +227,75 @@ def figure(title: str, points: Iterable[Compared]) -> Table:
             number(one.published_ratio, ".2f"),
             _spread(one.ratio, one.ratio_deviation, ".2f"),
             f"{one.above} of {one.seeds}",
+        )
+    return table
+
+
+def parameters(found: Calibration) -> Table:
+    """Constants of a calibration, with their uncertainty."""
+    table = _table(
+        None,
+        ("constant", "left"),
+        ("value", "right"),
+        ("standard error", "right"),
+        ("95 % interval", "right"),
+        ("", "left"),
+    )
+    for one in found.parameters:
+        interval = NONE
+        if one.low is not None and one.high is not None:
+            interval = f"{one.low:.4g} to {one.high:.4g}"
+        error = number(one.standard_error, ".2g")
+        table.add_row(one_line(one.name), f"{one.value:.5g}", error, interval, one.status)
+    return table
+
+
+def bandwidths(found: Calibration) -> Table:
+    """Rates that nccl-tests measured."""
+    table = _table(
+        None,
+        ("rate", "left"),
+        ("Gbit/s", "right"),
+        ("slowest", "right"),
+        ("fastest", "right"),
+        ("messages", "right"),
+        ("runs", "left"),
+    )
+    for rate in found.bandwidths:
+        runs = dict.fromkeys(
+            f"{run.source} ({run.gpus} GPUs, {run.servers} server{'s' * (run.servers > 1)})"
+            for run, _ in rate.messages
+        )
+        table.add_row(
+            rate.name,
+            f"{rate.gbps:.4g}",
+            f"{rate.low:.4g}",
+            f"{rate.high:.4g}",
+            str(len(rate.messages)),
+            one_line(", ".join(runs)),
+        )
+    return table
+
+
+def residuals(found: Calibration) -> Table:
+    """Measured and predicted times, row by row."""
+    table = _table(
+        None,
+        ("line", "right"),
+        ("job", "left"),
+        ("quantity", "left"),
+        ("measured", "right"),
+        ("predicted", "right"),
+        ("error", "right"),
+    )
+    for row in found.residuals:
+        table.add_row(
+            str(row.line),
+            one_line(row.label or NONE),
+            row.quantity,
+            f"{row.measured:.5g}",
+            f"{row.predicted:.5g}",
+            f"{round(row.error, 3) + 0.0:+.1%}",  # + 0.0 makes -0.0 a plain 0.
         )
     return table
 

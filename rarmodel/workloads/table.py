@@ -37,8 +37,8 @@ class Table:
     rows: tuple[tuple[int, Row], ...]
 
 
-def read_table(source: str) -> Table:
-    """Read a file, or standard input if `source` is `-`.
+def read_table(source: str, expected: str = "a trace with a line for each job") -> Table:
+    """Read a file, or standard input if `source` is `-`; an empty one is told what is expected.
 
     Raises
     ------
@@ -49,14 +49,14 @@ def read_table(source: str) -> Table:
     text = decoded(_unzipped(raw, name), name)
     lines = text.split("\n", 1)
     if not text.strip():
-        raise InputError([Problem("", "empty; a trace with a line for each job is expected")], name)
+        raise InputError([Problem("", f"empty; {expected} is expected")], name)
     delimiter = max(_DELIMITERS, key=lines[0].count)
     try:
         rows = tuple(_rows(text, delimiter))
     except csv.Error as error:
         raise InputError([Problem("", f"not a table: {error}")], name) from error
     if not rows:
-        raise InputError([Problem("", "nothing but delimiters; a trace is expected")], name)
+        raise InputError([Problem("", f"nothing but delimiters; {expected} is expected")], name)
     return Table(name, rows[0][1], rows)
 
 

@@ -46,6 +46,10 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
     assert result.report is not None
     rows = rarmodel.compare(LAB, methods=["first-fit"])[0].rows()
     audit = rarmodel.audit(LAB).summary()
+    calibration = rarmodel.calibrate(
+        DOCS / "examples" / "measured.csv",
+        rates={"network_gbps": 10.0, "intra_server_gbps": 100.0},
+    ).summary()
     outputs = {
         "solve": result.summary(),
         "verify": result.report.summary(),
@@ -54,6 +58,11 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "import": rarmodel.import_trace(
             DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8
         ).account.summary(),
+        "calibrate": {
+            **calibration,
+            **{f"parameters[].{field}": None for field in calibration["parameters"][0]},
+            **dict.fromkeys(calibration["rows"][0]),
+        },
         "audit": {**audit, **{f"claims[].{field}": None for field in audit["claims"][0]}},
     }
     missing = [

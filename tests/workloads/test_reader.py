@@ -28,7 +28,7 @@ def refused(path: Path, content: str | bytes) -> list[str]:
     [
         (b"", "empty; a trace with a line for each job is expected"),
         (b"\n  \n", "empty; a trace with a line for each job is expected"),
-        (b",,\n,,\n", "nothing but delimiters; a trace is expected"),
+        (b",,\n,,\n", "nothing but delimiters; a trace with a line for each job is expected"),
         (SCHEMA.encode(), "no job is left of 0 rows: there is none"),
         (
             rows("0,0,1,0", header="job_id,source_id,num_gpus,submit_s").encode(),

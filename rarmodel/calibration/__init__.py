@@ -1,0 +1,29 @@
+"""Calibration: the constants of contention, and rates, from measurements on a real cluster."""
+
+from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
+from .calibration import Calibration, Parameter, Rates, Residual
+from .estimate import calibrate
+from .measurement import Measurement
+from .nccl_tests import Message, Run, read_run
+from .picture import kind_of, picture
+from .table import Measurements, made_measurements, read_measurements
+
+__all__ = [
+    "DEFAULT_SPAN",
+    "Bandwidth",
+    "Calibration",
+    "Measurement",
+    "Measurements",
+    "Message",
+    "Parameter",
+    "Rates",
+    "Residual",
+    "Run",
+    "bandwidths",
+    "calibrate",
+    "kind_of",
+    "made_measurements",
+    "picture",
+    "read_measurements",
+    "read_run",
+]

@@ -1,0 +1,202 @@
+"""A calibration: constants of the model from measurements, and how well they explain these."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rarmodel.errors import UsageError
+from rarmodel.files import parse_instance
+from rarmodel.schema import Contention, Instance, StarNetwork
+from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
+
+from .bandwidth import Bandwidth
+
+Status = Literal["fitted", "given", "held", "at limit"]
+"""Why a constant has its value: `held` where the data do not determine it."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constant, and how sure it is.
+
+    Attributes
+    ----------
+    name
+        `concurrency`, `alpha` or `overhead_ms_per_server`, or `compute_ms[…]` of a job.
+    value
+        Its value.
+    status
+        Why it has this value.
+    standard_error
+        Standard error; None unless it was fitted to more rows than constants.
+    low, high
+        Ends of the interval of 95 % by Student's distribution, within the constant's range.
+    """
+
+    name: str
+    value: float
+    status: Status
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What was measured beside what the model gives.
+
+    Attributes
+    ----------
+    source, line
+        Where it was measured.
+    label
+        The job, or the size of an all-reduce.
+    quantity
+        `iteration_ms`, `completion_s`, `relative_time` or, of an all-reduce, `exchange_ms`.
+    measured, predicted
+        Both values.
+    """
+
+    source: str
+    line: int
+    label: str
+    quantity: str
+    measured: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """Part by which the prediction is too high, or, below 0, too low."""
+        return self.predicted / self.measured - 1.0
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates in Gbit/s that predictions use; None where there is none.
+
+    Attributes
+    ----------
+    network_gbps, intra_server_gbps, reduction_gbps
+        As in an instance: b^e, b^i and C.
+    """
+
+    network_gbps: float | None = None
+    intra_server_gbps: float | None = None
+    reduction_gbps: float | None = None
+
+    def __post_init__(self) -> None:
+        wrong = [
+            f"{name} {value}: it must be above 0"
+            for name, value in asdict(self).items()
+            if value is not None and not LEAST_POSITIVE <= value <= MAX_NUMBER
+        ]
+        if wrong:
+            raise UsageError("; ".join(wrong))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Constants from measurements.
+
+    Attributes
+    ----------
+    source
+        The table of measurements; empty if there is none.
+    contention
+        ξ1, f and ξ2; None without a table.
+    parameters
+        The same with their uncertainty, and compute times that were fitted.
+    correlation
+        Correlation of the estimates of ξ1 and α; None unless both were fitted.
+    degrees_of_freedom
+        Rows less constants fitted.
+    rates
+        Rates that predictions use.
+    bandwidths
+        Those of them that nccl-tests measured.
+    given
+        Names of those that were given or measured, and not taken from an instance.
+    residuals
+        Rows of the table.
+    messages
+        All-reduces of nccl-tests.
+    notes
+        What else is to be known, a line each.
+    """
+
+    source: str
+    contention: Contention | None
+    parameters: tuple[Parameter, ...]
+    correlation: float | None
+    degrees_of_freedom: int
+    rates: Rates
+    bandwidths: tuple[Bandwidth, ...]
+    given: tuple[str, ...]
+    residuals: tuple[Residual, ...]
+    messages: tuple[Residual, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def rms_error(self) -> float | None:
+        """Root of the mean square of the rows' errors; None without a table."""
+        if not self.residuals:
+            return None
+        squares = math.fsum(residual.error**2 for residual in self.residuals)
+        return math.sqrt(squares / len(self.residuals))
+
+    def sections(self) -> dict[str, Any]:
+        """The sections of an instance that were calibrated, as far as they are known."""
+        found: dict[str, Any] = {}
+        rates = {name: getattr(self.rates, name) for name in self.given}
+        if network := rates.pop("network_gbps", None):
+            rates = {"network": {"kind": "star", "gbps": network}, **rates}
+        if rates:
+            found["cluster"] = rates
+        if self.contention is not None:
+            found["contention"] = self.contention.model_dump(mode="json")
+        return found
+
+    def applied(self, instance: Instance) -> Instance:
+        """A copy of an instance with what was calibrated; a tree's links keep their rates.
+
+        Raises
+        ------
+        InputError
+            If a job's speed is then 0 even alone in its best placement.
+        """
+        data = instance.model_dump(mode="json", exclude_unset=True)
+        sections = self.sections()
+        cluster = sections.pop("cluster", {})
+        if not isinstance(instance.cluster.network, StarNetwork):
+            cluster.pop("network", None)
+        data["cluster"] |= cluster
+        return parse_instance(data | sections, f"{instance.name}, calibrated")
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data of all of it, ready for JSON."""
+        return {
+            "source": self.source or None,
+            "contention": self.contention and self.contention.model_dump(mode="json"),
+            "parameters": [asdict(parameter) for parameter in self.parameters],
+            "correlation": self.correlation,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "rms_error": self.rms_error,
+            "rates": asdict(self.rates),
+            "bandwidths": [
+                {
+                    "name": rate.name,
+                    "gbps": rate.gbps,
+                    "low": rate.low,
+                    "high": rate.high,
+                    "runs": list(dict.fromkeys(run.source for run, _ in rate.messages)),
+                    "messages": len(rate.messages),
+                }
+                for rate in self.bandwidths
+            ],
+            "rows": [
+                {**asdict(row), "error": row.error} for row in (*self.residuals, *self.messages)
+            ],
+            "notes": list(self.notes),
+        }

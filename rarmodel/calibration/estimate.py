@@ -1,0 +1,248 @@
+"""From measurements to a calibration: rates first, then the constants of contention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rarmodel.errors import InputError, UsageError
+from rarmodel.schema import Contention, Instance, StarNetwork
+from rarmodel.schema.base import MAX_NUMBER
+
+from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
+from .calibration import Calibration, Parameter, Rates, Residual, Status
+from .fit import DEFAULTS, Fit, fit
+from .nccl_tests import Run
+from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, cases_of, predictions
+from .table import Measurements
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DIGITS = 10
+"""Digits of a fitted constant: what lies beyond differs between machines."""
+
+
+def calibrate(
+    table: Measurements | None,
+    runs: Sequence[Run],
+    *,
+    rates: Rates,
+    instance: Instance | None = None,
+    given: Mapping[str, float] | None = None,
+    span: tuple[float, float] = DEFAULT_SPAN,
+) -> Calibration:
+    """Fit constants of contention to a table, and rates to runs of nccl-tests.
+
+    Parameters
+    ----------
+    table, runs
+        What was measured; one of them at least.
+    rates
+        Rates that are known; not those that the runs measure.
+    instance
+        Where all other rates come from, and the values of constants that the data leave open.
+    given
+        Constants of contention that are held at a value.
+    span
+        Least and greatest size in MB of all-reduces that count.
+
+    Raises
+    ------
+    InputError
+        If a rate is needed and missing, or the data determine nothing.
+    UsageError
+        If nothing was measured, a constant is out of its range, or a rate is given and measured.
+    """
+    given = _checked(given or {})
+    if table is None and not runs:
+        raise UsageError("nothing was measured: a table or the output of nccl-tests is needed")
+    if table is None and given:
+        raise UsageError(f"{', '.join(given)}: constants of contention go with a table")
+    known = {name: value for name, value in asdict(rates).items() if value is not None}
+    own = _rates_of(instance)
+    reduction = known.get("reduction_gbps", own.get("reduction_gbps"))
+    found = bandwidths(runs, span, reduction or math.inf)
+    if twice := [rate.name for rate in found if rate.name in known]:
+        raise UsageError(f"{', '.join(twice)}: given, and measured by nccl-tests; choose one")
+    known |= {rate.name: rate.gbps for rate in found}
+    used = Rates(**(own | known))
+    notes = _notes(table, known, instance, reduction)
+    messages = tuple(_of_message(rate, reduction or math.inf) for rate in found)
+    if table is None:
+        return Calibration(
+            "", None, (), None, 0, used, found, tuple(known), (), sum(messages, ()), tuple(notes)
+        )
+    cases = cases_of(table, used.network_gbps, used.intra_server_gbps, reduction or math.inf)
+    defaults = DEFAULTS if instance is None else _constants(instance.contention)
+    try:
+        best = fit(cases, given, defaults)
+    except InputError as error:
+        raise InputError(error.problems, table.source) from error
+    values = {
+        name: min(float(f"{value:.{_DIGITS}g}"), MAX_NUMBER) for name, value in best.values.items()
+    }
+    notes += _notes_of_fit(best, values)
+    return Calibration(
+        source=table.source,
+        contention=_contention(values),
+        parameters=tuple(_parameters(cases, best, values, given)),
+        correlation=_correlation(best),
+        degrees_of_freedom=len(table.rows) - len(best.free),
+        rates=used,
+        bandwidths=found,
+        given=tuple(known),
+        residuals=_residuals(table, cases, values),
+        messages=sum(messages, ()),
+        notes=tuple(notes),
+    )
+
+
+def _checked(given: Mapping[str, float]) -> dict[str, float]:
+    """Constants as given, within their ranges."""
+    wrong = []
+    for name, value in given.items():
+        if name not in CONTENTION:
+            wrong.append(f"no constant {name}; there are {', '.join(CONTENTION)}")
+        elif name == CONCURRENCY and not 0 < value <= 1:
+            wrong.append(f"{name} {value}: it must be above 0 and at most 1")
+        elif name != CONCURRENCY and not 0 <= value <= MAX_NUMBER:
+            wrong.append(f"{name} {value}: it must be at least 0")
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return {name: float(value) for name, value in given.items()}
+
+
+def _rates_of(instance: Instance | None) -> dict[str, float]:
+    if instance is None:
+        return {}
+    cluster = instance.cluster
+    found = {
+        "intra_server_gbps": cluster.intra_server_gbps,
+        "reduction_gbps": cluster.reduction_gbps,
+    }
+    if isinstance(cluster.network, StarNetwork):
+        found["network_gbps"] = cluster.network.gbps
+    return found
+
+
+def _constants(contention: Contention) -> dict[str, float]:
+    return {
+        CONCURRENCY: contention.concurrency,
+        ALPHA: contention.degradation.alpha,
+        OVERHEAD: contention.overhead_ms_per_server,
+    }
+
+
+def _contention(values: Mapping[str, float]) -> Contention:
+    return Contention.model_validate(
+        {
+            "concurrency": values[CONCURRENCY],
+            "degradation": {"kind": "linear", "alpha": values[ALPHA]},
+            "overhead_ms_per_server": values[OVERHEAD],
+        }
+    )
+
+
+def _notes(
+    table: Measurements | None,
+    known: Mapping[str, float],
+    instance: Instance | None,
+    reduction: float | None,
+) -> list[str]:
+    notes = []
+    if table is not None and table.ignored:
+        notes.append(f"columns without a meaning are left out: {', '.join(table.ignored)}")
+    if reduction is None:
+        notes.append("reduction_gbps is not given: the reduction counts as part of the exchange")
+    tree = instance is not None and not isinstance(instance.cluster.network, StarNetwork)
+    if tree and "network_gbps" in known:
+        notes.append("network_gbps is left out: the links of a tree keep their rates")
+    return notes
+
+
+def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
+    notes = []
+    if {CONCURRENCY, ALPHA} & set(best.held) and not {CONCURRENCY, ALPHA} <= set(best.held):
+        kept = CONCURRENCY if CONCURRENCY in best.held else ALPHA
+        notes.append(
+            "concurrency and alpha trade off, and these rows give one number for both: "
+            f"{kept} is held at {values[kept]:g}"
+        )
+        held = [name for name in best.held if name != kept]
+    else:
+        held = list(best.held)
+    notes += [f"the rows do not determine {name}: held at {values[name]:g}" for name in held]
+    notes += [f"{name} stands at the end of its range, {values[name]:g}" for name in best.at_limit]
+    if best.free and best.covariance is None:
+        notes.append(
+            "no more rows than constants fitted: there are no standard errors, and no test"
+        )
+    return notes
+
+
+def _parameters(
+    cases: Cases, best: Fit, values: Mapping[str, float], given: Mapping[str, float]
+) -> list[Parameter]:
+    parameters = []
+    for name in cases.names:
+        status: Status = "fitted"
+        if name in given:
+            status = "given"
+        elif name in best.held:
+            status = "held"
+        elif name in best.at_limit:
+            status = "at limit"
+        error = low = high = None
+        if best.covariance is not None and name in best.free:
+            error, low, high = _interval(cases, best, best.covariance, name)
+        parameters.append(Parameter(name, values[name], status, error, low, high))
+    return parameters
+
+
+def _interval(
+    cases: Cases, best: Fit, covariance: np.ndarray, name: str
+) -> tuple[float, float, float]:
+    """Standard error of a fitted constant, and its interval of 95 % within its range."""
+    from scipy.stats import t  # noqa: PLC0415 - takes a while to load
+
+    i = best.free.index(name)
+    error = math.sqrt(covariance[i, i])
+    reach = float(t.ppf(0.975, len(cases.measured) - len(best.free))) * error
+    value = best.values[name]
+    high = min(value + reach, 1.0) if name == CONCURRENCY else value + reach
+    return error, max(value - reach, 0.0), high
+
+
+def _correlation(best: Fit) -> float | None:
+    if best.covariance is None or not {CONCURRENCY, ALPHA} <= set(best.free):
+        return None
+    i, j = best.free.index(CONCURRENCY), best.free.index(ALPHA)
+    product = math.sqrt(best.covariance[i, i] * best.covariance[j, j])
+    return float(best.covariance[i, j] / product) if product > 0 else None
+
+
+def _residuals(
+    table: Measurements, cases: Cases, values: Mapping[str, float]
+) -> tuple[Residual, ...]:
+    predicted = predictions(cases, values)
+    return tuple(
+        Residual(table.source, line, row.job or "", row.quantity, row.measured, float(value))
+        for row, line, value in zip(table.rows, table.lines, predicted, strict=True)
+    )
+
+
+def _of_message(rate: Bandwidth, reduction_gbps: float) -> tuple[Residual, ...]:
+    return tuple(
+        Residual(
+            run.source,
+            message.line,
+            f"{message.size_mb:.4g} MB {'in place' if message.in_place else 'out of place'}",
+            "exchange_ms",
+            1e3 * message.seconds,
+            1e3 * rate.seconds(run, message, reduction_gbps),
+        )
+        for run, message in rate.messages
+    )

@@ -1,0 +1,252 @@
+"""Least squares for the constants that the data determine; the others are held and named.
+
+The residual of a row is the logarithm of predicted over measured time: an error of 10 % counts the
+same for a time of milliseconds and one of hours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+
+import numpy as np
+
+from rarmodel.errors import InputError, Problem
+
+from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions, slopes
+
+DEFAULTS: Mapping[str, float] = {CONCURRENCY: 1.0, ALPHA: 0.0, OVERHEAD: 0.0}
+"""Where constants are held that neither the data nor an instance determine."""
+
+_MOST_STARTS = 8
+_TOLERANCE = 1e-13
+_NULL = 1e-7
+"""Share below which a singular value, and a constant's part in its vector, count for none."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Constants that fit best.
+
+    Attributes
+    ----------
+    values
+        Value of each constant and compute time, by name.
+    held
+        Names of those that the data do not determine, which are held at their defaults.
+    at_limit
+        Names of those that would leave their range, and stand at its end.
+    free
+        Names of those between, which were fitted.
+    covariance
+        Covariance of these, from the residuals; None if there are no more rows than names.
+    cost
+        Sum of the squared residuals.
+    """
+
+    values: Mapping[str, float]
+    held: tuple[str, ...]
+    at_limit: tuple[str, ...]
+    free: tuple[str, ...]
+    covariance: np.ndarray | None
+    cost: float
+
+
+def fit(cases: Cases, given: Mapping[str, float], defaults: Mapping[str, float]) -> Fit:
+    """Fit all that is not given, as far as the data determine it.
+
+    Parameters
+    ----------
+    cases
+        The measurements.
+    given
+        Constants that the user holds at a value.
+    defaults
+        Value at which each of `CONTENTION` is held if the data do not determine it.
+
+    Raises
+    ------
+    InputError
+        If they determine none of those that are free, or not the compute time of a job.
+    """
+    found = _settled(cases, dict(given), defaults)
+    asked = set(CONTENTION) - given.keys()
+    if asked and asked <= set(found.held):
+        raise InputError([Problem("", _nothing_determined(cases, sorted(asked)))])
+    return found
+
+
+def _nothing_determined(cases: Cases, asked: Sequence[str]) -> str:
+    if max(cases.rings) < 2:
+        why = "no row has servers above 1 and concurrent_jobs above 1"
+    else:
+        why = "more rows are needed, or compute_ms, or a constant that is given"
+    return f"the rows determine none of {', '.join(asked)}: {why}"
+
+
+def _settled(cases: Cases, fixed: dict[str, float], defaults: Mapping[str, float]) -> Fit:
+    """The best fit once what the data do not determine is held, beside what is fixed already."""
+    free = [name for name in cases.names if name not in fixed]
+    loose = undetermined(cases, {**_generic(cases), **fixed}, free)
+    places = [(CONCURRENCY, defaults[CONCURRENCY]), (ALPHA, defaults[ALPHA])]
+    places += [place for place in DEFAULTS.items() if place[0] in {CONCURRENCY, ALPHA}]
+    if not loose:
+        found = _best(cases, fixed, free)
+        # Rows that could tell may not, where the fit has little contention left or none.
+        unsure = [name for name in free if name in found.free or name == ALPHA]
+        loose = undetermined(cases, found.values, unsure) & set(CONTENTION)
+        if not loose:
+            return _with_covariance(cases, found)
+        places.append((CONCURRENCY, found.values[CONCURRENCY]))
+    if OVERHEAD in loose:
+        return _holding(OVERHEAD, defaults[OVERHEAD], cases, fixed, defaults)
+    if {CONCURRENCY, ALPHA} <= loose:
+        # The data have one number where the model has two: whichever of them can give it.
+        best, *others = (_holding(name, at, cases, fixed, defaults) for name, at in places)
+        for other in others:
+            best = other if other.cost < best.cost * (1 - 1e-6) - 1e-15 else best
+        return best
+    if named := sorted(loose & set(CONTENTION)):
+        return _holding(named[0], defaults[named[0]], cases, fixed, defaults)
+    raise InputError(
+        [Problem("", f"the rows do not determine {name}") for name in free if name in loose]
+    )
+
+
+def _holding(
+    name: str,
+    value: float,
+    cases: Cases,
+    fixed: dict[str, float],
+    defaults: Mapping[str, float],
+) -> Fit:
+    found = _settled(cases, {**fixed, name: value}, defaults)
+    return replace(found, held=(name, *found.held))
+
+
+def _generic(cases: Cases) -> dict[str, float]:
+    """Values of no special meaning: what the data determine there, they determine in general."""
+    typical = 1e3 * cases.measured / np.where(np.isnan(cases.scale), 1.0, cases.scale)
+    values = {CONCURRENCY: 0.83, ALPHA: 0.37, OVERHEAD: 0.013 * float(np.median(typical))}
+    for i, name in enumerate(cases.names[len(CONTENTION) :]):
+        values[name] = 0.41 * float(np.median(typical[cases.job == i]))
+    return values
+
+
+def undetermined(cases: Cases, values: Mapping[str, float], free: Sequence[str]) -> set[str]:
+    """Names that can change, together or alone, without a change of any prediction.
+
+    Parameters
+    ----------
+    cases
+        The measurements.
+    values
+        Where to look: a value for each name.
+    free
+        Names that may change.
+    """
+    if not free:
+        return set()
+    columns = [cases.names.index(name) for name in free]
+    jacobian = slopes(cases, values)[:, columns]
+    norms = np.linalg.norm(jacobian, axis=0)
+    _, singular, vectors = np.linalg.svd(jacobian / np.where(norms > 0, norms, 1.0))
+    padded = np.concatenate([singular, np.zeros(len(free) - len(singular))])
+    null = vectors[padded <= _NULL * max(1.0, padded[0])]
+    parts = np.abs(null).max(axis=0, initial=0.0)
+    return {name for name, part in zip(free, parts, strict=True) if part > _NULL}
+
+
+def _best(cases: Cases, fixed: Mapping[str, float], free: Sequence[str]) -> Fit:
+    """The least squares over all starts; ends of ranges are tried as such."""
+    candidates = [_from_start(cases, {**start, **fixed}, free) for start in _starts(cases, fixed)]
+    best = min(candidates, key=lambda found: found.cost)
+    at_limit: list[str] = []
+    for name in free:
+        end = _near_end(cases, name, best.values[name])
+        if end is None:
+            continue
+        others = [other for other in free if other not in {name, *at_limit}]
+        at_end = _from_start(cases, {**best.values, name: end}, others)
+        if at_end.cost <= best.cost * (1 + 1e-6) + 1e-18:
+            best, at_limit = at_end, [*at_limit, name]
+    inside = tuple(name for name in free if name not in at_limit)
+    return replace(best, at_limit=tuple(at_limit), free=inside)
+
+
+def _starts(cases: Cases, fixed: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    """Starts in each range of ξ1 over which the same rows contend: within one there is no kink."""
+    generic = _generic(cases)
+    shared = [p for p in cases.rings if p > 1]
+    kinks = sorted({1.0, *(1.0 / p for p in shared)})
+    middles = [(low + high) / 2 for low, high in pairwise(kinks)] or [generic[CONCURRENCY]]
+    if len(middles) > _MOST_STARTS:
+        chosen = np.linspace(0, len(middles) - 1, _MOST_STARTS).round().astype(int)
+        middles = [middles[i] for i in chosen]
+    levels = middles if CONCURRENCY not in fixed else middles[:1]
+    alphas = (0.1, 1.0) if ALPHA not in fixed else (0.1,)
+    for level, alpha in product(levels, alphas):
+        yield {**generic, CONCURRENCY: level, ALPHA: alpha}
+
+
+def _range(cases: Cases, name: str) -> tuple[float, float]:
+    """The range of a constant. Below one over the most rings, ξ1 changes nothing."""
+    if name == CONCURRENCY:
+        return 1.0 / max(2, *cases.rings, 0), 1.0
+    return 0.0, math.inf
+
+
+def _unit(cases: Cases, name: str) -> float:
+    """What counts as a change of about one in a constant."""
+    return 1.0 if name in {CONCURRENCY, ALPHA} else _generic(cases)[name]
+
+
+def _near_end(cases: Cases, name: str, value: float) -> float | None:
+    low, high = _range(cases, name)
+    near = 1e-3 * _unit(cases, name)
+    return low if value - low < near else high if high - value < near else None
+
+
+def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -> Fit:
+    """Least squares from one start, within the ranges."""
+    from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
+
+    columns = [cases.names.index(name) for name in free]
+
+    def values(point: np.ndarray) -> dict[str, float]:
+        return {**start, **{name: float(x) for name, x in zip(free, point, strict=True)}}
+
+    def residuals(point: np.ndarray) -> np.ndarray:
+        errors: np.ndarray = np.log(predictions(cases, values(point)) / cases.measured)
+        return errors
+
+    if not free:
+        cost = float(np.sum(residuals(np.empty(0)) ** 2))
+        return Fit(dict(start), (), (), (), None, cost)
+    low, high = np.transpose([_range(cases, name) for name in free])
+    found = least_squares(
+        residuals,
+        np.clip([start[name] for name in free], low, high),
+        jac=lambda point: slopes(cases, values(point))[:, columns],
+        bounds=(low, high),
+        x_scale=[_unit(cases, name) for name in free],
+        xtol=_TOLERANCE,
+        ftol=_TOLERANCE,
+        gtol=_TOLERANCE,
+    )
+    return Fit(values(found.x), (), (), tuple(free), None, 2 * float(found.cost))
+
+
+def _with_covariance(cases: Cases, found: Fit) -> Fit:
+    """The fit with the covariance of what is free, `s²(JᵀJ)⁻¹`."""
+    freedom = len(cases.measured) - len(found.free)
+    if freedom < 1 or not found.free:
+        return found
+    columns = [cases.names.index(name) for name in found.free]
+    jacobian = slopes(cases, found.values)[:, columns]
+    units = np.array([_unit(cases, name) for name in found.free])
+    inverse = np.linalg.pinv(jacobian * units, rcond=1e-12)
+    covariance = found.cost / freedom * (inverse @ inverse.T) * np.outer(units, units)
+    return replace(found, covariance=covariance)

@@ -1,0 +1,220 @@
+"""What `all_reduce_perf` of NVIDIA's nccl-tests prints: who took part, and each message's time.
+
+Its forms differ by version: `size count type redop root time algbw busbw #wrong` with the last
+four once for out-of-place and once for in-place; `error` instead of `#wrong` and no `root` before
+2022; `bytes N type op … res` before 2019. With `-c 0` nothing is checked and `N/A` stands for
+the wrong values. MPI and Slurm may put a mark before each line, NCCL's own log may lie between.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rarmodel.errors import InputError, Problem
+from rarmodel.files import read_bytes
+from rarmodel.model import exchange_bits
+from rarmodel.schema.problems import show
+from rarmodel.workloads.table import decoded
+
+_MARK = re.compile(r"^\s*(?:\[\d+,\d+\](?:<\w+>)?:|\d+:(?= ))")
+_RANK = re.compile(r"\bRank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\b")
+_STARTING = re.compile(r"Collective test starting:\s*(\S+)")
+_WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)")
+_FAILED = re.compile(r"Test (?:\w+ )?failure")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+class Message(NamedTuple):
+    """A measured all-reduce.
+
+    Attributes
+    ----------
+    line
+        Its line in the file.
+    size_mb
+        Size in MB (10^6 bytes), the gradient's of (8).
+    seconds
+        Mean time.
+    in_place
+        Whether the result replaced the input.
+    """
+
+    line: int
+    size_mb: float
+    seconds: float
+    in_place: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of `all_reduce_perf`.
+
+    Attributes
+    ----------
+    source
+        Name of the file.
+    gpus
+        Ranks, w of (8).
+    servers
+        Hosts that they are on.
+    messages
+        All-reduces, in the file's order.
+    """
+
+    source: str
+    gpus: int
+    servers: int
+    messages: tuple[Message, ...]
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+
+
+def read_run(source: str) -> Run:
+    """Read what `all_reduce_perf` printed from a file, or from standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file: no such output, of another collective, without the list
+        of ranks, of a ring of one, with wrong results, or with numbers that contradict each other.
+    """
+    name, raw = read_bytes(source)
+    text = decoded(raw, name)
+    lines = [_Line(i, _MARK.sub("", line)) for i, line in enumerate(text.splitlines(), 1)]
+    problems = [*_failures(lines)]
+    hosts = _hosts(lines, problems)
+    messages = _messages(lines, problems)
+    gpus = len(hosts)
+    if hosts and messages and not problems:
+        problems += _contradictions(messages, gpus)
+    if problems:
+        raise InputError(problems, name)
+    return Run(name, gpus, len(set(hosts.values())), tuple(message for message, _ in messages))
+
+
+def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
+    """Whatever says that the run is none of an all-reduce that worked."""
+    for number, text in lines:
+        place = f"line {number}"
+        if (found := _STARTING.search(text)) and "all_reduce" not in found[1]:
+            yield Problem(place, f"output of {found[1]}; that of all_reduce_perf is expected")
+        if (found := _WRONG.search(text)) and int(found[1]):
+            yield Problem(place, f"{found[1]} values out of bounds; a run without is expected")
+        if _FAILED.search(text):
+            yield Problem(place, f"the run failed: {text.strip()[:80]}")
+
+
+def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> dict[int, str]:
+    """Host of each rank, from lines such as `#  Rank  0 Group  0 Pid 18 on node1 device  0 …`."""
+    hosts: dict[int, str] = {}
+    groups: set[str] = set()
+    for number, text in lines:
+        if not (found := _RANK.search(text)):
+            continue
+        rank = int(found[1])
+        if rank in hosts:
+            message = (
+                f"rank {rank} again; a file has one run, and all ranks of a ring are in one: "
+                "several servers need nccl-tests built with MPI=1"
+            )
+            problems.append(Problem(f"line {number}", message))
+            return hosts
+        hosts[rank] = found[3]
+        groups.add(found[2] or "0")
+    if not hosts:
+        message = "no lines '# Rank … on HOST device …', which tell the servers; keep the header"
+        problems.append(Problem("", message))
+    elif len(groups) > 1:
+        message = f"{len(groups)} groups at once, which contend; a run of one group is expected"
+        problems.append(Problem("", message))
+    elif len(hosts) == 1:
+        message = (
+            "one rank; a ring has two or more: choose -g 2 or more, and several servers need "
+            "nccl-tests built with MPI=1"
+        )
+        problems.append(Problem("", message))
+    return hosts
+
+
+def _messages(lines: Iterable[_Line], problems: list[Problem]) -> list[tuple[Message, float]]:
+    """Each all-reduce and the bus bandwidth printed with it, in GB/s."""
+    header: Sequence[str] = ()
+    messages: list[tuple[Message, float]] = []
+    for number, text in lines:
+        words = text.split()
+        if "algbw" in words and "busbw" in words and words[0] in {"#", "bytes", "size"}:
+            header = words[words[0] == "#" :]
+            if "cputime" in header:
+                message = "times of the CPU, not of the all-reduce; run without -C 1"
+                problems.append(Problem(f"line {number}", message))
+                return []
+        elif header and words and _DIGITS.fullmatch(words[0]):
+            try:
+                messages += _both(header, words, number)
+            except ValueError as error:
+                problems.append(Problem(f"line {number}", str(error)))
+    if not header:
+        message = "no line with 'time algbw busbw'; the output of all_reduce_perf is expected"
+        problems.append(Problem("", message))
+    elif not messages and not problems:
+        problems.append(Problem("", "no message of more than 0 bytes; was the run cut short?"))
+    return messages
+
+
+def _both(
+    header: Sequence[str], words: Sequence[str], number: int
+) -> Iterator[tuple[Message, float]]:
+    """The out-of-place and the in-place result of a line."""
+    if len(words) < len(header):
+        raise ValueError(f"{len(words)} cells; {len(header)} are expected, as in the header")
+    cells = list(zip(header, words, strict=False))
+    size = int(words[0])
+    root = dict(cells).get("root", "-1")
+    if not {"redop", "op"} & set(header) or root != "-1":
+        raise ValueError("no all-reduce; the output of all_reduce_perf is expected")
+    starts = [i for i, (name, _) in enumerate(cells) if name == "time"]
+    for in_place, start in enumerate(starts):
+        result = dict(cells[start : start + 4])
+        if "busbw" not in result:
+            raise ValueError("no 'busbw' beside 'time' in the header; it is expected")
+        if (wrong := result.get("#wrong", "N/A")) != "N/A" and _number(wrong) > 0:
+            raise ValueError(f"{wrong} wrong values; a run without is expected")
+        seconds = _number(result["time"]) * 1e-6
+        if size > 0:
+            if seconds <= 0:
+                raise ValueError(f"a time of {result['time']}; one above 0 is expected")
+            message = Message(number, size * 1e-6, seconds, bool(in_place))
+            yield message, _number(result["busbw"])
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{show(text)}; a number is expected")
+    return number
+
+
+def _contradictions(messages: Iterable[tuple[Message, float]], gpus: int) -> Iterator[Problem]:
+    """Bus bandwidths that do not follow from size, time and ranks: of another collective, say.
+
+    The tolerance is what rounding to two decimals, and to four digits of the time, makes of them.
+    """
+    for message, printed in messages:
+        bus = exchange_bits(message.size_mb, gpus) / 8e9 / message.seconds
+        if abs(bus - printed) > 0.0051 + 0.01 * bus:
+            text = (
+                f"busbw {printed:g} GB/s; size, time and {gpus} ranks give {bus:.2f}, as a ring's "
+                "all-reduce has: another collective or NCCL_ALGO=NVLS?"
+            )
+            yield Problem(f"line {message.line}", text)
+            return

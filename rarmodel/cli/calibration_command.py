@@ -1,0 +1,117 @@
+"""The command `calibrate`: constants of the model from measurements."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from rarmodel.errors import UsageError, one_line
+
+from .options import JSON, Number, Span
+from .terminal import answer, answer_json, say, show
+
+if TYPE_CHECKING:
+    from rarmodel.calibration import Calibration
+
+POSITIVE = Number(0, min_open=True)
+RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps")
+CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
+
+
+@click.command()
+@click.argument("table", required=False)
+@click.option(
+    "--nccl-tests",
+    "nccl_tests",
+    multiple=True,
+    metavar="FILE",
+    help="What all_reduce_perf printed; repeat for several runs.",
+)
+@click.option("--instance", metavar="INSTANCE", help="Has rates; --output writes a copy of it.")
+@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
+@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
+@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
+@click.option(
+    "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1, not fitted then."
+)
+@click.option("--alpha", type=Number(0), metavar="X", help="α, not fitted then.")
+@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2, likewise.")
+@click.option(
+    "--message-mb", type=Span(float), metavar="A..B", help="Sizes of all-reduces that count."
+)
+@click.option("--plot", metavar="FILE", help="Draw predicted against measured: .png, .svg, .pdf.")
+@click.option("--output", metavar="FILE", help="Write what was calibrated; - for stdout.")
+@JSON
+def calibrate(
+    table: str | None,
+    nccl_tests: tuple[str, ...],
+    instance: str | None,
+    message_mb: tuple[float, float] | None,
+    plot: str | None,
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+    **constants: float | None,
+) -> int:
+    """Fit ξ1, α and ξ2 to TABLE, a CSV file of measured times, and rates to nccl-tests."""
+    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel.calibration import kind_of, picture  # noqa: PLC0415
+
+    if output == "-" and as_json:
+        raise UsageError("--output - and --json both write to stdout; choose one")
+    if [table, instance, *nccl_tests].count("-") > 1:
+        raise UsageError("only one input can come from stdin")
+    kind = None if plot is None else kind_of(plot)
+    for path in (plot, output):
+        if path not in {None, "-"}:
+            files.check_writable(path)
+    model = None if instance is None else api.load_instance(instance)
+    given = {name: value for name, value in constants.items() if value is not None}
+    found = api.calibrate(
+        table,
+        nccl_tests=nccl_tests,
+        instance=model,
+        rates={name: given[name] for name in RATES if name in given},
+        contention={name: given[name] for name in CONTENTION if name in given},
+        message_mb=message_mb,
+    )
+    if output is not None:
+        text = files.format_json(found.sections()) + "\n"
+        if model is not None:
+            text = files.to_json(found.applied(model))
+        if output == "-":
+            answer_json(text.rstrip("\n"))
+        else:
+            files.write_text(output, text)
+    if plot is not None and kind is not None:
+        files.write_bytes(plot, picture(found, kind))
+    for note in found.notes:
+        say(one_line(f"note: {note}"))
+    if as_json:
+        answer_json(json.dumps(found.summary(), indent=2, ensure_ascii=False, allow_nan=False))
+    elif output != "-":
+        _print(found)
+    return 0
+
+
+def _print(found: Calibration) -> None:
+    """Constants, rates and residuals, as far as there are any, with blank lines between."""
+    from . import tables  # noqa: PLC0415
+
+    parts: list[Any] = []
+    if found.bandwidths:
+        parts.append(tables.bandwidths(found))
+    if found.parameters:
+        parts += [tables.parameters(found), tables.residuals(found)]
+    for i, part in enumerate(parts):
+        if i > 0:
+            answer("")
+        show(part)
+    if found.rms_error is not None:
+        answer("")
+        freedom = found.degrees_of_freedom
+        answer(
+            f"root mean square error {found.rms_error:.2%}, "
+            f"{freedom} degree{'s' * (freedom != 1)} of freedom"
+        )

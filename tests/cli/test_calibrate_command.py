@@ -1,0 +1,207 @@
+"""`rarmodel calibrate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from documents import instance_data
+from measurements import contention, measured, nccl_output
+
+from rarmodel.files import read_instance
+from rarmodel.schema import Contention
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+RATES = (
+    *("--network-gbps", 10),
+    *("--intra-server-gbps", 100),
+    *("--reduction-gbps", 400),
+)
+PLACEMENTS = [(2, 1, 1), (2, 2, 1), (4, 2, 2), (8, 4, 4), (8, 2, 6), (8, 8, 8)]
+
+
+def text_of(constants: Contention) -> str:
+    """The table of measurements that the constants explain."""
+    rows = [row.model_dump(exclude_none=True) for row in measured(constants, PLACEMENTS)]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(text_of(contention(0.8, 0.3, 5.0)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run.txt"
+    path.write_text(nccl_output(servers=2, gbps=10.0), encoding="utf-8")
+    return path
+
+
+def test_constants_and_residuals_are_printed(invoke: Invoke, table: Path) -> None:
+    outcome = invoke("calibrate", table, *RATES)
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert lines[0] == "constant value standard error 95 % interval"
+    assert [line.split()[:2] for line in lines[2:5]] == [
+        ["concurrency", "0.8"],
+        ["alpha", "0.3"],
+        ["overhead_ms_per_server", "5"],
+    ]
+    assert "line job quantity measured predicted error" in lines
+    assert lines[-1] == "root mean square error 0.00%, 3 degrees of freedom"
+    assert sum("iteration_ms" in line for line in lines) == len(PLACEMENTS)
+
+
+def test_json_has_everything(invoke: Invoke, table: Path, run: Path) -> None:
+    options = ("--nccl-tests", run, "--intra-server-gbps", 100, "--reduction-gbps", 1e6, "--json")
+    summary = invoke("calibrate", table, *options).json()
+    assert summary["contention"]["concurrency"] == pytest.approx(0.8, rel=0.01)
+    assert [rate["name"] for rate in summary["bandwidths"]] == ["network_gbps"]
+    assert summary["bandwidths"][0]["runs"] == [str(run)]
+    assert len(summary["rows"]) == len(PLACEMENTS) + summary["bandwidths"][0]["messages"]
+
+
+def test_table_can_come_from_stdin(invoke: Invoke) -> None:
+    outcome = invoke("calibrate", "-", *RATES, "--json", stdin=text_of(contention(0.8, 0.3, 5.0)))
+    assert outcome.json()["source"] == "standard input"
+
+
+def test_constants_that_are_given_are_not_fitted(invoke: Invoke, table: Path) -> None:
+    given = ("--concurrency", 0.9, "--alpha", 0.2, "--overhead-ms-per-server", 1)
+    summary = invoke("calibrate", table, *RATES, *given, "--json").json()
+    assert [(one["value"], one["status"]) for one in summary["parameters"]] == [
+        (0.9, "given"),
+        (0.2, "given"),
+        (1.0, "given"),
+    ]
+
+
+def test_output_holds_sections_of_an_instance(invoke: Invoke, table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sections.json"
+    assert invoke("calibrate", table, *RATES, "--output", path).code == 0
+    sections = json.loads(path.read_text(encoding="utf-8"))
+    assert list(sections) == ["cluster", "contention"]
+    assert Contention.model_validate(sections["contention"]).concurrency == pytest.approx(0.8)
+
+
+def test_output_with_an_instance_is_its_copy(
+    invoke: Invoke, table: Path, instance_file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "calibrated.json"
+    options = (*RATES, "--instance", instance_file, "--output", path)
+    assert invoke("calibrate", table, *options).code == 0
+    copy = read_instance(path)
+    assert copy.contention.degradation.alpha == pytest.approx(0.3)
+    assert copy.cluster.intra_server_gbps == 100
+    assert copy.jobs == read_instance(instance_file).jobs
+    assert invoke("solve", path).code == 0
+
+
+def test_output_on_stdout_stands_alone(invoke: Invoke, table: Path, instance_file: Path) -> None:
+    assert list(invoke("calibrate", table, *RATES, "--output", "-").json()) == [
+        "cluster",
+        "contention",
+    ]
+    copy = invoke("calibrate", table, *RATES, "--instance", instance_file, "--output", "-").json()
+    assert copy["jobs"] == instance_data()["jobs"]
+
+
+def test_nccl_tests_alone_print_rates(invoke: Invoke, run: Path) -> None:
+    outcome = invoke("calibrate", "--nccl-tests", run, "--message-mb", "100..2000")
+    assert outcome.code == 0
+    words = outcome.out.split()
+    assert words[words.index("network_gbps") + 1] == "10"
+    assert f"{run} (8 GPUs, 2 servers)" in outcome.out
+    assert outcome.lines == [
+        "note: reduction_gbps is not given: the reduction counts as part of the exchange"
+    ]
+
+
+def test_picture_is_written(invoke: Invoke, table: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "fit.png"
+    assert invoke("calibrate", table, *RATES, "--plot", path).code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_picture_without_matplotlib_names_the_extra(
+    invoke: Invoke, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    outcome = invoke("calibrate", table, *RATES, "--plot", tmp_path / "fit.svg")
+    assert outcome.code == 2
+    assert outcome.lines == ['pictures need Matplotlib: pip install "rarmodel[plot]"']
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "nothing was measured: a table or the output of nccl-tests is needed"),
+        (("no.csv",), "no.csv: cannot be read: no such file or directory"),
+        (("-", "--nccl-tests", "-"), "only one input can come from stdin"),
+        (("-", "--instance", "-"), "only one input can come from stdin"),
+        (
+            ("-", "--output", "-", "--json"),
+            "--output - and --json both write to stdout; choose one",
+        ),
+        (("-", "--plot", "a.gif"), "a.gif: a picture's name ends in one of .png, .svg, .pdf"),
+        (
+            ("-", "--output", "no/where.json"),
+            "no/where.json: cannot be written: no such file or directory",
+        ),
+        (
+            ("--nccl-tests", "-", "--alpha", 1),
+            "alpha: constants of contention go with a table",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(
+    invoke: Invoke, arguments: tuple[object, ...], line: str
+) -> None:
+    outcome = invoke("calibrate", *arguments, stdin=nccl_output())
+    assert (outcome.code, outcome.lines) == (2, [line])
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--concurrency", 0),
+        ("--concurrency", 1.1),
+        ("--alpha", -1),
+        ("--alpha", "nan"),
+        ("--network-gbps", 0),
+        ("--message-mb", "much"),
+    ],
+)
+def test_options_out_of_range_are_refused(invoke: Invoke, option: tuple[str, object]) -> None:
+    assert invoke("calibrate", "-", *option, stdin="").code == 2
+
+
+def test_every_problem_of_a_table_is_a_line(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(
+        "gpus,servers,concurrent_jobs,gradient_mb,iteration_ms\n2,4,0,x,\n1,1,1,1,-1\n",
+        encoding="utf-8",
+    )
+    outcome = invoke("calibrate", path)
+    assert outcome.code == 2
+    assert outcome.lines == [
+        f"{path}: line 2, column 'servers': 4 servers; 2 GPUs are on 2 at most",
+        f"{path}: line 2, column 'concurrent_jobs': 0; it must be at least 1",
+        f"{path}: line 2, column 'gradient_mb': 'x'; a number is expected",
+        (
+            f"{path}: line 2, column 'relative_time': none of iteration_ms, completion_s and "
+            "relative_time; exactly one is expected"
+        ),
+        f"{path}: line 3, column 'iteration_ms': -1; it must be above 0",
+    ]

@@ -86,6 +86,15 @@ def to_json(record: Record) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file in UTF-8 as `write_bytes` does."""
+    try:
+        content = text.encode("utf-8")
+    except ValueError as error:
+        raise _unusable(error, _path_name(path), "cannot be written") from error
+    write_bytes(path, content)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that it is never seen half-written: beside it first, then renamed.
 
     Raises
@@ -97,9 +106,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     target = Path(path)
     try:
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")  # A pipe or a device cannot be replaced.
+            target.write_bytes(content)  # A pipe or a device cannot be replaced.
         else:
-            _replace(target.resolve(), text)
+            _replace(target.resolve(), content)
     except (OSError, ValueError) as error:
         raise _unusable(error, _path_name(path), "cannot be written") from error
 
@@ -131,14 +140,14 @@ def _obstacle(target: Path) -> int:
     return 0 if os.access(target if target.exists() else folder, os.W_OK) else EACCES
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, content: bytes) -> None:
     """Write a file beside another, then let it take the other's place."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rarmodel-")
     beside = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(handle)
         beside.chmod(mode)

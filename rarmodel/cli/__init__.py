@@ -1,9 +1,12 @@
 """The command line: reads options, calls the Python API, and prints; no logic of its own."""
 
 from .commands import main, rarmodel
+from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
+rarmodel.add_command(plot)
+rarmodel.add_command(report)
 
 __all__ = ["main"]

@@ -1,7 +1,19 @@
 """Pictures and pages of schedules: what there is to draw as plain data, and what draws it."""
 
+from .comparison import draw_all
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
+from .pictures import picture
 from .steps import Steps
 
-__all__ = ["Bar", "Drawing", "Drawn", "LinkRings", "Steps", "draw", "report_page"]
+__all__ = [
+    "Bar",
+    "Drawing",
+    "Drawn",
+    "LinkRings",
+    "Steps",
+    "draw",
+    "draw_all",
+    "picture",
+    "report_page",
+]

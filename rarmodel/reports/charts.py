@@ -1,6 +1,6 @@
 """Interactive charts of a schedule, made with Bokeh.
 
-Up to `MAX_SINGLE_ROWS` GPUs each one has a row and each job a bar. Beyond that the servers have
+In a small schedule each GPU has a row and each job a bar. In a large one the servers have
 the rows, coloured by the part of their GPUs that is held, and the bars come into view on zooming
 in. Names of jobs and servers are shown by formatters and plain ticks, which never take them for
 HTML or TeX.
@@ -9,23 +9,29 @@ HTML or TeX.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rarmodel.model import job_extremes
 
-from .colours import BOUND, COOL, FAULT, INK, QUIET, STRONG, WARM, job_colour, ramp
-from .drawing import Bar, Drawing
-from .grids import Grid, busy_parts, completions, contention_grid, utilisation_grid
+from .colours import BOUND, COOL, FAULT, INK, STRONG, WARM, job_colour, ramp
+from .drawing import Drawing
+from .grids import (
+    Grid,
+    busy_parts,
+    completions,
+    contention_grid,
+    is_large,
+    ring_scale,
+    utilisation_grid,
+)
 
 if TYPE_CHECKING:
     from bokeh.models import ColumnDataSource, Model
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
-MAX_SINGLE_ROWS = 1024
-MAX_SINGLE_BARS = 5000
-"""With more bars than that each is too small to see at first."""
 MAX_BARS = 100_000
 """With more bars than that in a page they are left out, lest it grow too large."""
 
@@ -70,12 +76,6 @@ def charts_of(
         "utilisation": _utilisation(drawing, end, time),
         "contention": _contention(drawing, end, time),
     }
-
-
-def is_large(drawing: Drawing) -> bool:
-    """Whether servers rather than GPUs have the rows of the Gantt chart."""
-    gpus = drawing.instance.cluster.total_gpus
-    return gpus > MAX_SINGLE_ROWS or len(drawing.bars) > MAX_SINGLE_BARS
 
 
 def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
@@ -123,11 +123,14 @@ def _figure(along: str, height: int, **options: Any) -> Figure:
         toolbar_location="above",
         background_fill_color="#ffffff",
         border_fill_color="#ffffff",
+        min_border_left=120,  # Charts of one schedule have their axes of time below each other.
+        min_border_right=20,
         **options,
     )
     chart.toolbar.logo = None
     chart.xaxis.axis_label = along
     chart.xaxis.formatter.use_scientific = False
+    chart.xaxis.ticker.min_interval = 1
     for axis in chart.axis:
         axis.axis_label_text_color = axis.major_label_text_color = INK
         axis.axis_label_text_font_style = "normal"
@@ -150,7 +153,7 @@ def _name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> N
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     from bokeh.models import CustomJSTickFormatter, FixedTicker, NoOverlap  # noqa: PLC0415
 
-    middles = [(a + b) / 2 for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    middles = [(a + b) / 2 for a, b in pairwise(edges)]
     code = "return names[middles.indexOf(tick)] ?? ''"
     chart.yaxis.ticker = FixedTicker(ticks=middles)
     chart.yaxis.formatter = CustomJSTickFormatter(
@@ -160,7 +163,7 @@ def _name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> N
     chart.yaxis.major_tick_line_color = None
     chart.ygrid.ticker = FixedTicker(ticks=list(edges))
     chart.ygrid.grid_line_color = "#c4c4c4" if len(names) <= 64 else None
-    chart.ygrid.level = chart.xgrid.level = "underlay"
+    chart.ygrid.level = chart.xgrid.level = "image"
 
 
 def _short(name: str) -> str:
@@ -178,12 +181,18 @@ def _gantt_of_gpus(drawing: Drawing, end: int, time: Any) -> Figure:
 
     rows = drawing.instance.cluster.total_gpus
     height = _height(rows, 3.2, 26, 1600)
-    chart = _figure("Time (slots)", height, x_range=time, y_range=Range1d(rows, 0, bounds=(0, rows)))
+    chart = _figure(
+        "Time (slots)", height, x_range=time, y_range=Range1d(rows, 0, bounds=(0, rows))
+    )
     _name_rows(
-        chart, [server.name for server in drawing.instance.cluster.servers], [*drawing.offsets, rows]
+        chart,
+        [server.name for server in drawing.instance.cluster.servers],
+        [*drawing.offsets, rows],
     )
     top = [drawing.offsets[bar.server] + bar.first for bar in drawing.bars]
-    bars = _bars(drawing, end, top, [t + bar.gpus for t, bar in zip(top, drawing.bars, strict=True)])
+    bars = _bars(
+        drawing, end, top, [t + bar.gpus for t, bar in zip(top, drawing.bars, strict=True)]
+    )
     edge = 1.6 if height / rows > 6 else 0.8
     renderers = _draw_bars(chart, drawing, bars, edge)
     _write_names(chart, drawing, end, top)
@@ -199,12 +208,14 @@ def _gantt_of_servers(drawing: Drawing, end: int, time: Any, *, with_bars: bool)
     rows = len(servers)
     grid = utilisation_grid(drawing, end)
     across = Range1d(rows, 0, bounds=(0, rows))
-    chart = _figure("Time (slots)", _height(len(grid.names), 2.5, 22, 640), x_range=time, y_range=across)
+    chart = _figure(
+        "Time (slots)", _height(len(grid.names), 2.5, 22, 640), x_range=time, y_range=across
+    )
     chart.yaxis.axis_label = "Server"
     _name_rows(chart, [server.name for server in servers], range(rows + 1))
     percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
     tip = [("servers" if grid.per_row > 1 else "server", "$y{custom}"), ("slots", "$x{custom}")]
-    _image(chart, percent, (0, 100), COOL, [*tip, ("GPUs held", "@image{0}%")], "GPUs held (%)")
+    _image(chart, percent, (0, 100), COOL, [*tip, ("GPUs held", "@image{0}%")])
     if not with_bars:
         return chart
     chart.tags = ["zoom"]
@@ -251,16 +262,12 @@ def _bars(
             "server": np.array([bar.server for bar in drawing.bars], np.int32),
             "first": np.array([bar.first for bar in drawing.bars], np.int32),
             "gpus": np.array([bar.gpus for bar in drawing.bars], np.int32),
-            "colour": [
-                job_colour(drawing.numbers[run.job], spread=run.spread) for run in runs
-            ],
+            "colour": [job_colour(drawing.numbers[run.job], spread=run.spread) for run in runs],
         },
     )
 
 
-def _draw_bars(
-    chart: Figure, drawing: Drawing, bars: ColumnDataSource, edge: float
-) -> list[Any]:
+def _draw_bars(chart: Figure, drawing: Drawing, bars: ColumnDataSource, edge: float) -> list[Any]:
     """Bars: those of rings on several servers with a dark edge, those at fault hatched in red."""
     from bokeh.models import CDSView, IndexFilter  # noqa: PLC0415
 
@@ -394,12 +401,9 @@ def _image(
     limits: tuple[int, int],
     colours: tuple[str, ...],
     tips: list[tuple[str, str]],
-    title: str,
 ) -> None:
-    """A table of numbers as colours, with a scale beside it."""
+    """A table of numbers as colours."""
     from bokeh.models import (  # noqa: PLC0415
-        BasicTicker,
-        ColorBar,
         CustomJSHover,
         HoverTool,
         LinearColorMapper,
@@ -409,7 +413,7 @@ def _image(
     steps = high + 1 if high <= 12 else 256
     values = grid.values.astype(np.uint8 if high < 256 else np.uint32)
     mapper = LinearColorMapper(palette=ramp(colours, steps), low=low, high=high)
-    if high <= 12:  # A colour for each number, with its tick in the middle.
+    if high <= 12:  # A colour for each number.
         mapper.low, mapper.high = low - 0.5, high + 0.5
     image = chart.image(
         image=[values],
@@ -418,20 +422,7 @@ def _image(
         dw=float(grid.edges[-1]),
         dh=len(grid.names) * grid.per_row,
         color_mapper=mapper,
-        level="image",
-    )
-    chart.add_layout(
-        ColorBar(
-            color_mapper=mapper,
-            title=title,
-            title_text_color=INK,
-            title_text_font_style="normal",
-            title_text_font_size="12px",
-            major_label_text_color=INK,
-            ticker=BasicTicker(desired_num_ticks=min(6, max(1, high)), min_interval=1),
-            width=12,
-        ),
-        "right",
+        level="underlay",
     )
     names = [name for name in grid.names for _ in range(grid.per_row)]
     bins = len(grid.edges) - 1
@@ -460,7 +451,9 @@ def _utilisation(drawing: Drawing, end: int, time: Any) -> Figure:
     chart.yaxis.axis_label = "GPUs held"
     chart.yaxis.formatter = NumeralTickFormatter(format="0%")
     source = {"slot": slots, "part": parts}
-    chart.varea_step(x="slot", y1=0, y2="part", source=source, step_mode="after", fill_color="#9ecae1")
+    chart.varea_step(
+        x="slot", y1=0, y2="part", source=source, step_mode="after", fill_color="#9ecae1"
+    )
     line = chart.step("slot", "part", source=source, mode="after", line_color="#2171b5")
     tips = [("from slot", "@slot{0,0}"), ("GPUs held", "@part{0.0%}")]
     chart.add_tools(HoverTool(renderers=[line], tooltips=tips, mode="vline", line_policy="prev"))
@@ -473,7 +466,6 @@ def _contention(drawing: Drawing, end: int, time: Any) -> Figure:
 
     grid = contention_grid(drawing, end)
     links = len(drawing.links)
-    most = max((link.rings.greatest for link in drawing.links), default=0)
     chart = _figure(
         "Time (slots)",
         _height(len(grid.names), 2.5, 22, 560),
@@ -487,5 +479,5 @@ def _contention(drawing: Drawing, end: int, time: Any) -> Figure:
         ("slots", "$x{custom}"),
         ("rings", "@image"),
     ]
-    _image(chart, grid, (0, max(1, most)), WARM, tips, "Rings")
+    _image(chart, grid, (0, ring_scale(drawing)), WARM, tips)
     return chart

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rarmodel.bounds import LowerBound
+from rarmodel.schema import Instance, Schedule
+from rarmodel.verifier import verify
 
-from .drawing import Drawing
+from .drawing import Drawing, draw
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,15 @@ class Row:
     utilisation: float | None
     spread: int
     rings: int
+
+
+def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing, ...]:
+    """Verify schedules, and work out what there is to draw of each; labels are distinct."""
+    labels = distinct([schedule.method for schedule in schedules])
+    return tuple(
+        draw(instance, schedule, verify(instance, schedule), label)
+        for schedule, label in zip(schedules, labels, strict=True)
+    )
 
 
 def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:

@@ -12,6 +12,9 @@ from .steps import Floats, time_bins
 
 MAX_ROWS = 256
 MAX_BINS = 400
+MAX_SINGLE_ROWS = 1024
+MAX_SINGLE_BARS = 5000
+"""With more bars than that each is too small to see at first."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,7 @@ def utilisation_grid(
     return Grid(names, per_row, edges, total)
 
 
-def contention_grid(
-    drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS
-) -> Grid:
+def contention_grid(drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS) -> Grid:
     """Greatest number of rings on each link, or on the worst of several in a row."""
     edges = time_bins(end, bins)
     rings = np.array([link.rings.maxima(edges) for link in drawing.links])
@@ -88,6 +89,18 @@ def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], ends]), np.concatenate([[0.0], parts])
 
 
+def is_large(drawing: Drawing) -> bool:
+    """Whether servers rather than GPUs have the rows of the Gantt chart."""
+    gpus = drawing.instance.cluster.total_gpus
+    return gpus > MAX_SINGLE_ROWS or len(drawing.bars) > MAX_SINGLE_BARS
+
+
+def ring_scale(drawing: Drawing) -> int:
+    """The number of rings on a link that has the darkest colour.
+
+    At least 4: a lone ring is no contention, and must not look like any.
+    """
+    return max(4, *(link.rings.greatest for link in drawing.links))
 
 
 def _rows(names: Sequence[str], most: int) -> tuple[tuple[str, ...], int, list[int]]:

@@ -12,13 +12,13 @@ from rarmodel.bounds import all_bounds
 from rarmodel.errors import UsageError
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import verify
 
-from .charts import MAX_BARS, charts_of, completion_chart, is_large
-from .colours import STRONG
-from .comparison import distinct, least_makespan, rows_of
-from .drawing import Drawing, Drawn, draw
+from .charts import MAX_BARS, charts_of, completion_chart
+from .colours import COOL, STRONG, WARM
+from .comparison import draw_all, least_makespan, rows_of
+from .drawing import Drawing, Drawn
 from .embed import embedded
+from .grids import is_large, ring_scale
 
 if TYPE_CHECKING:
     from bokeh.model import Model
@@ -58,11 +58,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     require_report_extra()
     if not schedules:
         raise UsageError("a report needs at least one schedule")
-    labels = distinct([schedule.method for schedule in schedules])
-    drawings = [
-        draw(instance, schedule, verify(instance, schedule), label)
-        for schedule, label in zip(schedules, labels, strict=True)
-    ]
+    drawings = draw_all(instance, schedules)
     bounds = all_bounds(instance)
     best = max(bounds, key=lambda bound: bound.slots)
     rows = rows_of(drawings, best)
@@ -77,10 +73,11 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     pages = [
         {
             "row": row,
-            "other": drawing.schedule.instance if drawing.schedule.instance != instance.name else "",
+            "other": made_for if (made_for := drawing.schedule.instance) != instance.name else "",
             "violations": drawing.report.violations[:MAX_VIOLATIONS],
             "large": is_large(drawing),
             "bars": with_bars or not is_large(drawing),
+            "scale": ring_scale(drawing),
             "runs": len(drawing.runs),
             "jobs": most_stretched(drawing),
         }
@@ -96,9 +93,11 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         best=best,
         least=least_makespan(drawings),
         pages=pages,
+        warm=", ".join(WARM),
+        cool=", ".join(COOL),
         colours=[
             (label, STRONG[i % len(STRONG)], DASHES[i // len(STRONG) % len(DASHES)])
-            for i, label in enumerate(labels)
+            for i, label in enumerate(drawing.label for drawing in drawings)
         ],
     )
 
@@ -147,7 +146,6 @@ def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values:
     """
     from bokeh.resources import Resources  # noqa: PLC0415
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
-    from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -160,10 +158,10 @@ def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values:
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw
     return environment.get_template(template).render(
         version=version("rarmodel"),
-        css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
-        js=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
-        bokeh=Markup("\n".join(scripts)),
-        groups={group: Markup(_script_data(embedded(c))) for group, c in groups.items()},
+        css=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        js=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+        bokeh="\n".join(scripts),
+        groups={group: _script_data(embedded(c)) for group, c in groups.items()},
         **values,
     )
 

@@ -1,5 +1,6 @@
 """Pictures and pages of schedules: what there is to draw as plain data, and what draws it."""
 
+from .campaign import campaign_page
 from .comparison import draw_all
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
@@ -12,6 +13,7 @@ __all__ = [
     "Drawn",
     "LinkRings",
     "Steps",
+    "campaign_page",
     "draw",
     "draw_all",
     "picture",

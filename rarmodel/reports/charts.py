@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bokeh.models import ColumnDataSource, Model
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
+SLOTS = "Time (slots)"
 MAX_BARS = 100_000
 """With more bars than that in a page they are left out, lest it grow too large."""
 
@@ -82,7 +83,7 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
     """How many of the jobs are complete, over time, for each schedule."""
     from bokeh.models import HoverTool, NumeralTickFormatter  # noqa: PLC0415
 
-    chart = _figure("Time (slots)", 260, x_range=(0, end * 1.01), y_range=(0, 1.02))
+    chart = empty_chart(SLOTS, 260, x_range=(0, end * 1.01), y_range=(0, 1.02))
     chart.yaxis.axis_label = "Jobs complete"
     chart.yaxis.formatter = NumeralTickFormatter(format="0%")
     dashes = ("solid", "dashed", "dotted", "dotdash")
@@ -110,7 +111,7 @@ def _starts(drawing: Drawing) -> list[int]:
     return [run.start for run in drawing.runs] or [0]
 
 
-def _figure(along: str, height: int, **options: Any) -> Figure:
+def empty_chart(along: str, height: int, **options: Any) -> Figure:
     """An empty chart."""
     from bokeh.plotting import figure  # noqa: PLC0415
 
@@ -129,8 +130,9 @@ def _figure(along: str, height: int, **options: Any) -> Figure:
     )
     chart.toolbar.logo = None
     chart.xaxis.axis_label = along
-    chart.xaxis.formatter.use_scientific = False
-    chart.xaxis.ticker.min_interval = 1
+    if along == SLOTS:
+        chart.xaxis.formatter.use_scientific = False
+        chart.xaxis.ticker.min_interval = 1
     for axis in chart.axis:
         axis.axis_label_text_color = axis.major_label_text_color = INK
         axis.axis_label_text_font_style = "normal"
@@ -149,7 +151,7 @@ def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
     )
 
 
-def _name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> None:
+def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> None:
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     from bokeh.models import CustomJSTickFormatter, FixedTicker, NoOverlap  # noqa: PLC0415
 
@@ -181,10 +183,8 @@ def _gantt_of_gpus(drawing: Drawing, end: int, time: Any) -> Figure:
 
     rows = drawing.instance.cluster.total_gpus
     height = _height(rows, 3.2, 26, 1600)
-    chart = _figure(
-        "Time (slots)", height, x_range=time, y_range=Range1d(rows, 0, bounds=(0, rows))
-    )
-    _name_rows(
+    chart = empty_chart(SLOTS, height, x_range=time, y_range=Range1d(rows, 0, bounds=(0, rows)))
+    name_rows(
         chart,
         [server.name for server in drawing.instance.cluster.servers],
         [*drawing.offsets, rows],
@@ -193,7 +193,7 @@ def _gantt_of_gpus(drawing: Drawing, end: int, time: Any) -> Figure:
     bars = _bars(
         drawing, end, top, [t + bar.gpus for t, bar in zip(top, drawing.bars, strict=True)]
     )
-    edge = 1.6 if height / rows > 6 else 0.8
+    edge = 1.6 if height / rows > 6 else 0.6
     renderers = _draw_bars(chart, drawing, bars, edge)
     _write_names(chart, drawing, end, top)
     _hover(chart, drawing, bars, renderers)
@@ -208,11 +208,9 @@ def _gantt_of_servers(drawing: Drawing, end: int, time: Any, *, with_bars: bool)
     rows = len(servers)
     grid = utilisation_grid(drawing, end)
     across = Range1d(rows, 0, bounds=(0, rows))
-    chart = _figure(
-        "Time (slots)", _height(len(grid.names), 2.5, 22, 640), x_range=time, y_range=across
-    )
+    chart = empty_chart(SLOTS, _height(len(grid.names), 2.5, 22, 640), x_range=time, y_range=across)
     chart.yaxis.axis_label = "Server"
-    _name_rows(chart, [server.name for server in servers], range(rows + 1))
+    name_rows(chart, [server.name for server in servers], range(rows + 1))
     percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
     tip = [("servers" if grid.per_row > 1 else "server", "$y{custom}"), ("slots", "$x{custom}")]
     _image(chart, percent, (0, 100), COOL, [*tip, ("GPUs held", "@image{0}%")])
@@ -447,7 +445,7 @@ def _utilisation(drawing: Drawing, end: int, time: Any) -> Figure:
 
     slots, parts = busy_parts(drawing, end)
     top = max(1.0, float(parts.max())) * 1.02
-    chart = _figure("Time (slots)", 190, x_range=time, y_range=(0, top))
+    chart = empty_chart(SLOTS, 190, x_range=time, y_range=(0, top))
     chart.yaxis.axis_label = "GPUs held"
     chart.yaxis.formatter = NumeralTickFormatter(format="0%")
     source = {"slot": slots, "part": parts}
@@ -466,14 +464,14 @@ def _contention(drawing: Drawing, end: int, time: Any) -> Figure:
 
     grid = contention_grid(drawing, end)
     links = len(drawing.links)
-    chart = _figure(
-        "Time (slots)",
+    chart = empty_chart(
+        SLOTS,
         _height(len(grid.names), 2.5, 22, 560),
         x_range=time,
         y_range=Range1d(links, 0, bounds=(0, links)),
     )
     chart.yaxis.axis_label = "Link above"
-    _name_rows(chart, [link.link for link in drawing.links], range(links + 1))
+    name_rows(chart, [link.link for link in drawing.links], range(links + 1))
     tips = [
         ("links" if grid.per_row > 1 else "link", "$y{custom}"),
         ("slots", "$x{custom}"),

@@ -100,7 +100,7 @@ def ring_scale(drawing: Drawing) -> int:
 
     At least 4: a lone ring is no contention, and must not look like any.
     """
-    return max(4, *(link.rings.greatest for link in drawing.links))
+    return max([4, *(link.rings.greatest for link in drawing.links)])
 
 
 def _rows(names: Sequence[str], most: int) -> tuple[tuple[str, ...], int, list[int]]:

@@ -148,6 +148,7 @@ def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
     for bar in drawing.bars:
         run = drawing.runs[bar.run]
         top, until = drawing.offsets[bar.server] + bar.first, drawing.shown_until(run, end)
+        style: dict[str, Any]
         if run.faulty:
             style = {"edgecolor": FAULT, "hatch": "///", "linewidth": 1.2, "zorder": 4}
         elif run.spread:

@@ -44,7 +44,8 @@ class Steps:
         edges
             (bins + 1) In slots, ascending.
         """
-        return np.diff(self._integrals(edges)) / np.diff(edges)
+        means: Floats = np.diff(self._integrals(edges)) / np.diff(edges)
+        return means
 
     def maxima(self, edges: Floats) -> Floats:
         """Greatest value from each edge until before the next; parameters as `means`."""
@@ -58,12 +59,13 @@ class Steps:
 
     def _integrals(self, edges: Floats) -> Floats:
         """Integral from the first change, or the first edge, to each edge."""
-        knots = np.array([min(edges[0], *self.slots[:1]), *self.slots], float)
+        knots = np.array([min([edges[0], *self.slots[:1]]), *self.slots], float)
         knots = np.append(knots, max(edges[-1], knots[-1]))
         areas = np.diff(knots) * np.array([0, *self.values], float)
         totals = np.concatenate([[0.0], np.cumsum(areas)])
-        integrals: Floats = np.interp(edges, knots, totals)
-        return integrals - integrals[0]
+        at: Floats = np.interp(edges, knots, totals)
+        integrals: Floats = at - at[0]
+        return integrals
 
 
 def steps_of(changes: Iterable[tuple[int, int]]) -> Steps:

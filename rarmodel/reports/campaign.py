@@ -9,7 +9,7 @@ import numpy as np
 
 from rarmodel.errors import UsageError
 
-from .charts import empty_chart, name_rows
+from .charts import empty_chart, name_rows, tips_of
 from .colours import INK, STRONG
 from .page import rendered, require_report_extra
 from .steps import Floats
@@ -242,7 +242,7 @@ def _spread_chart(
     )
     chart.segment("middle", "top", "middle", "bottom", source=boxes, line_color=INK, line_width=3)
     tips = [("instance", "@instance"), ("seed", "@seed"), ("value", "@x{0,0.[000]}")]
-    chart.add_tools(HoverTool(renderers=[dots], tooltips=tips))
+    chart.add_tools(HoverTool(renderers=[dots], tooltips=tips_of(tips)))
     return chart
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rarmodel.model import job_extremes
 
-from .colours import BOUND, COOL, FAULT, INK, STRONG, WARM, job_colour, ramp
+from .colours import BOUND, COOL, FAULT, FOUND, INK, STRONG, WARM, job_colour, ramp
 from .drawing import Drawing
 from .grids import (
     Grid,
@@ -41,7 +41,7 @@ BAR_TIP = "return rarmodelPage.ofBar(value, special_vars.index, bars.data, serve
 ROW_TIP = "return rarmodelPage.ofRow(special_vars.y, names)"
 BIN_TIP = "return rarmodelPage.ofBin(special_vars.x, end, bins)"
 SHOW_JOB = "rarmodelPage.showJobAt(cb_data.index, bars, marked)"
-SHOW_BARS = "rarmodelPage.showBars(across, down, area, renderers, most, bars)"
+SHOW_BARS = "rarmodelPage.showBars(across, down, area, renderers, image, most, bars)"
 
 
 def charts_of(
@@ -103,7 +103,7 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
             )
         )
     tips = [("schedule", "@name"), ("complete", "@part{0.0%}"), ("by slot", "@slot{0,0}")]
-    chart.add_tools(HoverTool(renderers=lines, tooltips=tips, line_policy="prev"))
+    chart.add_tools(HoverTool(renderers=lines, tooltips=tips_of(tips), line_policy="prev"))
     return chart
 
 
@@ -149,6 +149,15 @@ def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
     chart.add_layout(
         Span(location=slot, dimension="height", line_color=colour, line_width=2, line_dash=dash)
     )
+
+
+def tips_of(tips: Sequence[tuple[str, str]]) -> str:
+    """What is shown beside the pointer, as Bokeh's template: dark on light, names before values."""
+    rows = [
+        f'<tr><th style="text-align: right; font-weight: 600">{name}</th><td>{value}</td></tr>'
+        for name, value in tips
+    ]
+    return f'<table style="color: {INK}; font-size: 12px">{"".join(rows)}</table>'
 
 
 def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> None:
@@ -213,7 +222,7 @@ def _gantt_of_servers(drawing: Drawing, end: int, time: Any, *, with_bars: bool)
     name_rows(chart, [server.name for server in servers], range(rows + 1))
     percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
     tip = [("servers" if grid.per_row > 1 else "server", "$y{custom}"), ("slots", "$x{custom}")]
-    _image(chart, percent, (0, 100), COOL, [*tip, ("GPUs held", "@image{0}%")])
+    image = _image(chart, percent, (0, 100), COOL, [*tip, ("GPUs held", "@image{0}%")])
     if not with_bars:
         return chart
     chart.tags = ["zoom"]
@@ -221,7 +230,7 @@ def _gantt_of_servers(drawing: Drawing, end: int, time: Any, *, with_bars: bool)
     top = [bar.server + bar.first / sizes[bar.server] for bar in drawing.bars]
     bottom = [t + bar.gpus / sizes[bar.server] for t, bar in zip(top, drawing.bars, strict=True)]
     bars = _bars(drawing, end, top, bottom)
-    renderers = _draw_bars(chart, drawing, bars, 1.0)
+    renderers = _draw_bars(chart, drawing, bars, 0.6)
     for renderer in renderers:
         renderer.visible = False
     _hover(chart, drawing, bars, renderers)
@@ -231,12 +240,13 @@ def _gantt_of_servers(drawing: Drawing, end: int, time: Any, *, with_bars: bool)
             "down": across,
             "area": end * 1.01 * rows,
             "renderers": renderers,
-            "most": 1500,
+            "image": image,
+            "most": 800,
             "bars": bars,
         },
         code=SHOW_BARS,
     )
-    for part in (time, across):
+    for part in (time, across) if renderers else ():
         part.js_on_change("start", look)
         part.js_on_change("end", look)
     return chart
@@ -357,21 +367,24 @@ def _hover(
             "faulty": [run.faulty for run in drawing.runs],
         },
     )
-    marked = ColumnDataSource(
-        name="marked", tags=[None], data={"left": [], "right": [], "top": [], "bottom": []}
+    marked, found = (
+        ColumnDataSource(
+            name=name, tags=[None], data={"left": [], "right": [], "top": [], "bottom": []}
+        )
+        for name in ("marked", "found")
     )
-    chart.quad(
-        left="left",
-        right="right",
-        top="top",
-        bottom="bottom",
-        source=marked,
-        fill_color="#000000",
-        fill_alpha=0.25,
-        line_color="#000000",
-        line_width=3,
-        level="overlay",
-    )
+    for source, colour in ((marked, "#000000"), (found, FOUND)):
+        chart.quad(
+            left="left",
+            right="right",
+            top="top",
+            bottom="bottom",
+            source=source,
+            fill_color=colour,
+            fill_alpha=0.25,
+            line_color=colour,
+            line_width=3,
+        )
     servers = [server.name for server in drawing.instance.cluster.servers]
     of_run = CustomJSHover(code=RUN_TIP, args={"runs": runs})
     of_bar = CustomJSHover(code=BAR_TIP, args={"bars": bars, "servers": servers})
@@ -385,7 +398,7 @@ def _hover(
     chart.add_tools(
         HoverTool(
             renderers=list(renderers),
-            tooltips=tips,
+            tooltips=tips_of(tips),
             formatters={"@run": of_run, "@first": of_bar},
             callback=CustomJS(args={"bars": bars, "marked": marked}, code=SHOW_JOB),
             point_policy="follow_mouse",
@@ -399,8 +412,8 @@ def _image(
     limits: tuple[int, int],
     colours: tuple[str, ...],
     tips: list[tuple[str, str]],
-) -> None:
-    """A table of numbers as colours."""
+) -> Any:
+    """A table of numbers as colours; gives its renderer."""
     from bokeh.models import (  # noqa: PLC0415
         CustomJSHover,
         HoverTool,
@@ -427,7 +440,7 @@ def _image(
     chart.add_tools(
         HoverTool(
             renderers=[image],
-            tooltips=tips,
+            tooltips=tips_of(tips),
             formatters={
                 "$y": CustomJSHover(code=ROW_TIP, args={"names": names}),
                 "$x": CustomJSHover(
@@ -437,6 +450,7 @@ def _image(
             point_policy="follow_mouse",
         )
     )
+    return image
 
 
 def _utilisation(drawing: Drawing, end: int, time: Any) -> Figure:
@@ -454,7 +468,9 @@ def _utilisation(drawing: Drawing, end: int, time: Any) -> Figure:
     )
     line = chart.step("slot", "part", source=source, mode="after", line_color="#2171b5")
     tips = [("from slot", "@slot{0,0}"), ("GPUs held", "@part{0.0%}")]
-    chart.add_tools(HoverTool(renderers=[line], tooltips=tips, mode="vline", line_policy="prev"))
+    chart.add_tools(
+        HoverTool(renderers=[line], tooltips=tips_of(tips), mode="vline", line_policy="prev")
+    )
     return chart
 
 

@@ -18,8 +18,8 @@ STRONG = (
     "#8b95a1",
 )
 FAULT = "#c00000"
+FOUND = "#e07a00"
 INK = "#1a1a1a"
-QUIET = "#5a5a5a"
 BOUND = "#0a6b2d"
 
 WARM = ("#ffffff", "#ffeda0", "#feb24c", "#f03b20", "#8b0022")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of, tree_data
@@ -51,7 +52,7 @@ def problems(draw_: st.DrawFn, *, broken: bool) -> tuple[Instance, Schedule]:
 def fault(random: Random, assignment: Assignment) -> Assignment:
     """An assignment, sometimes broken."""
     server, gpus = next(iter(assignment.gpus.items()))
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"gpus": {**assignment.gpus, server: (*gpus, 99)}},
         {"gpus": {**assignment.gpus, server: gpus[1:]}},
         {"gpus": {**assignment.gpus, server: (*gpus[1:], gpus[0], gpus[0])}},
@@ -103,6 +104,8 @@ def test_rings_and_gpus_are_those_of_the_verifiers_periods(
             for run in drawing.runs:
                 if run.carried_out and run.job in period.rings:
                     assert run.rings >= period.rings[run.job].contention
+    if any(run.carried_out and run.end is None for run in drawing.runs):
+        return  # There is no period of what goes on for ever.
     most = max((max(p.links.values(), default=0) for p in drawing.report.periods), default=0)
     assert max(link.rings.greatest for link in drawing.links) == most
     assert max((run.rings for run in drawing.runs), default=0) == most
@@ -110,7 +113,9 @@ def test_rings_and_gpus_are_those_of_the_verifiers_periods(
 
 def at(steps: rarmodel.reports.Steps, slot: int) -> int:
     """The value in a slot."""
-    return next((v for s, v in zip(steps.slots[::-1], steps.values[::-1], strict=True) if s <= slot), 0)
+    return next(
+        (v for s, v in zip(steps.slots[::-1], steps.values[::-1], strict=True) if s <= slot), 0
+    )
 
 
 @given(problems(broken=False))
@@ -192,9 +197,7 @@ def test_what_cannot_be_carried_out_is_drawn_but_holds_nothing() -> None:
 
 def test_start_far_beyond_the_horizon_of_what_cannot_run_does_not_stretch_the_picture() -> None:
     instance = instance_of(horizon=20)
-    schedule = schedule_of(
-        assignment_data("a", 10**12, s0=[0]), assignment_data("b", 0, s1=[0])
-    )
+    schedule = schedule_of(assignment_data("a", 10**12, s0=[0]), assignment_data("b", 0, s1=[0]))
     assert drawing_of(instance, schedule).end == 20
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ def test_bins_have_the_mean_and_greatest_value_of_their_slots(
     assert edges[-1] == end
     assert len(edges) - 1 == min(end, most)
     # Bins need not begin at a whole slot: a slot counts by the part of it that is in the bin.
-    for i, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for i, (first, last) in enumerate(pairwise(edges)):
         parts = {s: min(s + 1, last) - max(s, first) for s in range(end)}
         inside = {s: part for s, part in parts.items() if part > 1e-9}
         mean = sum(values[s] * part for s, part in inside.items()) / (last - first)

@@ -3,6 +3,7 @@
 // as text only: by textContent, and by Bokeh's tooltips, which escape them.
 window.rarmodelPage = (() => {
   const documents = new Map(); // By name of a group of charts: the Bokeh document once it is drawn.
+  const images = new Map(); // The data of those that are hidden.
   const whole = (value) => Math.round(value).toLocaleString("en-US");
   const count = (number, what) => `${whole(number)} ${what}${number === 1 ? "" : "s"}`;
 
@@ -66,10 +67,20 @@ window.rarmodelPage = (() => {
   }
 
   // Single jobs where there are many: once the window holds few enough of them.
-  function showBars(across, down, area, renderers, most, bars) {
+  function showBars(across, down, area, renderers, image, most, bars) {
     const window = Math.abs((across.end - across.start) * (down.end - down.start));
     const few = (bars.data.run.length * window) / area <= most;
-    for (const renderer of renderers) if (renderer.visible !== few) renderer.visible = few;
+    if (few === renderers[0].visible) return;
+    // Bokeh leaves what it shows beside the pointer there if an image is made invisible, but not
+    // if there is none any more.
+    const source = image.data_source;
+    if (few) {
+      images.set(source, source.data);
+      source.data = Object.fromEntries(Object.keys(source.data).map((key) => [key, []]));
+    } else {
+      source.data = images.get(source);
+    }
+    for (const renderer of renderers) renderer.visible = few;
   }
 
   function find(group, name, status) {
@@ -80,9 +91,9 @@ window.rarmodelPage = (() => {
       status.textContent = runs ? `There is no job ${name} in this chart.` : "No single jobs here.";
       return;
     }
-    const [bars, marked] = [drawn.get_model_by_name("bars"), drawn.get_model_by_name("marked")];
-    mark(bars, marked, run);
-    const { left, right, top, bottom } = marked.data;
+    const found = drawn.get_model_by_name("found");
+    mark(drawn.get_model_by_name("bars"), found, run);
+    const { left, right, top, bottom } = found.data;
     const gantt = drawn.get_model_by_name("gantt");
     if (left.length > 0 && gantt.tags.includes("zoom")) {
       const about = (range, from, to, part) => {
@@ -94,7 +105,7 @@ window.rarmodelPage = (() => {
       };
       about(gantt.x_range, Math.min(...left), Math.max(...right), 0.03);
       // A ring over the whole cluster would need everything in view: its first blocks will do.
-      about(gantt.y_range, top[0], bottom[0], 0.03);
+      about(gantt.y_range, top[0], bottom[0], 0.01);
     }
     status.textContent = ["job", "ring", "slots", "rings"]
       .map((field) => ofRun(field, run, runs.data)).join("; ");

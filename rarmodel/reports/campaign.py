@@ -257,5 +257,5 @@ def _some(number: int) -> list[int]:
 def _apart(number: int) -> Floats:
     """Offsets that keep points of one row apart, the same ones each time."""
     golden = 0.618033988749895
-    offsets = (np.arange(number) * golden % 1 - 0.5) * 0.5
+    offsets = ((np.arange(number) * golden + 0.5) % 1 - 0.5) * 0.5
     return offsets.astype(np.float64)

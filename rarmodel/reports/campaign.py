@@ -9,7 +9,7 @@ import numpy as np
 
 from rarmodel.errors import UsageError
 
-from .charts import empty_chart, name_rows, tips_of
+from .axes import empty_chart, name_rows, tips_of
 from .colours import INK, STRONG
 from .page import rendered, require_report_extra
 from .steps import Floats

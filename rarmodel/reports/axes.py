@@ -101,7 +101,8 @@ def image_of(
 
     low, high = limits
     steps = high + 1 if high <= 12 else 256
-    values = grid.values.astype(np.uint8 if high < 256 else np.uint32)
+    # Overfull servers of invalid schedules exceed the limits.
+    values = grid.values.astype(np.uint8 if grid.values.max() < 256 else np.uint32)
     mapper = LinearColorMapper(palette=ramp(colours, steps), low=low, high=high)
     if high <= 12:  # A colour for each number.
         mapper.low, mapper.high = low - 0.5, high + 0.5

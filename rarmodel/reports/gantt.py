@@ -132,6 +132,7 @@ def _draw_bars(chart: Figure, drawing: Drawing, bars: ColumnDataSource, edge: fl
         "at fault": (
             [i for i, run in enumerate(runs) if run.faulty],
             {
+                "fill_alpha": 0.6,  # It may lie over the job that holds the same GPUs.
                 "line_color": FAULT,
                 "line_width": edge + 0.6,
                 "hatch_pattern": "/",

@@ -157,7 +157,13 @@ def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
             style = {"edgecolor": "white", "linewidth": 0.1 if thin else 0.6, "zorder": 2}
         colour = job_colour(drawing.numbers[run.job], spread=run.spread)
         axis.add_patch(
-            Rectangle((run.start, top), until - run.start, bar.gpus, facecolor=colour, **style)
+            Rectangle(
+                (run.start, top),
+                until - run.start,
+                bar.gpus,
+                facecolor=(colour, 0.6 if run.faulty else 1),
+                **style,
+            )
         )
         # A character is about 0.075 inches wide and 0.13 high.
         wide = (until - run.start) / end * (_WIDTH - 1) > 0.085 * len(run.job)

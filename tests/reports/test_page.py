@@ -16,7 +16,8 @@ from shown import ENTITY, MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
 from rarmodel.errors import UsageError
-from rarmodel.reports import report_page
+from rarmodel.reports import draw_all, report_page
+from rarmodel.reports.charts import charts_of
 from rarmodel.reports.comparison import distinct
 
 pytest.importorskip("bokeh")
@@ -129,6 +130,18 @@ def test_page_with_too_many_bars_leaves_single_jobs_out(monkeypatch: pytest.Monk
     text = Elements(report_page(instance, [schedule])).text
     assert "There are too many jobs to draw each." in text
     assert "Find a job" not in text
+
+
+def test_overfull_servers_of_an_invalid_schedule_are_not_taken_for_idle() -> None:
+    instance, schedule = of_many_jobs(2000, 200)
+    gpus = {"s0": (0, 1)}
+    everyone = [a.model_copy(update={"start": 0, "gpus": gpus}) for a in schedule.assignments]
+    crowded = schedule.model_copy(update={"assignments": tuple(everyone)})
+    (drawing,) = draw_all(instance, [crowded])
+    chart = charts_of(drawing, drawing.end, 1)["gantt"]
+    image = chart.renderers[0].data_source.data["image"][0]
+    assert image[0].tolist() == [2000 * 2 * 100 // 8] * drawing.end
+    assert not image[1:].any()
 
 
 def test_report_without_schedules_is_an_error() -> None:

@@ -695,3 +695,76 @@ def engines() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+Schedules = Schedule | str | os.PathLike[str] | Iterable[Schedule | str | os.PathLike[str]]
+
+
+def plot(
+    instance: Source,
+    schedules: Schedules,
+    *,
+    form: str = "png",
+    parts: Sequence[str] | None = None,
+) -> bytes:
+    """Draw schedules of an instance: GPU by GPU, rings on links, and GPUs held, over time.
+
+    Schedules that break constraints are drawn as far as they can be, and marked.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedules
+        One or several, from files or in memory.
+    form
+        `png` or `svg`; or `html` for a page that reacts to the pointer, the same as `report`.
+    parts
+        What a picture shows of each schedule: `gantt`, `contention`, `utilisation`; all by default.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If there is no such form or part, or what draws it is not installed.
+    """
+    if form == "html":
+        if parts is not None:
+            raise UsageError("a page shows everything; parts go with png and svg")
+        return report(instance, schedules).encode()
+    if form not in {"png", "svg"}:
+        raise UsageError(f"no form {form!r} of pictures; there are png, svg, html")
+    from .reports import draw_all, picture  # noqa: PLC0415 - few need it
+
+    problem = load_instance(instance)
+    drawings = draw_all(problem, _schedules(schedules))
+    return picture(drawings, best_bound(problem).slots, form=form, parts=parts)
+
+
+def report(instance: Source, schedules: Schedules) -> str:
+    """Compare schedules of an instance in one HTML page, which needs nothing else to be shown.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedules
+        One or several, from files or in memory. Those that break constraints are shown as such.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If Jinja2 or Bokeh is not installed.
+    """
+    from .reports import report_page  # noqa: PLC0415 - few need it
+
+    return report_page(load_instance(instance), _schedules(schedules))
+
+
+def _schedules(given: Schedules) -> list[Schedule]:
+    if isinstance(given, Schedule | str | os.PathLike):
+        given = [given]
+    return [one if isinstance(one, Schedule) else read_schedule(one) for one in given]

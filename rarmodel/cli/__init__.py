@@ -3,11 +3,14 @@
 from .calibration_command import calibrate
 from .campaign_commands import campaign
 from .commands import main, rarmodel
+from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
+rarmodel.add_command(plot)
+rarmodel.add_command(report)
 
 __all__ = ["main"]

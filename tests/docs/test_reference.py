@@ -7,7 +7,6 @@ import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -138,12 +137,3 @@ def test_bundled_counter_example_is_of_the_family_that_is_searched(name: str, cl
     assert made.model_dump(exclude=without) == instance.model_dump(exclude=without)
     assert (horizon, claim) in set(search["failing"](case, range(1, horizon + 1)))
     assert (horizon - 1, claim) not in set(search["failing"](case, range(1, horizon)))
-
-
-def test_gantt_draws_each_gpu_of_each_job() -> None:
-    gantt = runpy.run_path(str(DOCS / "gantt.py"))["gantt"]
-    instance = rarmodel.load_instance(LAB)
-    results = [rarmodel.solve(instance, method="first-fit")]
-    picture = ET.fromstring(gantt(instance, results))  # noqa: S314 - our own
-    bars = [rect for rect in picture.iter("{http://www.w3.org/2000/svg}rect") if rect.get("rx")]
-    assert len(bars) == sum(job.gpus for job in instance.jobs)

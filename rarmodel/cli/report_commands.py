@@ -1,0 +1,77 @@
+"""The commands that show schedules: `plot` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from rarmodel.errors import UsageError, listed, one_line
+
+from .terminal import say
+
+if TYPE_CHECKING:
+    from rarmodel.schema import Instance, Schedule
+
+FORMS = ("png", "svg", "html")
+INSTANCE = click.argument("instance")
+SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDULE...")
+
+
+@click.command()
+@INSTANCE
+@SCHEDULES
+@click.option(
+    "--output", metavar="FILE", required=True, help="A file that ends in .png, .svg or .html."
+)
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="NAME",
+    help="Draw only gantt, contention or utilisation; repeat for several.",
+)
+def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[str, ...]) -> int:
+    """Draw each SCHEDULE, a file or - for stdin, of INSTANCE over time, below each other."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    form = Path(output).suffix[1:].lower()
+    if form not in FORMS:
+        raise UsageError(f"{output}: a file that ends in .png, .svg or .html is expected")
+    files.check_writable(output)
+    problem, claimed = _read(instance, schedules)
+    files.write_bytes(output, api.plot(problem, claimed, form=form, parts=parts or None))
+    return 0
+
+
+@click.command()
+@INSTANCE
+@SCHEDULES
+@click.option("--output", metavar="FILE", required=True, help="The HTML file to write.")
+def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
+    """Compare each SCHEDULE, a file or - for stdin, of INSTANCE in one HTML page."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    files.check_writable(output)
+    problem, claimed = _read(instance, schedules)
+    files.write_text(output, api.report(problem, claimed))
+    return 0
+
+
+def _read(instance: str, schedules: tuple[str, ...]) -> tuple[Instance, list[Schedule]]:
+    """Instance and schedules from their files; says which were made for another instance."""
+    from rarmodel import api, files  # noqa: PLC0415
+
+    if (instance, *schedules).count("-") > 1:
+        raise UsageError("only one input can come from stdin")
+    problem = api.load_instance(instance)
+    claimed = [files.read_schedule(schedule) for schedule in schedules]
+    others = [
+        source
+        for source, schedule in zip(schedules, claimed, strict=True)
+        if schedule.instance != problem.name
+    ]
+    if others:
+        say(one_line(f"note: made for another instance than {problem.name!r}: {listed(others)}"))
+    return problem, claimed

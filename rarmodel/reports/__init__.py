@@ -1,0 +1,21 @@
+"""Pictures and pages of schedules: what there is to draw as plain data, and what draws it."""
+
+from .campaign import campaign_page
+from .comparison import draw_all
+from .drawing import Bar, Drawing, Drawn, LinkRings, draw
+from .page import report_page
+from .pictures import picture
+from .steps import Steps
+
+__all__ = [
+    "Bar",
+    "Drawing",
+    "Drawn",
+    "LinkRings",
+    "Steps",
+    "campaign_page",
+    "draw",
+    "draw_all",
+    "picture",
+    "report_page",
+]

@@ -1,0 +1,101 @@
+"""Schedules of one instance side by side, and what is proven about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rarmodel.bounds import LowerBound
+from rarmodel.schema import Instance, Schedule
+from rarmodel.verifier import verify
+
+from .drawing import Drawing, draw
+
+
+@dataclass(frozen=True)
+class Row:
+    """One schedule in the table that compares them.
+
+    Attributes
+    ----------
+    label
+        What the schedule is called.
+    feasible
+        The verifier's verdict.
+    violations
+        How many constraints it breaks.
+    makespan, mean_completion
+        In slots; None if some job has no completion time.
+    gap
+        `(makespan − bound) / makespan` to the best bound; None if the schedule breaks a constraint.
+    ratio
+        Makespan over the least one of a feasible schedule; None if it breaks a constraint.
+    utilisation
+        Part of the cluster's GPU slots up to the makespan that jobs hold.
+    spread
+        Jobs on several servers.
+    rings
+        The most rings that ever share a link.
+    """
+
+    label: str
+    feasible: bool
+    violations: int
+    makespan: int | None
+    mean_completion: float | None
+    gap: float | None
+    ratio: float | None
+    utilisation: float | None
+    spread: int
+    rings: int
+
+
+def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing, ...]:
+    """Verify schedules, and work out what there is to draw of each; labels are distinct."""
+    labels = distinct([schedule.method for schedule in schedules])
+    return tuple(
+        draw(instance, schedule, verify(instance, schedule), label)
+        for schedule, label in zip(schedules, labels, strict=True)
+    )
+
+
+def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:
+    """A row for each schedule, in their order."""
+    least = least_makespan(drawings)
+    rows = []
+    for drawing in drawings:
+        report = drawing.report
+        makespan = report.makespan if report.feasible else None
+        rows.append(
+            Row(
+                label=drawing.label,
+                feasible=report.feasible,
+                violations=len(report.violations),
+                makespan=report.makespan,
+                mean_completion=report.mean_completion,
+                gap=(makespan - bound.slots) / makespan if makespan else None,
+                ratio=makespan / least if makespan and least else None,
+                utilisation=drawing.utilisation,
+                spread=sum(run.spread and run.carried_out for run in drawing.runs),
+                rings=max((link.rings.greatest for link in drawing.links), default=0),
+            )
+        )
+    return tuple(rows)
+
+
+def least_makespan(drawings: Sequence[Drawing]) -> int | None:
+    """The least makespan of a feasible schedule in slots; None if there is none."""
+    found = [drawing.report.makespan for drawing in drawings if drawing.report.feasible]
+    return min((makespan for makespan in found if makespan is not None), default=None)
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Labels with a number behind those that came before: `search`, `search (2)`."""
+    found: list[str] = []
+    for label in labels:
+        name, times = label, 1
+        while name in found:
+            times += 1
+            name = f"{label} ({times})"
+        found.append(name)
+    return found

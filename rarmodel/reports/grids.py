@@ -1,0 +1,114 @@
+"""Servers and links over time as tables of numbers, of a size that can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .drawing import Drawing
+from .steps import Floats, time_bins
+
+MAX_ROWS = 256
+MAX_BINS = 400
+MAX_SINGLE_ROWS = 1024
+MAX_SINGLE_BARS = 5000
+"""With more bars than that each is too small to see at first."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A value for each row and each bin of time.
+
+    Attributes
+    ----------
+    names
+        (rows) What each row is: one server or link, or the first and the last of several.
+    per_row
+        How many servers or links a row stands for; the last row may have fewer.
+    edges
+        (bins + 1) Between bins, in slots.
+    values
+        (rows, bins) The values.
+    """
+
+    names: tuple[str, ...]
+    per_row: int
+    edges: Floats
+    values: Floats
+
+
+def utilisation_grid(
+    drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS
+) -> Grid:
+    """Mean part of the GPUs of each server, or of several in a row, that jobs hold."""
+    servers = drawing.instance.cluster.servers
+    edges = time_bins(end, bins)
+    held = np.array([steps.means(edges) for steps in drawing.held])
+    gpus = np.array([server.gpus for server in servers], float)
+    names, per_row, firsts = _rows([server.name for server in servers], rows)
+    total = np.add.reduceat(held, firsts) / np.add.reduceat(gpus, firsts)[:, None]
+    return Grid(names, per_row, edges, total)
+
+
+def contention_grid(drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS) -> Grid:
+    """Greatest number of rings on each link, or on the worst of several in a row."""
+    edges = time_bins(end, bins)
+    rings = np.array([link.rings.maxima(edges) for link in drawing.links])
+    names, per_row, firsts = _rows([link.link for link in drawing.links], rows)
+    return Grid(names, per_row, edges, np.maximum.reduceat(rings, firsts))
+
+
+def busy_parts(drawing: Drawing, end: int, bins: int = 2 * MAX_BINS) -> tuple[Floats, Floats]:
+    """Part of the cluster's GPUs that jobs hold over time: slots, and values from there on.
+
+    Each change if there are few; else means of bins.
+    """
+    steps = drawing.held_in_all
+    gpus = drawing.instance.cluster.total_gpus
+    if len(steps.slots) <= bins:
+        slots, values = (0, *steps.slots, end), (0, *steps.values, *(steps.values[-1:] or (0,)))
+        return np.array(slots, float), np.array(values) / gpus
+    edges = time_bins(end, bins)
+    means = steps.means(edges) / gpus
+    return edges, np.append(means, means[-1])
+
+
+def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
+    """Completion times in slots, ascending, and the part of all jobs that are complete by then.
+
+    At most `most` of them, evenly chosen, with the last.
+    """
+    found = drawing.report.completion.values()
+    ends = np.array(sorted(end for end in found if end is not None), float)
+    parts = np.arange(1, len(ends) + 1) / len(found)
+    if len(ends) > most:
+        chosen = np.linspace(0, len(ends) - 1, most).round().astype(int)
+        ends, parts = ends[chosen], parts[chosen]
+    return np.concatenate([[0.0], ends]), np.concatenate([[0.0], parts])
+
+
+def is_large(drawing: Drawing) -> bool:
+    """Whether servers rather than GPUs have the rows of the Gantt chart."""
+    gpus = drawing.instance.cluster.total_gpus
+    return gpus > MAX_SINGLE_ROWS or len(drawing.bars) > MAX_SINGLE_BARS
+
+
+def ring_scale(drawing: Drawing) -> int:
+    """The number of rings on a link that has the darkest colour.
+
+    At least 4: a lone ring is no contention, and must not look like any.
+    """
+    return max([4, *(link.rings.greatest for link in drawing.links)])
+
+
+def _rows(names: Sequence[str], most: int) -> tuple[tuple[str, ...], int, list[int]]:
+    """Names of at most so many rows, how many entries each stands for, and the first of each."""
+    per_row = -(-len(names) // most)
+    firsts = list(range(0, len(names), per_row))
+    shown = []
+    for first in firsts:
+        last = min(first + per_row, len(names)) - 1
+        shown.append(names[first] if first == last else f"{names[first]} … {names[last]}")
+    return tuple(shown), per_row, firsts

@@ -1,0 +1,120 @@
+"""`rarmodel plot` and `rarmodel report`: files, notes, and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from documents import assignment_data, schedule_data
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+pytest.importorskip("bokeh")
+pytest.importorskip("matplotlib")
+
+STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
+
+
+@pytest.mark.parametrize("form", STARTS)
+def test_plot_writes_the_form_that_the_file_is_named_for(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path, form: str
+) -> None:
+    output = tmp_path / f"picture.{form}"
+    outcome = invoke("plot", instance_file, schedule_file, "--output", output)
+    assert outcome == (0, "", "")
+    assert output.read_bytes().startswith(STARTS[form])
+
+
+def test_plot_of_one_part_leaves_the_others_out(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "x.svg"
+    arguments = ("plot", instance_file, schedule_file, "--output", output, "--part", "contention")
+    assert invoke(*arguments).code == 0
+    text = output.read_text(encoding="utf-8")
+    assert "Rings" in text
+    assert "GPUs held" not in text
+
+
+def test_report_compares_schedules_from_files_and_stdin(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path
+) -> None:
+    other = {**schedule_data(), "method": "from stdin"}
+    output = tmp_path / "report.html"
+    outcome = invoke(
+        *("report", instance_file, schedule_file, "-", "--output", output), stdin=json.dumps(other)
+    )
+    assert outcome == (0, "", "")
+    page = output.read_text(encoding="utf-8")
+    assert ">by hand</button>" in page
+    assert ">from stdin</button>" in page
+
+
+def test_invalid_schedule_of_another_instance_is_shown_with_a_note(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    broken = schedule_data(assignment_data("a", 0, s0=[0, 1]), instance="other")
+    source = tmp_path / "broken.json"
+    source.write_text(json.dumps(broken), encoding="utf-8")
+    output = tmp_path / "report.html"
+    outcome = invoke("report", instance_file, source, "--output", output)
+    assert outcome.code == 0
+    assert outcome.lines == [f"note: made for another instance than 'example': {str(source)!r}"]
+    assert "The verifier refuses this schedule" in output.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "more", "message"),
+    [
+        ("plot", "x.pdf", (), "x.pdf: a file that ends in .png, .svg or .html is expected"),
+        ("plot", "x.png", ("--part", "pie"), "no part 'pie' of pictures"),
+        ("plot", "x.html", ("--part", "gantt"), "a page shows everything"),
+        ("plot", "none/x.png", (), "none/x.png: cannot be written: no such file or directory"),
+        ("report", "none/x.html", (), "none/x.html: cannot be written: no such file"),
+        ("report", "x.html", ("-", "-"), "only one input can come from stdin"),
+    ],
+)
+def test_refusals_are_one_line_and_write_nothing(
+    invoke: Invoke,
+    instance_file: Path,
+    schedule_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    output: str,
+    more: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke(command, instance_file, schedule_file, *more, "--output", output)
+    assert outcome.code == 2
+    assert len(outcome.lines) == 1
+    assert message in outcome.err
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "module", "extra"),
+    [("plot", "x.png", "matplotlib", "plot"), ("report", "x.html", "bokeh", "report")],
+)
+def test_missing_extra_is_one_line(
+    invoke: Invoke,
+    instance_file: Path,
+    schedule_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    output: str,
+    module: str,
+    extra: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    outcome = invoke(command, instance_file, schedule_file, "--output", tmp_path / output)
+    assert outcome.code == 2
+    assert len(outcome.lines) == 1
+    assert outcome.err.endswith(f"install it with: pip install 'rarmodel[{extra}]'\n")
+    assert not (tmp_path / output).exists()

@@ -1,0 +1,163 @@
+"""Pages in a real headless Chromium: they render, react, complain not and ask for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import VARIABLE, Opened, chromium, opened
+from documents import instance_of, job_data, schedule_of
+from shown import MARKUP, TEX, of_many_jobs, with_markup
+
+import rarmodel
+
+pytest.importorskip("playwright", reason="needs Playwright: pip install 'rarmodel[browser]'")
+pytest.importorskip("bokeh")
+pytestmark = pytest.mark.skipif(
+    chromium() is None, reason=f"no Chromium: install one, or name it in {VARIABLE}"
+)
+
+# Colours of single pixels of a chart, by parts of its frame.
+PIXELS = """([element, places]) => {
+  const view = [...Bokeh.index].find((one) => document.getElementById(element).contains(one.el));
+  const layers = view.canvas_view.primary;
+  const box = view.frame.bbox;
+  const ratio = layers.pixel_ratio;
+  return places.map(([x, y]) => [...layers.ctx.getImageData(
+    Math.round((box.left + x * box.width) * ratio),
+    Math.round((box.top + y * box.height) * ratio), 1, 1).data].slice(0, 3));
+}"""
+
+
+@pytest.fixture(scope="module")
+def show(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Write a report to a file, and open it."""
+
+    def opener(instance: Any, *schedules: Any) -> Any:
+        path = tmp_path_factory.mktemp("page") / "report.html"
+        path.write_text(rarmodel.report(instance, schedules), encoding="utf-8")
+        executable = chromium()
+        assert executable is not None
+        return opened(path, executable)
+
+    return opener
+
+
+def assert_quiet(page: Opened) -> None:
+    assert page.complaints == []
+    assert page.requests == []
+
+
+def solved(name: str, *methods: str) -> tuple[Any, ...]:
+    instance = rarmodel.load_instance(name)
+    return instance, *(rarmodel.solve(instance, method=method).schedule for method in methods)
+
+
+def test_small_instance_renders_reacts_and_is_quiet(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit", "sjf-bco")) as page:
+        tip = page.hover("schedule-0-gantt", 0.2, 0.2)
+        assert "j0" in tip
+        assert "3 GPUs on 2 servers" in tip
+        assert "0 to 8 (8; alone at least 8)" in tip
+        assert "at most 1 ring on a link it uses" in tip
+        assert "j1" in page.hover("schedule-0-gantt", 0.5, 0.2)
+        assert "s1" in page.hover("schedule-0-contention", 0.2, 0.75)
+        assert_quiet(page)
+
+
+def test_pixels_of_bars_are_coloured_and_idle_gpus_are_white(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit")) as page:
+        # j0 over both servers, j1 within one, and GPU 1 of s1, idle beside j0.
+        assert_quiet(page)
+        places = [[0.1, 0.1], [0.45, 0.1], [0.1, 0.9]]
+        j0, j1, idle = page.page.evaluate(PIXELS, ["schedule-0-gantt", places])
+        assert j0 == [0x5B, 0x8F, 0xD1]
+        assert j1 not in (j0, idle)
+        assert idle == [255, 255, 255]
+
+
+def test_rows_of_the_heat_map_are_the_links_in_order(show: Any) -> None:
+    jobs = [job_data(name, gpus=2, iterations=50) for name in "abc"]
+    instance = instance_of(*jobs, servers=(1, 3, 2), horizon=100)
+    schedule = schedule_of(
+        {"job": "a", "start": 0, "gpus": {"s0": [0], "s1": [0]}},
+        {"job": "b", "start": 0, "gpus": {"s1": [1], "s2": [0]}},
+        {"job": "c", "start": 50, "gpus": {"s1": [0, 1]}},
+    )
+    with show(instance, schedule) as page:
+        for row, (name, rings) in enumerate((("s0", 1), ("s1", 2), ("s2", 1))):
+            tip = page.hover("schedule-0-contention", 0.04, (row + 0.5) / 3)
+            assert f"link{name}" in tip
+            assert f"rings{rings}" in tip
+        assert_quiet(page)
+
+
+def test_tabs_follow_the_keyboard(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit", "sjf-bco")) as page:
+        page.page.locator("#tab-0").focus()
+        page.page.keyboard.press("ArrowRight")
+        page.page.wait_for_selector("#panel-1[data-drawn=yes]")
+        assert page.page.evaluate("document.activeElement.id") == "tab-1"
+        assert page.page.locator("#panel-0").is_hidden()
+        assert "j1" in page.hover("schedule-1-gantt", 0.1, 0.75)
+        assert_quiet(page)
+
+
+def test_job_is_found_by_name(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit")) as page:
+        field = page.page.locator("form.find input")
+        said = page.page.locator("form.find output")
+        field.fill("j3")
+        field.press("Enter")
+        assert said.text_content() == (
+            "j3; 1 GPU on 1 server; 12 to 20 (8; alone at least 8); uses no link"
+        )
+        field.fill("nobody")
+        field.press("Enter")
+        assert said.text_content() == "There is no job nobody in this chart."
+        assert_quiet(page)
+
+
+def test_names_that_look_like_markup_or_formulas_are_shown_as_they_are(show: Any) -> None:
+    instance, schedule = with_markup()
+    with show(instance, schedule, schedule) as page:
+        assert MARKUP in page.hover("schedule-0-gantt", 0.2, 0.2)
+        assert TEX in page.hover("schedule-0-gantt", 0.1, 0.9)
+        assert TEX in page.hover("schedule-0-contention", 0.1, 0.9)
+        assert page.page.title() == f"{MARKUP}: schedules compared"
+        assert_quiet(page)
+
+
+def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: Any) -> None:
+    with show(*of_many_jobs(10_000, 200)) as page:
+        tip = page.hover("schedule-0-gantt", 0.51, 0.31)
+        assert "server" in tip
+        assert "GPUs held" in tip
+        assert "job" not in tip
+        page.zoom("schedule-0-gantt", (0.3, 0.3), (0.4, 0.34))
+        tip = page.hover("schedule-0-gantt", 0.12, 0.52)
+        assert "job" in tip
+        assert "GPUs held" not in tip
+        page.page.locator("form.find input").fill("j9999")
+        page.page.locator("form.find input").press("Enter")
+        assert "2 GPUs on" in str(page.page.locator("form.find output").text_content())
+        assert_quiet(page)
+
+
+def test_paper_instance_is_drawn_job_by_job(show: Any) -> None:
+    with show(*solved("paper-160", "list-scheduling")) as page:
+        assert "job" in page.hover("schedule-0-gantt", 0.05, 0.7)
+        assert_quiet(page)
+
+
+def test_page_fits_a_narrow_window(show: Any, tmp_path: Path) -> None:
+    instance, schedule = solved("two-servers", "first-fit")
+    path = tmp_path / "report.html"
+    path.write_text(rarmodel.report(instance, schedule), encoding="utf-8")
+    executable = chromium()
+    assert executable is not None
+    with opened(path, executable, width=480) as page:
+        width = page.page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 480
+        assert_quiet(page)

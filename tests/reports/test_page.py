@@ -1,0 +1,160 @@
+"""Pages as text: what they say, that they need nothing else, and that names stay names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from html import escape
+from typing import Any
+
+import pytest
+from documents import assignment_data, instance_of, schedule_of
+from elements import Elements
+from shown import ENTITY, MARKUP, TEX, of_many_jobs, with_markup
+
+import rarmodel
+from rarmodel.errors import UsageError
+from rarmodel.reports import draw_all, report_page
+from rarmodel.reports.charts import charts_of
+from rarmodel.reports.comparison import distinct
+
+pytest.importorskip("bokeh")
+
+
+@pytest.fixture(scope="module")
+def compared() -> tuple[rarmodel.Instance, list[rarmodel.Schedule], Elements]:
+    instance = rarmodel.load_instance("two-servers")
+    results = [rarmodel.solve(instance, method=m) for m in ("first-fit", "sjf-bco")]
+    schedules = [result.schedule for result in results if result.schedule is not None]
+    return instance, schedules, Elements(report_page(instance, schedules))
+
+
+def test_page_has_verdicts_numbers_and_bounds(compared: Any) -> None:
+    _, _, page = compared
+    assert "4 jobs on 4 GPUs of 2 servers" in page.text
+    assert "first-fit valid 20 40.0% 1.000 13.0 60.0% 1 1" in page.text
+    assert "longest job 8 60.0%" in page.text
+    assert "area (greatest) 12 40.0%" in page.text
+    assert "the best valid schedule here, 20 slots" in page.text
+    assert page.text.count("The verifier accepts this schedule") == 2
+
+
+def test_page_asks_for_nothing_outside_itself(compared: Any) -> None:
+    _, _, page = compared
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "action", "data"):
+            target = attributes.get(name) or "#"
+            assert target.startswith(("#", "data:")), (tag, name, target)
+    policy = next(a["content"] for t, a in page.tags if a.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval';")
+
+
+def test_every_id_is_unique_and_every_reference_leads_to_one(compared: Any) -> None:
+    _, _, page = compared
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for name in ("aria-labelledby", "aria-controls"):
+        named = {attributes[name] for _, attributes in page.tags if name in attributes}
+        assert named
+        assert named <= set(ids)
+    for data in page.data.values():
+        if data.startswith('{"version"'):
+            assert set(json.loads(data)["roots"].values()) <= set(ids)
+
+
+def test_names_that_look_like_markup_are_text() -> None:
+    page = report_page(*two(with_markup()))
+    elements = Elements(page)
+    assert MARKUP not in page
+    assert page.count("<script") == len([tag for tag, _ in elements.tags if tag == "script"])
+    assert all(name in elements.text for name in (MARKUP, TEX, ENTITY))
+    for name in (MARKUP, ENTITY):
+        assert escape(name).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
+    jobs = json.dumps(json.loads(elements.data["data-schedule-0"]))
+    assert json.dumps(MARKUP) in jobs
+
+
+def two(problem: tuple[rarmodel.Instance, rarmodel.Schedule]) -> tuple[Any, list[Any]]:
+    """An instance, and its schedule twice."""
+    return problem[0], [problem[1]] * 2
+
+
+def test_invalid_schedules_are_shown_as_such() -> None:
+    elements = Elements(report_page(*two(with_markup())))
+    assert "The verifier refuses this schedule: 1 violation." in elements.text
+    assert "No schedule here is valid." in elements.text
+    assert f"This schedule was made for the instance {MARKUP}2." in elements.text
+    assert f"{TEX} invalid: 1 violation" in elements.text
+    assert f"{TEX} (2) invalid: 1 violation" in elements.text
+
+
+def test_schedule_of_nothing_that_exists_is_shown() -> None:
+    schedule = schedule_of(assignment_data("nobody", -5, nowhere=[-1]))
+    empty = schedule.model_copy(update={"assignments": ()})
+    text = Elements(report_page(instance_of(), [schedule, empty])).text
+    assert "job 'nobody' is scheduled; the instance has no such job" in text
+    assert text.count("The verifier refuses this schedule") == 2
+
+
+def test_same_input_gives_the_same_bytes(compared: Any) -> None:
+    instance, schedules, _ = compared
+    here = [report_page(instance, schedules) for _ in range(2)]
+    assert here[0] == here[1]
+    # Another process, whose hashes of texts differ, and which has drawn nothing before.
+    code = (
+        "import rarmodel, sys, hashlib; i = rarmodel.load_instance('two-servers');"
+        "s = [rarmodel.solve(i, method=m).schedule for m in ('first-fit', 'sjf-bco')];"
+        "print(hashlib.sha256(rarmodel.report(i, s).encode()).hexdigest())"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, encoding="utf-8"
+    )
+    assert there.stdout.strip() == hashlib.sha256(here[0].encode()).hexdigest()
+
+
+def test_page_of_many_jobs_is_small_and_shows_those_that_contention_costs_most() -> None:
+    instance, schedule = of_many_jobs(10_000, 200)
+    page = report_page(instance, [schedule])
+    assert len(page.encode()) < 10_000_000
+    text = Elements(page).text
+    assert "single jobs come into view" in text
+    assert "Jobs as a table: the 300 that take longest" in text
+
+
+def test_page_with_too_many_bars_leaves_single_jobs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rarmodel.reports.page.MAX_BARS", 1000)
+    instance, schedule = of_many_jobs(2000, 200)
+    text = Elements(report_page(instance, [schedule])).text
+    assert "There are too many jobs to draw each." in text
+    assert "Find a job" not in text
+
+
+def test_overfull_servers_of_an_invalid_schedule_are_not_taken_for_idle() -> None:
+    instance, schedule = of_many_jobs(2000, 200)
+    gpus = {"s0": (0, 1)}
+    everyone = [a.model_copy(update={"start": 0, "gpus": gpus}) for a in schedule.assignments]
+    crowded = schedule.model_copy(update={"assignments": tuple(everyone)})
+    (drawing,) = draw_all(instance, [crowded])
+    chart = charts_of(drawing, drawing.end, 1)["gantt"]
+    image = chart.renderers[0].data_source.data["image"][0]
+    assert image[0].tolist() == [2000 * 2 * 100 // 8] * drawing.end
+    assert not image[1:].any()
+
+
+def test_report_without_schedules_is_an_error() -> None:
+    with pytest.raises(UsageError, match="at least one schedule"):
+        report_page(instance_of(), [])
+
+
+@pytest.mark.parametrize("module", ["bokeh", "jinja2"])
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UsageError, match=rf"need {module}.*pip install 'rarmodel\[report\]'"):
+        report_page(instance_of(), [schedule_of()])
+
+
+def test_labels_are_distinct() -> None:
+    assert distinct(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]

@@ -1,0 +1,81 @@
+"""Whether a schedule keeps the constraints, and the paper's claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rarmodel import registry
+from rarmodel.errors import UsageError
+from rarmodel.limits import Limits
+from rarmodel.verifier import Report
+from rarmodel.verifier import verify as _verify
+
+from .solving import default_solver
+from .sources import ScheduleSource, Source, load_instance, load_schedule
+
+if TYPE_CHECKING:
+    from rarmodel.auditor import Audit
+    from rarmodel.solvers import Solver
+
+AUDIT_SECONDS = 60.0
+
+
+def verify(instance: Source, schedule: ScheduleSource) -> Report:
+    """Check a schedule, from a file or in memory, against an instance.
+
+    Raises
+    ------
+    InputError
+        If one of the two is malformed; a schedule that is merely wrong gives violations.
+    """
+    return _verify(load_instance(instance), load_schedule(schedule))
+
+
+def audit(
+    instance: Source,
+    schedule: ScheduleSource | None = None,
+    *,
+    solver: str | Solver | None = None,
+    time_limit: float | None = AUDIT_SECONDS,
+    threads: int | None = None,
+    seed: int = 0,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+) -> Audit:
+    """Check the paper's Lemmas 2, 3, 4 and Theorem 5 on one schedule, with both sides' numbers.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedule
+        What to audit, from a file or in memory; by default SJF-BCO's schedule.
+    solver
+        Looks for the least limit θ*_u and the optimum T*; by default as for `solve`.
+    time_limit
+        Seconds for both; None for no limit. SJF-BCO itself runs to its end.
+    threads, seed, log, progress
+        See `Limits`.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If a name is unknown.
+    NoScheduleError
+        If none is given and SJF-BCO finds none within the horizon.
+    VerificationError
+        If the schedule breaks a constraint.
+    """
+    limits = Limits(time_limit, 0.0, threads, seed, log, progress)
+    problem = load_instance(instance)
+    claimed = None if schedule is None else load_schedule(schedule)
+    from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
+    from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
+
+    engine = default_solver(TIME_INDEXED) if solver is None else registry.find("solvers", solver)
+    if TIME_INDEXED.model_class not in engine.model_classes:
+        raise UsageError(f"solver {engine.name!r} does not solve {TIME_INDEXED.model_class} models")
+    return _audit(problem, engine, limits, claimed)

@@ -1,0 +1,184 @@
+"""Several methods and formulations on the same instances, side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rarmodel import registry
+from rarmodel.errors import UsageError
+from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.results import Result
+from rarmodel.schema import Instance
+
+from .solving import Method, default_solver, fitting_solvers, solve_by_formulation, solve_by_method
+from .sources import Data, Source, entries_of, load_instance
+
+if TYPE_CHECKING:
+    from rarmodel.formulations import Formulation
+    from rarmodel.solvers import Solver
+
+COMPARE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of several methods and formulations on one instance.
+
+    Attributes
+    ----------
+    instance
+        Name of the instance.
+    results
+        One for each method and each formulation, in the order asked for.
+    """
+
+    instance: str
+    results: Sequence[Result]
+
+    @property
+    def best_bound(self) -> int | None:
+        """The greatest lower bound in slots that is proven for every schedule."""
+        bounds = [r.lower_bound for r in self.results if not r.restricted]
+        return max((bound for bound in bounds if bound is not None), default=None)
+
+    @property
+    def best_makespan(self) -> int | None:
+        """The least makespan in slots."""
+        return min((r.makespan for r in self.results if r.makespan is not None), default=None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of plain data for each result, ready for a table or a data frame.
+
+        Beside each result's own fields: `best_bound`, `gap` to it, and `ratio` to the least
+        makespan. A makespan that another's bound proves optimal has status `optimal`. Bounds of
+        formulations that ask for more than the instance does count for themselves only; with
+        another objective than the makespan, status and gap are about that.
+        """
+        rows = []
+        for result in self.results:
+            row = result.summary()
+            makespan = result.makespan
+            known = [b for b in (self.best_bound, result.lower_bound) if b is not None]
+            row["best_bound"] = max(known, default=None)
+            row["ratio"] = None
+            if makespan is not None and self.best_makespan is not None:
+                row["ratio"] = makespan / self.best_makespan
+            if result.goal is None:
+                row["gap"] = None
+                if makespan is not None and row["best_bound"] is not None:
+                    row["gap"] = (makespan - row["best_bound"]) / makespan
+                    if makespan <= row["best_bound"]:
+                        row["status"] = "optimal"
+            rows.append(row)
+        return rows
+
+
+def compare(
+    instances: Source | Iterable[Source],
+    *,
+    methods: Sequence[str | Method] | None = None,
+    formulations: Sequence[str | Formulation] | None = None,
+    solvers: Sequence[str | Solver] | None = None,
+    time_limit: float = COMPARE_SECONDS,
+    gap: float = 0.0,
+    threads: int | None = None,
+    seed: int = 0,
+    data: Data | None = None,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+    each: Callable[[str, str], None] | None = None,
+) -> list[Comparison]:
+    """Compare methods and formulations on instances, side by side.
+
+    After Ctrl-C, what there is so far.
+
+    Parameters
+    ----------
+    instances
+        One or several instances, files, or names of bundled ones.
+    methods, formulations
+        What to compare; if neither is given, everything installed that asks for no more than the
+        instance does, each formulation on each installed solver that solves its class of models.
+    solvers
+        Solvers of the formulations: each formulation is solved by those that solve its class of
+        models. By default `highs`, or another installed one where that cannot.
+    time_limit
+        Seconds for each solve.
+    data
+        What the formulations need beside the instance; see `solve`.
+    gap, threads, seed, log, progress
+        For each solve; see `Limits`.
+    each
+        Told instance and method before each solve.
+
+    Raises
+    ------
+    InputError
+        If an instance is malformed.
+    UsageError
+        If a name is unknown.
+    VerificationError
+        If a method or formulation makes a schedule that breaks a constraint.
+    """
+    everything = methods is None and formulations is None
+    if everything:
+        methods = registry.names("policies")
+        formulations = registry.names("formulations")
+    if not formulations and (solvers or data is not None):
+        raise UsageError("a solver and data go with a formulation, for instance time-indexed")
+    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    if isinstance(instances, Instance | str | os.PathLike):
+        instances = [instances]
+    problems = [load_instance(source) for source in instances]
+    entries = entries_of(data)
+    solves: list[tuple[str, Callable[[Instance], Result]]] = []
+    for asked in methods or ():
+        method = registry.find("policies", asked)
+        solves.append((method.name, partial(solve_by_method, method=method, limits=limits)))
+    engines = [registry.find("solvers", solver) for solver in solvers or ()]
+    for wanted in formulations or ():
+        formulation = registry.find("formulations", wanted)
+        if everything and formulation.restricts:
+            continue  # Its schedules answer another question.
+        for engine in _engines_for(formulation, engines, everything=everything):
+            attempt = partial(
+                solve_by_formulation,
+                formulation=formulation,
+                solver=engine,
+                limits=limits,
+                data=entries,
+                # What nobody asked for by name may turn out to be none for this instance.
+                strict=not everything,
+            )
+            solves.append((f"{formulation.name} on {engine.name}", attempt))
+    comparisons: list[Comparison] = []
+    for problem in problems:
+        results: list[Result] = []
+        comparisons.append(Comparison(problem.name, results))
+        for name, run in solves:
+            if each:
+                each(problem.name, name)
+            results.append(run(problem))
+            if results[-1].stopped == INTERRUPTED:
+                return comparisons
+    return comparisons
+
+
+def _engines_for(
+    formulation: Formulation, asked: Sequence[Solver], *, everything: bool
+) -> Sequence[Solver]:
+    """Solvers to pair a formulation with: those asked for that fit, or else all or the default."""
+    if not asked:
+        return fitting_solvers(formulation) if everything else [default_solver(formulation)]
+    fitting = [one for one in asked if formulation.model_class in one.model_classes]
+    if not fitting and not everything:
+        names = ", ".join(one.name for one in asked)
+        raise UsageError(
+            f"formulation {formulation.name!r} is {formulation.model_class}, which {names} "
+            "cannot solve"
+        )
+    return fitting

@@ -1,0 +1,178 @@
+"""Instances and constants from elsewhere: random families, traces, measurements."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from rarmodel.errors import UsageError
+from rarmodel.schema import Instance
+
+from .sources import Source, load_instance
+
+if TYPE_CHECKING:
+    from rarmodel.calibration import Calibration, Measurement
+    from rarmodel.workloads import Imported
+
+
+def generate(
+    family: str = "paper", *, name: str | None = None, contention: bool = True, **knobs: Any
+) -> Instance:
+    """Draw a random instance of a family; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    family
+        `paper` (the paper's experiments), `contention` (large gradients on slow links) or `small`
+        (within reach of the exact formulations).
+    name
+        Name of the instance; by default family, jobs and seed.
+    contention
+        Without it gradients and overhead are 0, so that only GPUs are scarce.
+    **knobs
+        `seed`, `jobs`, `servers`, `sizes` and whatever else `workloads.Settings` has.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family or setting, or a value is out of its range.
+    """
+    from rarmodel.workloads import families  # noqa: PLC0415 - few need it
+    from rarmodel.workloads.generate import generate as draw  # noqa: PLC0415
+
+    settings = families.settings_of(family, knobs)
+    if not contention:
+        settings = families.without_contention(settings)
+    named = families.name_of(settings) if name is None else name
+    return draw(settings, named, families.description_of(settings))
+
+
+def import_trace(
+    source: str | os.PathLike[str],
+    *,
+    servers: int | None = None,
+    gpus_per_server: int | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    slurm_conf: str | os.PathLike[str] | None = None,
+    slurm_topology: str | os.PathLike[str] | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | bool = True,
+    **choices: Any,
+) -> Imported:
+    """Make an instance of a trace: Philly, Muri, Gavel, Tiresias, Helios, Acme, sacct, any CSV.
+
+    Parameters
+    ----------
+    source
+        The trace, plain or gzipped; `-` for standard input.
+    servers, gpus_per_server, cluster, slurm_conf, slurm_topology, rates
+        The cluster; see `workloads.platform_of`.
+    contention
+        What differs in `alpha`, `concurrency` and `overhead_ms_per_server`; False for gradients
+        and overhead of 0.
+    **choices
+        `window`, `group`, `max_jobs`, `columns` and whatever else `workloads.Choices` has.
+
+    Returns
+    -------
+    Imported
+        The instance, and an account of what became of each row.
+
+    Raises
+    ------
+    InputError
+        If a file or a row is unusable, or no row becomes a job.
+    UsageError
+        If an option is unknown or out of its range, or options exclude each other.
+    """
+    from rarmodel import workloads  # noqa: PLC0415 - few need it
+
+    known = {field.name for field in fields(workloads.Choices)} - {"contention"}
+    if unknown := sorted(choices.keys() - known):
+        raise UsageError(f"no option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    platform = workloads.platform_of(
+        servers=servers,
+        gpus_per_server=gpus_per_server,
+        cluster=_path(cluster),
+        slurm_conf=_path(slurm_conf),
+        slurm_topology=_path(slurm_topology),
+        rates=rates,
+        contention=None if isinstance(contention, bool) else contention,
+    )
+    try:
+        chosen = workloads.Choices(**choices, contention=contention is not False)
+    except TypeError as error:
+        given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
+        raise UsageError(f"{given}: a value of the wrong type") from error
+    return workloads.import_trace(os.fspath(source), *platform, chosen)
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def calibrate(
+    table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]] | None = None,
+    *,
+    nccl_tests: Iterable[str | os.PathLike[str]] = (),
+    instance: Source | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | None = None,
+    message_mb: tuple[float, float] | None = None,
+) -> Calibration:
+    """Fit ξ1, α and ξ2 to measured times, and rates to the output of nccl-tests.
+
+    Parameters
+    ----------
+    table
+        A CSV file of measurements, `-` for standard input, or rows with the fields of
+        `calibration.Measurement`.
+    nccl_tests
+        Files with what `all_reduce_perf` printed: those of a ring on one server measure
+        `intra_server_gbps`, the others `network_gbps`.
+    instance
+        Where rates come from that are neither given nor measured, and the values of constants
+        that the measurements leave open.
+    rates
+        Rates that are known: `network_gbps`, `intra_server_gbps`, `reduction_gbps`.
+    contention
+        Constants that are not to be fitted but have this value: `concurrency`, `alpha`,
+        `overhead_ms_per_server`.
+    message_mb
+        Least and greatest size in MB of all-reduces that count; by default 16 MB and more.
+
+    Returns
+    -------
+    Calibration
+        Constants with their uncertainty, and what was measured beside what the model gives.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, a rate is missing, or the measurements determine nothing.
+    UsageError
+        If an option is unknown or out of its range, or options exclude each other.
+    """
+    from rarmodel import calibration  # noqa: PLC0415 - few need it
+
+    known = {field.name for field in fields(calibration.Rates)}
+    if unknown := sorted(set(rates or {}) - known):
+        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
+    if not 0 <= span[0] <= span[1]:
+        raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")
+    measurements = None
+    if isinstance(table, str | os.PathLike):
+        measurements = calibration.read_measurements(os.fspath(table))
+    elif table is not None:
+        measurements = calibration.made_measurements(table)
+    return calibration.calibrate(
+        measurements,
+        [calibration.read_run(os.fspath(source)) for source in nccl_tests],
+        rates=calibration.Rates(**(rates or {})),
+        instance=None if instance is None else load_instance(instance),
+        given=contention,
+        span=span,
+    )

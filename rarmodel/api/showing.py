@@ -1,0 +1,74 @@
+"""Pictures and pages of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rarmodel.bounds import best_bound
+from rarmodel.errors import UsageError
+
+from .sources import Schedules, Source, load_instance, load_schedules
+
+
+def plot(
+    instance: Source,
+    schedules: Schedules,
+    *,
+    form: str = "png",
+    parts: Sequence[str] | None = None,
+) -> bytes:
+    """Draw schedules of an instance: GPU by GPU, rings on links, and GPUs held, over time.
+
+    Schedules that break constraints are drawn as far as they can be, and marked.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedules
+        One or several, from files or in memory.
+    form
+        `png` or `svg`; or `html` for a page that reacts to the pointer, the same as `report`.
+    parts
+        What a picture shows of each schedule: `gantt`, `contention`, `utilisation`; all by default.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If there is no such form or part, or what draws it is not installed.
+    """
+    if form == "html":
+        if parts is not None:
+            raise UsageError("a page shows everything; parts go with png and svg")
+        return report(instance, schedules).encode()
+    if form not in {"png", "svg"}:
+        raise UsageError(f"no form {form!r} of pictures; there are png, svg, html")
+    from rarmodel.reports import draw_all, picture  # noqa: PLC0415 - few need it
+
+    problem = load_instance(instance)
+    drawings = draw_all(problem, load_schedules(schedules))
+    return picture(drawings, best_bound(problem).slots, form=form, parts=parts)
+
+
+def report(instance: Source, schedules: Schedules) -> str:
+    """Compare schedules of an instance in one HTML page, which needs nothing else to be shown.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedules
+        One or several, from files or in memory. Those that break constraints are shown as such.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If Jinja2 or Bokeh is not installed.
+    """
+    from rarmodel.reports import report_page  # noqa: PLC0415 - few need it
+
+    return report_page(load_instance(instance), load_schedules(schedules))

@@ -1,0 +1,229 @@
+"""Solve an instance by a method, or by a formulation and a solver."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rarmodel import registry
+from rarmodel.bounds import best_bound, why_infeasible
+from rarmodel.errors import UsageError
+from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.results import Result, status_of
+from rarmodel.schema import Instance
+from rarmodel.verifier import require_feasible
+
+from .sources import Data, Source, entries_of, load_instance
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from rarmodel.exact.formulate import ModelSize
+    from rarmodel.formulations import Formulation
+    from rarmodel.heuristics import Attempt
+    from rarmodel.solvers import Solver
+
+DEFAULT_METHOD = "sjf-bco"
+DEFAULT_SOLVER = "highs"
+
+
+class Method(Protocol):
+    """What makes schedules: a placement policy, or any callable with a name.
+
+    If it has a method `prepare(instance)` as well, that is called before the clock starts. If it
+    has `counts_iterations`, and that is true, it stops after `Limits.iterations` of them.
+    """
+
+    @property
+    def name(self) -> str:
+        """What `--method` calls it."""
+
+    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
+        """Look for a schedule within the limits."""
+
+
+def solve(
+    instance: Source,
+    *,
+    method: str | Method | None = None,
+    formulation: str | Formulation | None = None,
+    solver: str | Solver | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    threads: int | None = None,
+    iterations: int | None = None,
+    seed: int = 0,
+    data: Data | None = None,
+    log: Callable[[str], None] | None = None,
+    progress: Callable[[float | None, float | None], None] | None = None,
+) -> Result:
+    """Solve one instance by a method, or by a formulation and a solver.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    method
+        A name, `package.module:Name`, or an object; `sjf-bco` if nothing is asked for.
+    formulation
+        The same for a formulation; it excludes `method`.
+    solver
+        The formulation's solver, the same way; by default `highs`, or another installed one if
+        that cannot solve the formulation's class of models.
+    data
+        What the formulation needs beside the instance, such as weights or deadlines: named
+        entries, or a JSON file that holds them.
+    time_limit, gap, threads, iterations, seed, log, progress
+        See `Limits`.
+
+    Returns
+    -------
+    Result
+        Status, the best schedule, verified, and what is proven.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    UsageError
+        If a name is unknown, or options exclude each other.
+    VerificationError
+        If the method or formulation makes a schedule that breaks a constraint.
+    """
+    if method is not None and formulation is not None:
+        raise UsageError("a method and a formulation exclude each other; choose one")
+    if solver is not None and formulation is None:
+        raise UsageError("a solver goes with a formulation, for instance time-indexed")
+    if iterations is not None and formulation is not None:
+        raise UsageError("iterations go with a method that counts them, for instance search")
+    if data is not None and formulation is None:
+        raise UsageError("data goes with a formulation that needs it")
+    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations)
+    problem = load_instance(instance)
+    if formulation is None:
+        found = registry.find("policies", method or DEFAULT_METHOD)
+        if iterations is not None and not getattr(found, "counts_iterations", False):
+            raise UsageError(f"method {found.name!r} does not count iterations; leave them out")
+        return solve_by_method(problem, found, limits)
+    stated = registry.find("formulations", formulation)
+    engine = default_solver(stated) if solver is None else registry.find("solvers", solver)
+    return solve_by_formulation(problem, stated, engine, limits, entries_of(data))
+
+
+def solve_by_formulation(
+    instance: Instance,
+    formulation: Formulation,
+    solver: Solver,
+    limits: Limits,
+    data: Mapping[str, Any],
+    *,
+    strict: bool = True,
+) -> Result:
+    """Solve by a formulation; unless strict, one that does not fit the instance gives no error."""
+    from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
+
+    return solve_formulation(instance, formulation, solver, limits, data, strict=strict)
+
+
+def fitting_solvers(formulation: Formulation) -> list[Solver]:
+    """Installed solvers that solve the formulation's class of models, the default one first."""
+    found = [registry.find("solvers", name) for name in registry.names("solvers")]
+    fitting = [s for s in found if formulation.model_class in s.model_classes and s.version()]
+    return sorted(fitting, key=lambda solver: (solver.name != DEFAULT_SOLVER, solver.name))
+
+
+def default_solver(formulation: Formulation) -> Solver:
+    """Find the default solver, or another installed one if that cannot take the formulation."""
+    fitting = fitting_solvers(formulation)
+    if not fitting:
+        raise UsageError(
+            f"no installed solver solves {formulation.model_class} models such as "
+            f"{formulation.name!r}; `rarmodel solvers` lists those there are"
+        )
+    # Of those that solve non-linear models, scip needs no licence.
+    return next((s for s in fitting if s.name in {DEFAULT_SOLVER, "scip"}), fitting[0])
+
+
+def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
+    """Solve by a method: its schedule verified, the greater of its bound and ours."""
+    if prepare := getattr(method, "prepare", None):
+        prepare(instance)
+    begun = perf_counter()
+    bound = best_bound(instance)
+    horizon = instance.time.horizon
+    schedule, stopped = None, "the lower bound exceeds the horizon"
+    if bound.slots <= horizon:
+        try:
+            attempt: object = method(instance, limits)
+            if not (isinstance(attempt, tuple) and len(attempt) in {2, 3}):
+                message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
+                raise UsageError(message)
+            schedule, stopped, *proven = attempt
+            bound = max([bound, *filter(None, proven)], key=lambda one: one.slots)
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+    report = require_feasible(instance, schedule) if schedule else None
+    return Result(
+        instance=instance.name,
+        method=method.name,
+        formulation=None,
+        solver=None,
+        solver_version=None,
+        status=status_of(report.makespan if report else None, bound.slots, horizon),
+        schedule=schedule,
+        report=report,
+        lower_bound=bound.slots,
+        bound_name=bound.name,
+        seconds=perf_counter() - begun,
+        stopped=stopped,
+        reasons=why_infeasible(instance, bound) if bound.slots > horizon else (),
+    )
+
+
+def formulate(
+    instance: Source,
+    formulation: str | Formulation,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    horizon: int | None = None,
+    data: Data | None = None,
+) -> tuple[pyo.ConcreteModel, ModelSize]:
+    """State an instance as a Pyomo model, and write it to a file if asked to.
+
+    Parameters
+    ----------
+    instance, formulation, data
+        As for `solve`.
+    output
+        A file that ends in `.lp`, `.mps` or `.nl`.
+    horizon
+        Slots that the model has; by default as many as `solve` would give it at most.
+
+    Returns
+    -------
+    tuple
+        The model and its size.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed, or the file cannot be written.
+    UsageError
+        If a name is unknown, or the model is too large to build or none for the file's format.
+    """
+    from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
+    from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
+
+    if horizon is not None and horizon < 1:
+        raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
+    problem = load_instance(instance)
+    stated = registry.find("formulations", formulation)
+    scope = scope_for(problem, stated, horizon, entries_of(data))
+    if (terms := stated.size(scope)) > MAX_TERMS:
+        raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
+    model = stated.build(scope)
+    if output is not None:
+        write_model(model, output)
+    return model, model_size(model, scope.horizon)

@@ -1,0 +1,73 @@
+"""Where instances, schedules and data come from: memory, files, standard input, the bundle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rarmodel.errors import InputError, Problem
+from rarmodel.files import STANDARD_INPUT, parse_instance, read_data, read_instance, read_schedule
+from rarmodel.instances import catalogue, text_of
+from rarmodel.model import check_speeds
+from rarmodel.schema import Instance, Schedule
+
+Source = Instance | str | os.PathLike[str]
+Data = Mapping[str, Any] | str | os.PathLike[str]
+ScheduleSource = Schedule | str | os.PathLike[str]
+Schedules = ScheduleSource | Iterable[ScheduleSource]
+
+
+def load_instance(source: Source) -> Instance:
+    """An instance from a file, from standard input (`-`), or from those bundled, by name.
+
+    Raises
+    ------
+    InputError
+        With every problem of the input.
+    """
+    if isinstance(source, Instance):
+        check_speeds(source, source.name)
+        return source
+    if source != STANDARD_INPUT and isinstance(source, str) and not _exists(source):
+        text = text_of(source)
+        if text is not None:
+            return parse_instance(text, source)
+        if not source.endswith(".json"):
+            names = ", ".join(entry.name for entry in catalogue())
+            message = f"neither a file nor a bundled instance; bundled are {names}"
+            raise InputError([Problem("", message)], source)
+    return read_instance(source)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return True  # No such path can be: reading it says why.
+
+
+def entries_of(data: Data | None) -> Mapping[str, Any]:
+    """The named entries of what was given as data."""
+    if data is None or isinstance(data, Mapping):
+        return data or {}
+    return read_data(data)
+
+
+def load_schedule(source: ScheduleSource) -> Schedule:
+    """A schedule from a file, from standard input (`-`), or as it is.
+
+    Raises
+    ------
+    InputError
+        With every problem of the input.
+    """
+    return source if isinstance(source, Schedule) else read_schedule(source)
+
+
+def load_schedules(sources: Schedules) -> list[Schedule]:
+    """One or several schedules, each as `load_schedule` takes it."""
+    if isinstance(sources, Schedule | str | os.PathLike):
+        sources = [sources]
+    return [load_schedule(source) for source in sources]

@@ -21,7 +21,7 @@ from rarmodel.schema import Instance
 from .decode import decode
 from .layout import layout_of, new_work
 from .nest import new_nest
-from .packed import rings_alone
+from .packing import rings_alone
 from .plan import Plan, decoded, one_after_another
 from .renest import renest
 from .starts import first_orders

@@ -107,9 +107,9 @@ class Search:
             stopped = self._run(instance, known)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
-        if known.makespan > instance.time.horizon:
-            plan = one_after_another(instance)
-            known.take(plan)
+        alone = sum(extreme.least_slots for extreme in job_extremes(instance))
+        if alone <= instance.time.horizon < known.makespan:
+            known.take(one_after_another(instance))
         if known.plan is None or known.makespan > instance.time.horizon:
             return Attempt(None, f"no schedule found within the horizon ({stopped})", known.bound)
         return Attempt(known.plan.schedule(instance, self.name), stopped, known.bound)

@@ -12,12 +12,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
 from rarmodel.api import bundled, load_instance, solve
 from rarmodel.errors import UsageError
-from rarmodel.files import read_schedule, to_json
+from rarmodel.files import parse_instance, read_schedule, to_json
 from rarmodel.verifier import verify
 
 
@@ -113,6 +114,16 @@ def test_no_schedule_within_the_horizon_is_not_infeasible() -> None:
         update={"time": instance.time.model_copy(update={"horizon": result.makespan - 1})}
     )
     result = solve(short, method="search", iterations=20)
+    assert (result.status, result.schedule) == ("unknown", None)
+    assert result.stopped == "no schedule found within the horizon (iteration limit)"
+
+
+def test_jobs_that_together_take_more_slots_than_can_be_counted_are_no_schedule() -> None:
+    # Two to a GPU, and of 3100 only 2480 fit; their sum is past 2**63.
+    slots = (2**53 - 1) // 3 + 1
+    jobs = [job_data(f"j{i}", 1, slots, backward_ms=1000.0) for i in range(3100)]
+    data = instance_data(*jobs, servers=[1240], horizon=2**53 - 1)
+    result = solve(parse_instance(data), method="search", iterations=1, threads=1)
     assert (result.status, result.schedule) == ("unknown", None)
     assert result.stopped == "no schedule found within the horizon (iteration limit)"
 

@@ -69,6 +69,45 @@ def test_a_seed_matters() -> None:
     assert any(schedule != schedules[0] for schedule in schedules)
 
 
+PREPARED = """
+import importlib, pkgutil, rarmodel.search, rarmodel.bounds.knapsack
+from numba.core.dispatcher import Dispatcher
+from rarmodel.api import load_instance
+from rarmodel.limits import Limits
+from rarmodel.search import SEARCH
+
+def compiled():
+    return {
+        f"{module.__name__}.{name}": len(value.signatures)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    }
+
+path = rarmodel.search.__path__
+modules = [importlib.import_module(f"rarmodel.search.{m.name}") for m in pkgutil.iter_modules(path)]
+modules.append(rarmodel.bounds.knapsack)
+instance = load_instance("philly-2869ce")
+widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.gpus))
+instance = instance.model_copy(update={"jobs": widest_first})
+SEARCH.prepare(instance)
+prepared = compiled()
+assert prepared["rarmodel.search.repack.repack"] == 1
+attempt = SEARCH(instance, Limits(iterations=80, threads=1))
+assert attempt.stopped == "iteration limit"
+later = {name for name, count in compiled().items() if count > prepared[name]}
+assert not later, later
+"""
+
+
+def test_nothing_is_left_to_compile_once_the_clock_runs() -> None:
+    # In a process of its own, where no other test has compiled anything.
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_it_stops_at_the_time_limit_and_says_so() -> None:
     result = solve("philly-2869ce", method="search", time_limit=0.5)
     assert result.stopped == "time limit"

@@ -376,18 +376,17 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
                 put(m.bandwidth[j, t], m.bandwidth[j, t].lb if len(workers) > 1 else inner)
     for variable in (*m.crosses.values(), *m.p.values()):
         put(variable, 0)
+    links = {
+        run.job.name: [scope.tree.links[l].node for l in scope.tree.links_used(run.workers)]
+        for run in runs
+    }
     for period in course.periods:
-        links = {
-            run.job.name: {scope.tree.links[l].node for l in scope.tree.links_used(run.workers)}
-            for run in runs
-            if run.job.name in period.rings
-        }
         for t in range(period.start, min(period.end, scope.horizon)):
             for j, ring in period.rings.items():
                 put(m.phi[j, t], min(ring.speed, most[j]))
                 for l in links[j]:
                     put(m.crosses[j, l, t], 1)
-                    put(m.p[j, l, t], sum(l in used for used in links.values()))
+                    put(m.p[j, l, t], period.links[l])
                 if links[j]:
                     put(m.bandwidth[j, t], ring.bandwidth_gbps)
     put(m.makespan, max(scope.horizon + 1 if e is None else e for e in course.completion))

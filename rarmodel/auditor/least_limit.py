@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from rarmodel.bounds import limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Scope
 from rarmodel.formulations.busy_time import BUSY_TIME, busiest_gpu, simple_bounds
@@ -42,6 +43,7 @@ def least_limit(instance: Instance, solver: Solver, limits: Limits) -> LeastLimi
     enough = sum(extreme.least_slots for extreme in extremes)
     scope = Scope(instance, topology(instance.cluster), extremes, enough, 0)
     low, high = simple_bounds(scope)
+    low = max(low, limit_bound(instance).slots)
     if low == high:
         return LeastLimit(Range(low, high), "simple bounds meet")
     if unfit := BUSY_TIME.unfit(scope):

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd, inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +85,7 @@ def lanes(
     upper
         A makespan that is known to be possible: no longer lane is looked at.
     stop
-        Asked after each length of a lane whether to stop with what is proven by then.
+        Asked again and again whether to stop with what is proven by then.
 
     Returns
     -------
@@ -100,12 +101,19 @@ def lanes(
         length = proven + step - 1
         if upper is not None and length >= upper:
             step //= 2
-        elif refuted(problem, length, columns):
+        elif refuted(problem, length, columns, stop):
             proven += step
             step *= 2
         else:
             step //= 2
     return LowerBound(proven, "lanes") if proven > known.slots else None
+
+
+def prepare() -> None:
+    """Compile what the lane bound needs, so that this does not count as its time."""
+    one = np.ones(1, np.int64)
+    lane = _Lanes(1, one)
+    _Table(_Problem((lane,), one, one), lane, 1).best(one)
 
 
 def _problem(instance: Instance) -> _Problem:
@@ -136,7 +144,9 @@ def _problem(instance: Instance) -> _Problem:
     )
 
 
-def refuted(problem: _Problem, length: int, columns: list[Column]) -> bool:
+def refuted(
+    problem: _Problem, length: int, columns: list[Column], stop: Callable[[], bool]
+) -> bool:
     """Whether the lanes are proven not to suffice for a length in slots.
 
     `columns` gives columns to start with, and receives those that were made.
@@ -145,6 +155,8 @@ def refuted(problem: _Problem, length: int, columns: list[Column]) -> bool:
     tables = [_Table(problem, lane_class, length) for lane_class in problem.classes]
     if items > MAX_ITEMS or any(t.cells > MAX_CELLS for t in tables):
         return False
+    if not all(any(table.most(item) for table in tables) for item in range(items)):
+        return True  # Some item fits no lane.
     program = _Program(problem)
     for c, table in enumerate(tables):
         for item in range(items):
@@ -155,12 +167,11 @@ def refuted(problem: _Problem, length: int, columns: list[Column]) -> bool:
         if sum(times * problem.classes[c].sizes[item] for item, times in content) <= length:
             program.add(column)
     for _ in range(MAX_COLUMNS):
-        lanes_needed, prices, class_prices = program.solve()
-        if prices is None:
-            return True  # Some item fits no lane.
-        if lanes_needed <= 1 + 1e-9:
+        solution = program.solve()
+        if solution is None or solution.multiple <= 1 + 1e-9 or stop():
             return False
-        whole = np.floor(prices * PRICE_SCALE).astype(np.int64)
+        class_prices = solution.class_prices
+        whole = np.floor(solution.prices * PRICE_SCALE).astype(np.int64)
         room, added = 0, False
         for c, table in enumerate(tables):
             value, content = table.best(whole)
@@ -219,6 +230,17 @@ def _powers(most: int) -> list[int]:
     return [*parts, most] if most else parts
 
 
+class _Solution(NamedTuple):
+    """What the linear program says; guides the search for columns, and proves nothing."""
+
+    multiple: float
+    """Fewest lanes, as a multiple of those there are."""
+    prices: Floats
+    """(items) What a worker of each item is worth."""
+    class_prices: Floats
+    """(classes) What a lane of each class costs."""
+
+
 class _Program:
     """The linear program: fewest lanes, as a multiple of those there are."""
 
@@ -226,6 +248,7 @@ class _Program:
         import highspy  # noqa: PLC0415 - takes a while to load
 
         self._items = len(problem.workers)
+        self._optimal = highspy.HighsModelStatus.kOptimal
         self._highs = highspy.Highs()
         self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
         self._highs.setOptionValue("threads", 1)
@@ -245,11 +268,14 @@ class _Program:
         numbers = np.array([*(float(times) for _, times in content), 1.0])
         self._highs.addCol(0.0, 0.0, inf, len(rows), rows, numbers)
 
-    def solve(self) -> tuple[float, Floats | None, Floats]:
-        """The multiple, and the prices of items and of lanes; no prices if an item fits none."""
+    def solve(self) -> _Solution | None:
+        """The optimum; None if the solver finds none."""
         self._highs.run()
-        value = self._highs.getObjectiveValue()
-        if str(self._highs.getModelStatus()) != "HighsModelStatus.kOptimal":
-            return inf, None, np.zeros(0)
+        if self._highs.getModelStatus() != self._optimal:
+            return None
         duals = np.array(self._highs.getSolution().row_dual)
-        return value, np.maximum(0.0, duals[: self._items]), -duals[self._items :]
+        return _Solution(
+            multiple=self._highs.getObjectiveValue(),
+            prices=np.maximum(0.0, duals[: self._items]),
+            class_prices=-duals[self._items :],
+        )

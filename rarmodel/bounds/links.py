@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, fsum
 
 from rarmodel.model import least_slots_by_placement, timing, topology
 from rarmodel.model.contention import ring_share
@@ -36,11 +36,11 @@ def shared_links(instance: Instance) -> LowerBound | None:
     fastest = max(tree.links[path[0]].gbps for path in tree.paths)
     rings = min(len(wide), cluster.largest_server)  # Each has a worker below the link.
     shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
-    taken = 0.0
+    taken = []
     for job, servers in wide:
         most = max(p * _speed(instance, job, servers, share) for p, share in enumerate(shares, 1))
-        taken += servers * job.iterations / most
-    slots = taken / len(cluster.servers)
+        taken.append(servers * job.iterations / most)
+    slots = fsum(taken) / len(cluster.servers)
     return LowerBound(ceil(slots * (1 - 1e-12)), "shared links")
 
 

@@ -84,7 +84,9 @@ def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
     weight = [0, *accumulate(weights[size] for size in sizes)]
     area = [0, *accumulate(size * weights[size] for size in sizes)]
     greatest = 0
-    for threshold in [*(size for size in sizes if 2 * size <= capacity), capacity / 2]:
+    # Of whole sizes, half of an odd capacity counts as the next number does.
+    half = -(-capacity // 2)
+    for threshold in [*(size for size in sizes if 2 * size <= capacity), half]:
         low, high = bisect_left(sizes, threshold), bisect_right(sizes, capacity - threshold)
         counted = area[high] - area[low] + capacity * (weight[-1] - weight[high])
         greatest = max(greatest, counted)

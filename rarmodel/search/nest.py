@@ -25,7 +25,7 @@ from rarmodel.engine.compilation import compiled
 
 from .draw import Draws, drawn, fraction
 from .layout import Layout
-from .repack import Packing
+from .packing import Packing
 
 _inner = partial(compiled, inner=True)
 

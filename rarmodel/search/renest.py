@@ -14,6 +14,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 
 from .draw import Draws, below, fraction
+from .late import noted
 from .layout import Layout
 from .nest import Nest, keep, move
 
@@ -65,7 +66,7 @@ def renest(
     nest.late_at[:] = -1
     nest.total[0] = 0.0
     for lane in range(lanes):
-        late = _note(nest, lane, late, target)
+        late = _see(nest, lane, late, target)
         nest.total[0] += max(0, nest.load[lane] - target)
     keep(nest)
     saved = 0
@@ -111,8 +112,8 @@ def renest(
             for i in range(nest.width[size]):
                 nest.load[at + i] += nest.change[i]
                 nest.load[other_at + i] -= nest.change[i]
-                late = _note(nest, at + i, late, target)
-                late = _note(nest, other_at + i, late, target)
+                late = _see(nest, at + i, late, target)
+                late = _see(nest, other_at + i, late, target)
             move(nest, nest.given[0], given, other_at - at)
             move(nest, nest.given[1], returned, at - other_at)
         # Copying takes as long as there are jobs, so it must not happen at every gain.
@@ -132,20 +133,9 @@ def _past(nest: Nest, lane: int, change: int, target: int) -> int:
 
 
 @_inner
-def _note(nest: Nest, lane: int, late: int, target: int) -> int:
-    """See whether a lane holds more than the target; how many do then."""
-    place = nest.late_at[lane]
-    if nest.load[lane] > target and place < 0:
-        nest.late_at[lane] = late
-        nest.late[late] = lane
-        return late + 1
-    if nest.load[lane] <= target and place >= 0:
-        last = nest.late[late - 1]
-        nest.late[place] = last
-        nest.late_at[last] = place
-        nest.late_at[lane] = -1
-        return late - 1
-    return late
+def _see(nest: Nest, lane: int, late: int, target: int) -> int:
+    """Note whether a lane holds more than the target; how many do then."""
+    return noted(nest.late, nest.late_at, late, lane, nest.load[lane] - target)
 
 
 @_inner

@@ -11,21 +11,24 @@ import numpy as np
 
 from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.bounds.lanes import lanes
+from rarmodel.bounds.lanes import prepare as prepare_lanes
 from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
-from rarmodel.model import job_extremes
+from rarmodel.model import job_extremes, least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .decode import decode
+from .draw import drawn
 from .layout import layout_of, new_work
-from .nest import new_nest
-from .packed import rings_alone
+from .nest import new_nest, unnest
+from .packing import rings_alone, settle
 from .plan import Plan, decoded, one_after_another
 from .renest import renest
+from .repack import repack
 from .starts import first_orders
-from .worker import REORDER_STEPS, Worker
+from .worker import Worker
 
 DEFAULT_SECONDS = 60.0
 """Time limit if neither a time nor a number of iterations is given."""
@@ -84,17 +87,25 @@ class Search:
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        small = instance.model_copy(update={"jobs": instance.jobs[:1]})
-        best = best_bound(small)
-        lanes(small, best._replace(slots=best.slots - 1), best.slots)
-        limits = Limits(iterations=REORDER_STEPS + 2, threads=1)
-        known = _Known(limits, np.inf, LowerBound(0, ""))
+        prepare_lanes()
+        fitting = [
+            job
+            for job, slots in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
+            if slots.packed
+        ]
+        small = instance.model_copy(update={"jobs": tuple(fitting[:1]) or instance.jobs[:1]})
+        known = _Known(Limits(iterations=1, threads=1), np.inf, LowerBound(0, ""))
         self._run(small, known)
-        if known.plan is not None:
-            layout, draws = layout_of(small), np.zeros(1, np.uint64)
-            if layout.packed.any():
-                nest = new_nest(layout, rings_alone(layout, known.plan)[1], draws)
-                renest(layout, nest, 1, 1, 1.0, 1.0, draws)
+        draws = np.zeros(1, np.uint64)
+        drawn(draws, 1)
+        if fitting and known.plan is not None:
+            layout = layout_of(small)
+            _, packing = rings_alone(layout, known.plan)
+            nest = new_nest(layout, packing, draws)
+            renest(layout, nest, 1, 1, 1.0, 1.0, draws)
+            unnest(layout, nest, packing)
+            repack(layout, packing, 1, 1, 1.0, 1.0, draws)
+            settle(layout, packing, 1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
@@ -107,9 +118,9 @@ class Search:
             stopped = self._run(instance, known)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
-        if known.makespan > instance.time.horizon:
-            plan = one_after_another(instance)
-            known.take(plan)
+        alone = sum(extreme.least_slots for extreme in job_extremes(instance))
+        if alone <= instance.time.horizon < known.makespan:
+            known.take(one_after_another(instance))
         if known.plan is None or known.makespan > instance.time.horizon:
             return Attempt(None, f"no schedule found within the horizon ({stopped})", known.bound)
         return Attempt(known.plan.schedule(instance, self.name), stopped, known.bound)

@@ -13,11 +13,11 @@ from .decode import decode
 from .draw import Draws, drawn
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .nest import Nest, divisible, new_nest, unnest
-from .packed import packing_of, plan_of, rings_alone
+from .packing import Packing, packing_of, plan_of, rings_alone, settle
 from .plan import Plan, decoded
 from .renest import renest
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
-from .repack import Packing, repack, settle
+from .repack import repack
 
 REORDER_WORK = 100_000
 """Jobs scheduled in one step of the search over orders, about: less than 0.1 s."""

@@ -269,6 +269,13 @@ def test_least_limit_is_that_of_all_choices_of_gpus(open_case: Instance) -> None
     assert limit_by(HIGHS, open_case).slots == Range(least, least)
 
 
+def test_jobs_too_long_to_share_a_gpu_decide_the_least_limit_without_a_solver() -> None:
+    # Two of the three share one of the two GPUs; longest job and area say no more than 3.
+    instance = instance_of(*(job_data(name, iterations=20) for name in "abc"), servers=[2])
+    never = Told(AssertionError("asked"))
+    assert limit_by(never, instance) == LeastLimit(Range(4, 4), "simple bounds meet")
+
+
 def test_least_limit_without_a_solution_is_a_range_that_holds_it(open_case: Instance) -> None:
     low, high = limit_by(Told(answer(bound=None, termination="time-limit")), open_case).slots
     assert low is not None

@@ -108,6 +108,12 @@ def test_counted_sizes_of_what_fits_fit(sizes: list[int], capacity: int) -> None
     assert greatest_area(Counter(fitting), capacity) <= capacity
 
 
+@pytest.mark.parametrize("capacity", [2**53 + 1, 2**60 + 5])
+def test_counted_sizes_of_what_fits_fit_where_floats_are_coarse(capacity: int) -> None:
+    fitting = Counter([capacity // 2, capacity - capacity // 2])
+    assert greatest_area(fitting, capacity) == capacity
+
+
 def test_wide_jobs_run_one_after_another() -> None:
     instance = flat([(3, 5), (3, 5), (3, 5)], [4])
     assert area(instance).slots == 12
@@ -195,3 +201,19 @@ def test_lanes_prove_nothing_beyond_what_is_possible() -> None:
 
 def test_lanes_stop_when_asked() -> None:
     assert lanes(flat([(1, 6)] * 3, [2]), LowerBound(1, "known"), stop=lambda: True) is None
+
+
+def test_lanes_stop_while_they_look_at_a_length() -> None:
+    # One length can take half a minute with hundreds of kinds of jobs.
+    instance = flat([(1, each) for each in (9, 9, 9, 9, 7, 7, 7)], [3])
+    asked = iter([False, True])
+    known = best_bound(instance)
+    assert lanes(instance, known) is not None
+    assert lanes(instance, known, stop=lambda: next(asked, True)) is None
+
+
+def test_lanes_trust_no_solver_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = flat([(1, each) for each in (9, 9, 9, 9, 7, 7, 7)], [3])
+    monkeypatch.setattr("rarmodel.bounds.lanes._Program.solve", lambda _: None)
+    assert lanes(instance, best_bound(instance)) is None
+    assert lanes(instance, LowerBound(0, "nothing")) == LowerBound(9, "lanes")

@@ -12,9 +12,8 @@ from random_instances import random_instance
 
 from rarmodel.search.layout import layout_of
 from rarmodel.search.nest import Nest, divisible, new_nest, unnest
-from rarmodel.search.packed import plan_of, rings_alone
+from rarmodel.search.packing import plan_of, rings_alone, settle
 from rarmodel.search.renest import renest
-from rarmodel.search.repack import settle
 from rarmodel.verifier import verify
 
 CHAIN, GAPS, ANYTHING = (1, 2, 4, 8), (2, 4, 6), tuple(range(1, 9))

@@ -10,8 +10,8 @@ from plans import late, plan_to_start_from
 from random_instances import random_instance
 
 from rarmodel.search.layout import layout_of
-from rarmodel.search.packed import packing_of, plan_of
-from rarmodel.search.repack import repack, settle
+from rarmodel.search.packing import packing_of, plan_of, settle
+from rarmodel.search.repack import repack
 from rarmodel.verifier import verify
 
 

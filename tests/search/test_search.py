@@ -12,12 +12,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
 from rarmodel.api import bundled, load_instance, solve
 from rarmodel.errors import UsageError
-from rarmodel.files import read_schedule, to_json
+from rarmodel.files import parse_instance, read_schedule, to_json
 from rarmodel.verifier import verify
 
 
@@ -68,6 +69,45 @@ def test_a_seed_matters() -> None:
     assert any(schedule != schedules[0] for schedule in schedules)
 
 
+PREPARED = """
+import importlib, pkgutil, rarmodel.search, rarmodel.bounds.knapsack
+from numba.core.dispatcher import Dispatcher
+from rarmodel.api import load_instance
+from rarmodel.limits import Limits
+from rarmodel.search import SEARCH
+
+def compiled():
+    return {
+        f"{module.__name__}.{name}": len(value.signatures)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    }
+
+path = rarmodel.search.__path__
+modules = [importlib.import_module(f"rarmodel.search.{m.name}") for m in pkgutil.iter_modules(path)]
+modules.append(rarmodel.bounds.knapsack)
+instance = load_instance("philly-2869ce")
+widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.gpus))
+instance = instance.model_copy(update={"jobs": widest_first})
+SEARCH.prepare(instance)
+prepared = compiled()
+assert prepared["rarmodel.search.repack.repack"] == 1
+attempt = SEARCH(instance, Limits(iterations=80, threads=1))
+assert attempt.stopped == "iteration limit"
+later = {name for name, count in compiled().items() if count > prepared[name]}
+assert not later, later
+"""
+
+
+def test_nothing_is_left_to_compile_once_the_clock_runs() -> None:
+    # In a process of its own, where no other test has compiled anything.
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_it_stops_at_the_time_limit_and_says_so() -> None:
     result = solve("philly-2869ce", method="search", time_limit=0.5)
     assert result.stopped == "time limit"
@@ -113,6 +153,16 @@ def test_no_schedule_within_the_horizon_is_not_infeasible() -> None:
         update={"time": instance.time.model_copy(update={"horizon": result.makespan - 1})}
     )
     result = solve(short, method="search", iterations=20)
+    assert (result.status, result.schedule) == ("unknown", None)
+    assert result.stopped == "no schedule found within the horizon (iteration limit)"
+
+
+def test_jobs_that_together_take_more_slots_than_can_be_counted_are_no_schedule() -> None:
+    # Two to a GPU, and of 3100 only 2480 fit; their sum is past 2**63.
+    slots = (2**53 - 1) // 3 + 1
+    jobs = [job_data(f"j{i}", 1, slots, backward_ms=1000.0) for i in range(3100)]
+    data = instance_data(*jobs, servers=[1240], horizon=2**53 - 1)
+    result = solve(parse_instance(data), method="search", iterations=1, threads=1)
     assert (result.status, result.schedule) == ("unknown", None)
     assert result.stopped == "no schedule found within the horizon (iteration limit)"
 

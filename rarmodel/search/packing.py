@@ -1,0 +1,321 @@
+"""A packing: which jobs run on which server in which order, with spread rings where they are.
+
+A job within one server uses no link, so its execution time is fixed, and neither it nor anything
+else on the server minds what other servers do. So each server is a packing problem of its own. Its
+jobs are placed by serial schedule generation: in the server's order, each at the earliest slot from
+which on enough GPUs stay free.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.engine.arrays import Floats, Ints
+from rarmodel.engine.compilation import compiled
+
+from .late import noted
+from .layout import MANY, Layout
+from .plan import Plan
+
+Bools = npt.NDArray[np.bool_]
+
+_inner = partial(compiled, inner=True)
+
+
+class Packing(NamedTuple):
+    """Which jobs run on which server in which order, and the memory to search with."""
+
+    first: Ints
+    """(2, servers) First job of each server, −1 for none: now, and at the least excess."""
+    after: Ints
+    """(2, jobs) The next job of its server, −1 at the end."""
+    ring_at: Ints
+    """(servers + 1) Offsets into the next three: what spread rings hold of each server."""
+    ring_start: Ints
+    """First slot."""
+    ring_end: Ints
+    """Slot after the last."""
+    ring_gpus: Ints
+    """GPUs."""
+    home: Ints
+    """(jobs) Server of each packed job, −1 for others."""
+    starts: Ints
+    """(jobs) Start slots after `settle`."""
+    excess: Floats
+    """(servers) GPU slots held past the target."""
+    late: Ints
+    """(servers) The servers that hold some past the target, in any order."""
+    late_at: Ints
+    """(servers) Place of each among them, −1 if it does not."""
+    lates: Ints
+    """(1) How many they are."""
+    area: Floats
+    """(servers) GPU slots needed less those there are up to the target."""
+    total: Floats
+    """(2) Excess of all servers: now, and the least so far."""
+    slots: Ints
+    """(room) Scratch: slots at which the number of free GPUs changes."""
+    free: Ints
+    """(room) Scratch: free GPUs from then on."""
+    lists: Ints
+    """(4, jobs or servers + 1) Scratch: jobs of two servers, before and after."""
+
+
+def packing_of(layout: Layout, plan: Plan) -> Packing:
+    """The packing of a plan: its packed jobs by server, in the order of their starts."""
+    jobs_of: list[list[int]] = [[] for _ in layout.server_gpus]
+    rings: list[list[tuple[int, int, int]]] = [[] for _ in layout.server_gpus]
+    used = plan.used.tolist()
+    at, server, workers = plan.at.tolist(), plan.server.tolist(), plan.workers.tolist()
+    starts, completions = plan.starts.tolist(), plan.completions.tolist()
+    for job in np.argsort(plan.starts, kind="stable").tolist():
+        if used[job] == 1:
+            jobs_of[server[at[job]]].append(job)
+        else:
+            for place in range(at[job], at[job + 1]):
+                rings[server[place]].append((starts[job], completions[job], workers[place]))
+    return _new_packing(layout, jobs_of, rings)
+
+
+def _new_packing(
+    layout: Layout, jobs_of: list[list[int]], rings: list[list[tuple[int, int, int]]]
+) -> Packing:
+    """Begin with given jobs for each server, and what spread rings hold there.
+
+    Parameters
+    ----------
+    layout
+        The instance.
+    jobs_of
+        (servers) Packed jobs in their order.
+    rings
+        (servers) First slot, slot after the last, and GPUs that each spread ring holds.
+    """
+    jobs, servers = len(layout.size), len(layout.server_gpus)
+    first, after = np.full((2, servers), -1, np.int64), np.full((2, jobs), -1, np.int64)
+    for server, row in enumerate(jobs_of):
+        for job, follower in pairwise(row):
+            after[:, job] = follower
+        if row:
+            first[:, server] = row[0]
+    flat = np.array([ring for row in rings for ring in row], np.int64).reshape(-1, 3)
+    room = 2 * (jobs + max(map(len, rings))) + 3
+    return Packing(
+        first=first,
+        after=after,
+        ring_at=np.cumsum([0, *map(len, rings)], dtype=np.int64),
+        ring_start=flat[:, 0].copy(),
+        ring_end=flat[:, 1].copy(),
+        ring_gpus=flat[:, 2].copy(),
+        home=np.full(jobs, -1, np.int64),
+        starts=np.zeros(jobs, np.int64),
+        excess=np.zeros(servers),
+        late=np.zeros(servers, np.int64),
+        late_at=np.full(servers, -1, np.int64),
+        lates=np.zeros(1, np.int64),
+        area=np.zeros(servers),
+        total=np.zeros(2),
+        slots=np.zeros(room, np.int64),
+        free=np.zeros(room, np.int64),
+        lists=np.zeros((4, max(jobs, servers) + 1), np.int64),
+    )
+
+
+def rings_alone(layout: Layout, plan: Plan) -> tuple[Plan, Packing]:
+    """What is left of a plan if every job that fits a server is to be packed anew.
+
+    The rings that stay spread keep their order, but the time in which none of them runs is taken
+    out, so that they begin at slot 0. With fewer of them they may also end earlier.
+
+    Returns
+    -------
+    tuple
+        The plan, in which servers, starts and completions of the jobs to be packed have no meaning
+        (`plan_of` gives them one), and the packing without these jobs.
+    """
+    fits = layout.packed > 0
+    used = np.where(fits, 1, plan.used)
+    at = np.concatenate(([0], np.cumsum(used)))
+    source = np.repeat(plan.at[:-1] - at[:-1], used) + np.arange(at[-1])
+    workers = plan.workers[source]
+    workers[at[:-1][fits]] = layout.size[fits]
+    starts, completions = _pressed(plan, ~fits)
+    skeleton = plan._replace(
+        starts=starts, completions=completions, at=at, server=plan.server[source], workers=workers
+    )
+    packing = packing_of(layout, skeleton)
+    packing.first[:] = -1
+    return skeleton, packing
+
+
+def _pressed(plan: Plan, rings: Bools) -> tuple[Ints, Ints]:
+    """Starts and completions without the slots in which none of the rings runs."""
+    changes = np.unique(np.concatenate((plan.starts[rings], plan.completions[rings], [0])))
+    running = np.zeros(len(changes), np.int64)
+    np.add.at(running, np.searchsorted(changes, plan.starts[rings]), 1)
+    np.add.at(running, np.searchsorted(changes, plan.completions[rings]), -1)
+    lengths = np.where(np.cumsum(running)[:-1] > 0, np.diff(changes), 0)
+    before = np.concatenate(([0], np.cumsum(lengths)))
+    starts, completions = plan.starts.copy(), plan.completions.copy()
+    starts[rings] = before[np.searchsorted(changes, starts[rings])]
+    completions[rings] = before[np.searchsorted(changes, completions[rings])]
+    return starts, completions
+
+
+def plan_of(layout: Layout, skeleton: Plan, packing: Packing) -> Plan:
+    """The plan that a settled packing stands for, with spread rings as in the skeleton."""
+    alone = skeleton.used == 1
+    starts = np.where(alone, packing.starts, skeleton.starts)
+    completions = np.where(alone, starts + layout.packed, skeleton.completions)
+    server = skeleton.server.copy()
+    first, after = packing.first[0].tolist(), packing.after[0].tolist()
+    at = skeleton.at.tolist()
+    for index, job in enumerate(first):
+        here = job
+        while here >= 0:
+            server[at[here]] = index
+            here = after[here]
+    return skeleton._replace(
+        makespan=int(completions.max()), starts=starts, completions=completions, server=server
+    )
+
+
+@_inner
+def _reserve(slots: Ints, free: Ints, count: int, start: int, end: int, gpus: int) -> int:
+    """Take GPUs from `start` until before `end`; the number of steps afterwards."""
+    step = 0
+    while slots[step + 1] <= start:
+        step += 1
+    if slots[step] < start:
+        for i in range(count, step, -1):
+            slots[i + 1] = slots[i]
+            free[i] = free[i - 1]
+        count += 1
+        step += 1
+        slots[step] = start
+    while slots[step + 1] <= end:
+        free[step] -= gpus
+        step += 1
+    if slots[step] < end:
+        for i in range(count, step, -1):
+            slots[i + 1] = slots[i]
+            free[i] = free[i - 1]
+        count += 1
+        slots[step + 1] = end
+        free[step] -= gpus
+    return count
+
+
+@_inner
+def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> float:
+    """Place the jobs of a server in their order; the GPU slots they hold past the target."""
+    slots, free = packing.slots, packing.free
+    slots[0], slots[1] = 0, MANY
+    free[0] = layout.server_gpus[server]
+    count = 1
+    for ring in range(packing.ring_at[server], packing.ring_at[server + 1]):
+        count = _reserve(
+            slots,
+            free,
+            count,
+            packing.ring_start[ring],
+            packing.ring_end[ring],
+            packing.ring_gpus[ring],
+        )
+    excess = 0.0
+    job = packing.first[0, server]
+    while job >= 0:
+        size = layout.size[job]
+        step = 0
+        while True:
+            while free[step] < size:
+                step += 1
+            start = slots[step]
+            end = start + layout.packed[job]
+            last = step
+            while slots[last + 1] < end and free[last + 1] >= size:
+                last += 1
+            if slots[last + 1] >= end:
+                break
+            step = last + 1
+        packing.starts[job] = start
+        count = _reserve(slots, free, count, start, end, size)
+        if end > target:
+            excess += float(end - target) * size
+        job = packing.after[0, job]
+    return excess
+
+
+@_inner
+def jobs_of(packing: Packing, server: int, row: Ints, copy: Ints) -> int:
+    """Write the jobs of a server to a list, and to a copy of it; how many they are."""
+    count = 0
+    job = packing.first[0, server]
+    while job >= 0:
+        row[count] = copy[count] = job
+        count += 1
+        job = packing.after[0, job]
+    return count
+
+
+@_inner
+def give(packing: Packing, server: int, row: Ints, count: int) -> None:
+    """Give a server the jobs of a list."""
+    packing.first[0, server] = -1
+    for i in range(count - 1, -1, -1):
+        packing.after[0, row[i]] = packing.first[0, server]
+        packing.first[0, server] = row[i]
+        packing.home[row[i]] = server
+
+
+@_inner
+def measure(layout: Layout, packing: Packing, target: int) -> None:
+    """Excess and area of every server for a target."""
+    packing.total[0] = 0.0
+    for server in range(len(packing.excess)):
+        area = -float(layout.server_gpus[server]) * target
+        for ring in range(packing.ring_at[server], packing.ring_at[server + 1]):
+            length = packing.ring_end[ring] - packing.ring_start[ring]
+            area += float(length) * packing.ring_gpus[ring]
+        job = packing.first[0, server]
+        while job >= 0:
+            packing.home[job] = server
+            area += float(layout.packed[job]) * layout.size[job]
+            job = packing.after[0, job]
+        packing.area[server] = area
+        set_excess(packing, server, place_jobs(layout, packing, server, target))
+        packing.total[0] += packing.excess[server]
+
+
+@_inner
+def set_excess(packing: Packing, server: int, excess: float) -> None:
+    """Set the excess of a server."""
+    packing.excess[server] = excess
+    packing.lates[0] = noted(packing.late, packing.late_at, packing.lates[0], server, excess)
+
+
+@_inner
+def keep(packing: Packing) -> None:
+    """Note the present packing as the best."""
+    _copy(packing, 0, 1)
+    packing.total[1] = packing.total[0]
+
+
+@_inner
+def _copy(packing: Packing, source: int, to: int) -> None:
+    for server in range(packing.first.shape[1]):
+        packing.first[to, server] = packing.first[source, server]
+    for job in range(packing.after.shape[1]):
+        packing.after[to, job] = packing.after[source, job]
+
+
+@partial(compiled, parallel=True)
+def settle(layout: Layout, packing: Packing, target: int) -> None:
+    """Go back to the best packing, and write its start slots."""
+    _copy(packing, 1, 0)
+    measure(layout, packing, target)

@@ -83,7 +83,7 @@ def generate(
 @click.argument("trace")
 @click.option("--servers", type=click.IntRange(1), metavar="N", help="Equal servers of a star.")
 @click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each.")
-@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, instead of these.")
+@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, or table of nodes.")
 @click.option("--slurm-conf", metavar="FILE", help="Nodes of a slurm.conf instead of these.")
 @click.option("--slurm-topology", metavar="FILE", help="Switches of its topology.conf.")
 @click.option("--format", "form", metavar="NAME", help="Format; recognised by default.")

@@ -27,7 +27,7 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "nccl_tests",
     multiple=True,
     metavar="FILE",
-    help="What all_reduce_perf printed; repeat for several runs.",
+    help="What all_reduce_perf printed or wrote (-J); repeat for several runs.",
 )
 @click.option("--instance", metavar="INSTANCE", help="Has rates; --output writes a copy of it.")
 @click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")

@@ -16,13 +16,13 @@ from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job
 from rarmodel.schema.problems import problems_of
 
-from .account import Account, grouped, told
+from .account import Account, counted, grouped, told
 from .cells import LONGEST
 from .formats import TraceJob
 from .generate import FORWARD_PART, with_safe_horizon
 from .profiles import Profile, assigned_model, known_model, profile_of, require_model
 from .reader import Trace, read_trace
-from .window import Window, parse_window
+from .window import Window, extent, parse_window
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
     "concurrency": 1.0,
@@ -30,6 +30,9 @@ DEFAULT_CONTENTION: Mapping[str, Any] = {
     "overhead_ms_per_server": 1.0,
 }
 """That of the bundled `philly-2869ce`; α is what two-host measurements over 1 GbE come to."""
+
+
+_NO_DURATION = "no duration"
 
 
 @dataclass(frozen=True)
@@ -215,12 +218,17 @@ def _candidates(
         if choices.group not in groups:
             known = ", ".join(groups) or "none in this trace"
             raise UsageError(f"no group {choices.group!r}; there are {known}")
+    outside = ""
+    if window and submissions:
+        last = max(moment.seconds for moment in submissions)
+        spanned = extent(start, last, is_date=submissions[0].is_date)
+        outside = f"submitted outside the window; the trace has {spanned}"
     if window and not window.is_date:
         window = Window(window.first + start, window.last + start, is_date=False)
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
-        reason = _why_not(job, total_gpus, choices.group, window)
+        reason = _why_not(job, total_gpus, choices.group, window, outside)
         if job.name and not reason and line in trace.copies:
             reason = "a copy of an earlier row"
         if reason:
@@ -231,7 +239,7 @@ def _candidates(
         profile = _profile(job, name, line, gpus, choices.seed, fallback, books)
         seconds = _seconds(trace, job, profile, gpus, line, choices, books)
         if not seconds:
-            books.leave_out(line, "no duration" if seconds is None else "a duration of 0")
+            books.leave_out(line, _NO_DURATION if seconds is None else "a duration of 0")
             continue
         if seconds > LONGEST:
             books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
@@ -249,15 +257,17 @@ def _candidates(
     return found
 
 
-def _why_not(job: TraceJob, total_gpus: int, group: str | None, window: Window | None) -> str:
-    """Why a row is no job to import; empty if it is one."""
+def _why_not(
+    job: TraceJob, total_gpus: int, group: str | None, window: Window | None, outside: str
+) -> str:
+    """Why a row is no job to import, `outside` if the window says so; empty if it is one."""
     if group is not None and job.group != group:
         return f"not of group {group!r}"
     if window is not None:
         if job.submit is None:
             return "no time of submission"
         if not window.first <= job.submit.seconds < window.last:
-            return "submitted outside the window"
+            return outside
     if job.unusable:
         return job.unusable
     if job.gpus is None:
@@ -349,7 +359,7 @@ def _instance(
         if speed == 0:
             books.leave_out(candidate.line, "an iteration takes longer than a slot")
         elif choices.max_jobs is not None and len(used) == choices.max_jobs:
-            books.leave_out(candidate.line, f"beyond the first {choices.max_jobs} jobs")
+            books.leave_out(candidate.line, f"beyond the first {counted(choices.max_jobs, 'job')}")
         else:
             used.append(candidate)
             iterations = speed * _slots(candidate, choices)
@@ -394,5 +404,9 @@ def _draft(
 
 def _nothing_left(trace: Trace, books: _Books, rows: int) -> InputError:
     """No row became a job: why not."""
-    why = told(grouped(books.left_out)) or "there is none"
-    return InputError([Problem("", f"no job is left of {rows} rows: {why}")], trace.source)
+    message = "no rows below the names of columns; jobs are expected"
+    if rows:
+        message = f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out))}"
+        if _NO_DURATION in books.left_out:
+            message += "; --default-seconds gives jobs a duration"
+    return InputError([Problem("", message)], trace.source)

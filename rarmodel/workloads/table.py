@@ -47,10 +47,10 @@ def read_table(source: str, expected: str = "a trace with a line for each job") 
     """
     name, raw = read_bytes(source)
     text = decoded(_unzipped(raw, name), name)
-    lines = text.split("\n", 1)
     if not text.strip():
         raise InputError([Problem("", f"empty; {expected} is expected")], name)
-    delimiter = max(_DELIMITERS, key=lines[0].count)
+    first = text.lstrip("\r\n").split("\n", 1)[0]
+    delimiter = max(_DELIMITERS, key=first.count)
     try:
         rows = tuple(_rows(text, delimiter))
     except csv.Error as error:

@@ -113,7 +113,8 @@ def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
                                     lambda raw: raw.replace(b"\n", b"\r\n"),
                                     lambda raw: raw.replace(b",", b";"),
                                     lambda raw: raw.replace(b",", b"\t"),
-                                    lambda raw: raw + b"\n\n"])  # fmt: skip
+                                    lambda raw: raw + b"\n\n",
+                                    lambda raw: b"\n\r\n" + raw.replace(b",", b"\t")])  # fmt: skip
 def test_gzip_marks_line_ends_delimiters_and_blank_lines_do_not_matter(
     tmp_path: Path, change: object
 ) -> None:

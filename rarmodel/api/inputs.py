@@ -42,9 +42,7 @@ def generate(
     from rarmodel.workloads import families  # noqa: PLC0415 - few need it
     from rarmodel.workloads.generate import generate as draw  # noqa: PLC0415
 
-    settings = families.settings_of(family, knobs)
-    if not contention:
-        settings = families.without_contention(settings)
+    settings = families.settings_of(family, knobs, contention=contention)
     named = families.name_of(settings) if name is None else name
     return draw(settings, named, families.description_of(settings))
 

@@ -4,8 +4,9 @@ from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual
 from .estimate import calibrate
 from .measurement import Measurement
-from .nccl_tests import Message, Run, read_run
+from .nccl_tests import read_run
 from .picture import kind_of, picture
+from .run import Message, Run
 from .table import Measurements, made_measurements, read_measurements
 
 __all__ = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rarmodel.errors import InputError, Problem
 from rarmodel.model import exchange_bits, iteration_seconds, reduction_seconds
 
-from .nccl_tests import Message, Run
+from .run import Message, Run
 
 DEFAULT_SPAN = (16.0, math.inf)
 """Sizes in MB that count: small messages take as long as the latency, which (8) does not have."""

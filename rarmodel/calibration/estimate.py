@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,15 @@ from rarmodel.schema.base import MAX_NUMBER
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual, Status
 from .fit import DEFAULTS, Fit, fit
-from .nccl_tests import Run
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, cases_of, predictions
+from .run import Run
 from .table import Measurements
 
 if TYPE_CHECKING:
     import numpy as np
+
+_LARGE_ALPHA = 10.0
+"""With it two rings on a link take twelve times as long as one. Measured are 0 to 0.3."""
 
 _DIGITS = 10
 """Digits of a fitted constant: what lies beyond differs between machines."""
@@ -84,7 +87,8 @@ def calibrate(
     values = {
         name: min(float(f"{value:.{_DIGITS}g}"), MAX_NUMBER) for name, value in best.values.items()
     }
-    notes += _notes_of_fit(best, values)
+    residuals = _residuals(table, cases, values)
+    notes += [*_notes_of_fit(best, values), *_notes_of_units(residuals, values)]
     return Calibration(
         source=table.source,
         contention=_contention(values),
@@ -94,7 +98,7 @@ def calibrate(
         rates=used,
         bandwidths=found,
         given=tuple(known),
-        residuals=_residuals(table, cases, values),
+        residuals=residuals,
         messages=sum(messages, ()),
         notes=tuple(notes),
     )
@@ -181,6 +185,17 @@ def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
             "no more rows than constants fitted: there are no standard errors, and no test"
         )
     return notes
+
+
+def _notes_of_units(residuals: Sequence[Residual], values: Mapping[str, float]) -> Iterator[str]:
+    """What looks like a slip of units: a fit so poor, or a constant so large."""
+    asked = "are sizes in MB, rates in Gbit/s, and times in the units of their columns?"
+    far = [row for row in residuals if not 0.5 <= row.predicted / row.measured <= 2.0]
+    if far:
+        rows = f"{len(far)} of {len(residuals)} rows are off by more than a factor of 2"
+        yield f"{rows}, the first in line {far[0].line}; {asked}"
+    if values[ALPHA] > _LARGE_ALPHA:
+        yield f"alpha is {values[ALPHA]:g}, far above what links show; {asked}"
 
 
 def _parameters(

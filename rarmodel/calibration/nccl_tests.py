@@ -4,6 +4,7 @@ Its forms differ by version: `size count type redop root time algbw busbw #wrong
 four once for out-of-place and once for in-place; `error` instead of `#wrong` and no `root` before
 2022; `bytes N type op … res` before 2019. With `-c 0` nothing is checked and `N/A` stands for
 the wrong values. MPI and Slurm may put a mark before each line, NCCL's own log may lie between.
+What it writes to a file (`-J`) is read by `nccl_json`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes
-from rarmodel.model import exchange_bits
 from rarmodel.schema.problems import show
 from rarmodel.workloads.table import decoded
+
+from .nccl_json import read_json
+from .run import Found, Message, Run, Told, contradictions, problems_of_ring
 
 _MARK = re.compile(r"^\s*(?:\[\d+,\d+\](?:<\w+>)?:|\d+:(?= ))")
 _RANK = re.compile(r"\bRank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\b")
@@ -28,56 +30,13 @@ _FAILED = re.compile(r"Test (?:\w+ )?failure")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
-class Message(NamedTuple):
-    """A measured all-reduce.
-
-    Attributes
-    ----------
-    line
-        Its line in the file.
-    size_mb
-        Size in MB (10^6 bytes), the gradient's of (8).
-    seconds
-        Mean time.
-    in_place
-        Whether the result replaced the input.
-    """
-
-    line: int
-    size_mb: float
-    seconds: float
-    in_place: bool
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of `all_reduce_perf`.
-
-    Attributes
-    ----------
-    source
-        Name of the file.
-    gpus
-        Ranks, w of (8).
-    servers
-        Hosts that they are on.
-    messages
-        All-reduces, in the file's order.
-    """
-
-    source: str
-    gpus: int
-    servers: int
-    messages: tuple[Message, ...]
-
-
 class _Line(NamedTuple):
     number: int
     text: str
 
 
 def read_run(source: str) -> Run:
-    """Read what `all_reduce_perf` printed from a file, or from standard input if `source` is `-`.
+    """Read what `all_reduce_perf` printed or wrote from a file, or stdin if `source` is `-`.
 
     Raises
     ------
@@ -87,16 +46,25 @@ def read_run(source: str) -> Run:
     """
     name, raw = read_bytes(source)
     text = decoded(raw, name)
-    lines = [_Line(i, _MARK.sub("", line)) for i, line in enumerate(text.splitlines(), 1)]
-    problems = [*_failures(lines)]
-    hosts = _hosts(lines, problems)
-    messages = _messages(lines, problems)
-    gpus = len(hosts)
-    if hosts and messages and not problems:
-        problems += _contradictions(messages, gpus)
+    problems: list[Problem] = []
+    read = read_json if text.lstrip().startswith("{") else _read_text
+    found = read(text, problems)
+    if found.hosts:
+        problems += problems_of_ring(found)
+    if found.hosts and found.messages and not problems:
+        problems += contradictions(found)
     if problems:
         raise InputError(problems, name)
-    return Run(name, gpus, len(set(hosts.values())), tuple(message for message, _ in messages))
+    messages = tuple(told.message for told in found.messages)
+    return Run(name, len(found.hosts), len(set(found.hosts.values())), messages)
+
+
+def _read_text(text: str, problems: list[Problem]) -> Found:
+    """What was printed; whatever is wrong with it is added to the problems."""
+    lines = [_Line(i, _MARK.sub("", line)) for i, line in enumerate(text.splitlines(), 1)]
+    problems += _failures(lines)
+    hosts, groups = _hosts(lines, problems)
+    return Found(hosts, groups, _messages(lines, problems))
 
 
 def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
@@ -111,8 +79,8 @@ def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
             yield Problem(place, f"the run failed: {text.strip()[:80]}")
 
 
-def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> dict[int, str]:
-    """Host of each rank, from lines such as `#  Rank  0 Group  0 Pid 18 on node1 device  0 …`."""
+def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> tuple[dict[int, str], set[str]]:
+    """Host of each rank, and groups: `#  Rank  0 Group  0 Pid 18 on node1 device  0 …`."""
     hosts: dict[int, str] = {}
     groups: set[str] = set()
     for number, text in lines:
@@ -125,28 +93,19 @@ def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> dict[int, str]:
                 "several servers need nccl-tests built with MPI=1"
             )
             problems.append(Problem(f"line {number}", message))
-            return hosts
+            return hosts, groups
         hosts[rank] = found[3]
         groups.add(found[2] or "0")
     if not hosts:
         message = "no lines '# Rank … on HOST device …', which tell the servers; keep the header"
         problems.append(Problem("", message))
-    elif len(groups) > 1:
-        message = f"{len(groups)} groups at once, which contend; a run of one group is expected"
-        problems.append(Problem("", message))
-    elif len(hosts) == 1:
-        message = (
-            "one rank; a ring has two or more: choose -g 2 or more, and several servers need "
-            "nccl-tests built with MPI=1"
-        )
-        problems.append(Problem("", message))
-    return hosts
+    return hosts, groups
 
 
-def _messages(lines: Iterable[_Line], problems: list[Problem]) -> list[tuple[Message, float]]:
-    """Each all-reduce and the bus bandwidth printed with it, in GB/s."""
+def _messages(lines: Iterable[_Line], problems: list[Problem]) -> list[Told]:
+    """Each all-reduce and the bus bandwidth printed with it."""
     header: Sequence[str] = ()
-    messages: list[tuple[Message, float]] = []
+    messages: list[Told] = []
     for number, text in lines:
         words = text.split()
         if "algbw" in words and "busbw" in words and words[0] in {"#", "bytes", "size"}:
@@ -168,9 +127,7 @@ def _messages(lines: Iterable[_Line], problems: list[Problem]) -> list[tuple[Mes
     return messages
 
 
-def _both(
-    header: Sequence[str], words: Sequence[str], number: int
-) -> Iterator[tuple[Message, float]]:
+def _both(header: Sequence[str], words: Sequence[str], number: int) -> Iterator[Told]:
     """The out-of-place and the in-place result of a line."""
     if len(words) < len(header):
         raise ValueError(f"{len(words)} cells; {len(header)} are expected, as in the header")
@@ -191,7 +148,7 @@ def _both(
             if seconds <= 0:
                 raise ValueError(f"a time of {result['time']}; one above 0 is expected")
             message = Message(number, size * 1e-6, seconds, bool(in_place))
-            yield message, _number(result["busbw"])
+            yield Told(message, f"line {number}", _number(result["busbw"]))
 
 
 def _number(text: str) -> float:
@@ -202,19 +159,3 @@ def _number(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{show(text)}; a number is expected")
     return number
-
-
-def _contradictions(messages: Iterable[tuple[Message, float]], gpus: int) -> Iterator[Problem]:
-    """Bus bandwidths that do not follow from size, time and ranks: of another collective, say.
-
-    The tolerance is what rounding to two decimals, and to four digits of the time, makes of them.
-    """
-    for message, printed in messages:
-        bus = exchange_bits(message.size_mb, gpus) / 8e9 / message.seconds
-        if abs(bus - printed) > 0.0051 + 0.01 * bus:
-            text = (
-                f"busbw {printed:g} GB/s; size, time and {gpus} ranks give {bus:.2f}, as a ring's "
-                "all-reduce has: another collective or NCCL_ALGO=NVLS?"
-            )
-            yield Problem(f"line {message.line}", text)
-            return

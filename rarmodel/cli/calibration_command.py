@@ -9,13 +9,12 @@ import rich_click as click
 
 from rarmodel.errors import UsageError, one_line
 
-from .options import JSON, Number, Span
+from .options import INTRA_SERVER, JSON, NETWORK, REDUCTION, Number, Span
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
     from rarmodel.calibration import Calibration
 
-POSITIVE = Number(0, min_open=True)
 RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps")
 CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 
@@ -27,12 +26,12 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "nccl_tests",
     multiple=True,
     metavar="FILE",
-    help="What all_reduce_perf printed; repeat for several runs.",
+    help="What all_reduce_perf printed or wrote (-J); repeat for several runs.",
 )
 @click.option("--instance", metavar="INSTANCE", help="Has rates; --output writes a copy of it.")
-@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
-@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
-@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
+@NETWORK
+@INTRA_SERVER
+@REDUCTION
 @click.option(
     "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1, not fitted then."
 )

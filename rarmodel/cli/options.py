@@ -64,3 +64,29 @@ class Weights(click.ParamType):  # type: ignore[type-arg] # generic in newer ver
             return tuple((int(size), int(weight) if colon else 1) for size, colon, weight in pairs)
         except ValueError:
             self.fail(f"{value!r}; sizes and weights such as 1:80,2:14 are expected.", param, ctx)
+
+
+POSITIVE = Number(0, min_open=True)
+
+NETWORK = click.option(
+    "--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link."
+)
+INTRA_SERVER = click.option(
+    "--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server."
+)
+REDUCTION = click.option(
+    "--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction."
+)
+OVERSUBSCRIPTION = click.option(
+    "--oversubscription", type=POSITIVE, metavar="X", help="Rate below a switch over its uplink's."
+)
+ALPHA = click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
+CONCURRENCY = click.option(
+    "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1."
+)
+OVERHEAD = click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
+NO_CONTENTION = click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
+SEED = click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+HORIZON = click.option(
+    "--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots."
+)

@@ -9,13 +9,28 @@ import rich_click as click
 
 from rarmodel.errors import UsageError, one_line
 
-from .options import JSON, Counts, Number, Span, Weights
+from .options import (
+    ALPHA,
+    CONCURRENCY,
+    HORIZON,
+    INTRA_SERVER,
+    JSON,
+    NETWORK,
+    NO_CONTENTION,
+    OVERHEAD,
+    OVERSUBSCRIPTION,
+    POSITIVE,
+    REDUCTION,
+    SEED,
+    Counts,
+    Span,
+    Weights,
+)
 from .terminal import answer_json, say
 
 if TYPE_CHECKING:
     from rarmodel.schema import Instance
 
-POSITIVE = Number(0, min_open=True)
 RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
 CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
 NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
@@ -23,7 +38,7 @@ NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
 
 @click.command()
 @click.argument("family", metavar="[FAMILY]", default="paper")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@SEED
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Number of jobs.")
 @click.option("--servers", type=click.IntRange(1), metavar="N", help="Number of servers.")
 @click.option(
@@ -45,19 +60,17 @@ NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
     default=None,
     help="Whether that counts for each second of iteration time.",
 )
-@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
+@NETWORK
 @click.option("--racks", type=click.IntRange(0), metavar="N", help="A tree of racks; 0: a star.")
-@click.option(
-    "--oversubscription", type=POSITIVE, metavar="X", help="Rate of a rack's servers over uplink's."
-)
-@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
-@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
-@click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
-@click.option("--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1.")
-@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
-@click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
+@OVERSUBSCRIPTION
+@INTRA_SERVER
+@REDUCTION
+@ALPHA
+@CONCURRENCY
+@OVERHEAD
+@NO_CONTENTION
 @click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot.")
-@click.option("--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots.")
+@HORIZON
 @NAMED
 @click.option("--output", metavar="FILE", default="-", help="Write the instance to a file.")
 def generate(
@@ -83,7 +96,7 @@ def generate(
 @click.argument("trace")
 @click.option("--servers", type=click.IntRange(1), metavar="N", help="Equal servers of a star.")
 @click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each.")
-@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, instead of these.")
+@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, or table of nodes.")
 @click.option("--slurm-conf", metavar="FILE", help="Nodes of a slurm.conf instead of these.")
 @click.option("--slurm-topology", metavar="FILE", help="Switches of its topology.conf.")
 @click.option("--format", "form", metavar="NAME", help="Format; recognised by default.")
@@ -102,19 +115,17 @@ def generate(
 @click.option(
     "--default-seconds", type=POSITIVE, metavar="SECONDS", help="Duration of jobs without one."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@SEED
 @click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", default=60.0, show_default=True)
-@click.option("--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots.")
-@click.option("--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link.")
-@click.option(
-    "--oversubscription", type=POSITIVE, metavar="X", help="Rate below a switch over its uplink's."
-)
-@click.option("--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server.")
-@click.option("--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction.")
-@click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
-@click.option("--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1.")
-@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
-@click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
+@HORIZON
+@NETWORK
+@OVERSUBSCRIPTION
+@INTRA_SERVER
+@REDUCTION
+@ALPHA
+@CONCURRENCY
+@OVERHEAD
+@NO_CONTENTION
 @NAMED
 @click.option("--output", metavar="FILE", help="Write the instance to a file; - for stdout.")
 @JSON
@@ -184,8 +195,13 @@ def _write(text: str, output: str) -> None:
 
 def _sizes(instance: Instance) -> str:
     """What an instance is made of, in a line."""
+    from rarmodel.workloads.account import counted  # noqa: PLC0415
+
     cluster, time = instance.cluster, instance.time
-    return (
-        f"{instance.name}: {len(instance.jobs)} jobs, {len(cluster.servers)} servers, "
-        f"{cluster.total_gpus} GPUs, horizon {time.horizon} slots of {time.slot_seconds:g} s"
+    sizes = (
+        counted(len(instance.jobs), "job"),
+        counted(len(cluster.servers), "server"),
+        counted(cluster.total_gpus, "GPU"),
+        f"horizon {counted(time.horizon, 'slot')} of {time.slot_seconds:g} s",
     )
+    return f"{instance.name}: {', '.join(sizes)}"

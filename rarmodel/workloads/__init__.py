@@ -1,10 +1,11 @@
 """Workloads: instances drawn at random in families, and imported from traces of clusters."""
 
 from .account import Account, Group
+from .choices import Choices
 from .families import FAMILIES
 from .formats import FORMATS
 from .generate import generate
-from .importer import Choices, Imported, import_trace
+from .importer import Imported, import_trace
 from .platform import platform_of
 from .rates import Rates
 from .settings import Settings

@@ -67,7 +67,7 @@ class Account:
     def lines(self) -> list[str]:
         """The account as lines for people."""
         left_out = self.rows - self.used
-        rows = f"{_rows(self.rows)}, {self.used} used, {left_out} left out"
+        rows = f"{counted(self.rows, 'row')}, {self.used} used, {left_out} left out"
         return [
             f"{self.source}: format {self.format}, {rows}",
             *(f"left out: {_told(group)}" for group in self.left_out),
@@ -95,8 +95,9 @@ def _told(group: Group) -> str:
     more = ", …" if group.rows > len(group.examples) else ""
     word = "line" if group.rows == 1 else "lines"
     shown = ", ".join(map(str, group.examples))
-    return f"{_rows(group.rows)}: {group.reason} ({word} {shown}{more})"
+    return f"{counted(group.rows, 'row')}: {group.reason} ({word} {shown}{more})"
 
 
-def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"
+def counted(count: int, noun: str) -> str:
+    """A count and what it is of."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -54,9 +54,9 @@ def number(cells: Cells, column: str, most: float) -> float | None:
     except ValueError:
         raise CellError(column, f"{show(value)}; a number is expected") from None
     if not math.isfinite(parsed):
-        raise CellError(column, f"{value}; a finite number is expected")
+        raise CellError(column, f"{parsed}; a finite number is expected")
     if parsed < 0:
-        raise CellError(column, f"{value}; it must not be negative")
+        raise CellError(column, f"{parsed:g}; it must not be negative")
     if parsed > most:
         raise CellError(column, f"{show(value)}; at most {most:g} is expected")
     return parsed
@@ -66,7 +66,7 @@ def whole(cells: Cells, column: str, most: float = 2**53 - 1) -> int | None:
     """A cell as a whole number of at least 0; None if it is empty."""
     parsed = number(cells, column, most)
     if parsed is not None and parsed != int(parsed):
-        raise CellError(column, f"{cells[column]}; a whole number is expected")
+        raise CellError(column, f"{parsed:g}; a whole number is expected")
     return None if parsed is None else int(parsed)
 
 

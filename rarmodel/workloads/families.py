@@ -97,16 +97,30 @@ _LOAD = {
 """Settings that a family's own horizon goes with."""
 
 
-def settings_of(family: str, knobs: Mapping[str, Any]) -> Settings:
+_NO_CONTENTION = {"gradient_mb": (0.0, 0.0), "overhead_ms_per_server": 0.0}
+"""Nothing to exchange, and no overhead: only GPUs are scarce."""
+
+
+def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = True) -> Settings:
     """A family's settings with some of them changed.
 
     A family's own horizon goes with its own jobs and servers: where these are changed and no
     horizon is given, it is the one that always suffices.
 
+    Parameters
+    ----------
+    family
+        Its name.
+    knobs
+        What is changed.
+    contention
+        Without it gradients and overhead are 0.
+
     Raises
     ------
     UsageError
-        If there is no such family or setting, or a value is out of its range.
+        If there is no such family or setting, a value is out of its range, or one is given that
+        is 0 without contention.
     """
     if family not in FAMILIES:
         raise UsageError(f"no family {family!r}; there are {', '.join(FAMILIES)}")
@@ -115,6 +129,10 @@ def settings_of(family: str, knobs: Mapping[str, Any]) -> Settings:
     if unknown := sorted(knobs.keys() - known):
         raise UsageError(f"no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     given = {key: _frozen(value) for key, value in knobs.items()}
+    if not contention:
+        if twice := sorted(given.keys() & _NO_CONTENTION.keys()):
+            raise UsageError(f"{', '.join(twice)}: 0 without contention; choose one")
+        given |= _NO_CONTENTION
     changed = {key: value for key, value in given.items() if value != getattr(own, key)}
     if changed.keys() & _LOAD and "horizon" not in knobs:
         changed["horizon"] = None
@@ -130,11 +148,6 @@ def settings_of(family: str, knobs: Mapping[str, Any]) -> Settings:
 def _frozen(value: Any) -> Any:
     """Lists as tuples, so that settings stay as they are."""
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
-
-
-def without_contention(settings: Settings) -> Settings:
-    """The same family with nothing to exchange and no overhead: only GPUs are scarce."""
-    return replace(settings, gradient_mb=(0.0, 0.0), overhead_ms_per_server=0.0)
 
 
 def name_of(settings: Settings) -> str:

@@ -167,13 +167,17 @@ def _gavel(cells: Cells) -> TraceJob:
     )
 
 
-_NEVER_RAN = {"PENDING": "it never started", "RUNNING": "it was still running"}
+_UNFINISHED = {
+    "PENDING": "it never started",
+    "RUNNING": "it was still running",
+    "SUSPENDED": "it was still running",
+}
 
 
 def _sacct(cells: Cells) -> TraceJob:
     job = text(cells, "JobID")
     state = text(cells, "State").split(" ")[0]
-    unusable = _NEVER_RAN.get(state, "")
+    unusable = _UNFINISHED.get(state, "")
     if "." in job:
         unusable = "a step of a job, which has a row of its own"
     return TraceJob(

@@ -13,7 +13,7 @@ from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
 
-from .settings import Settings
+from .settings import Settings, speed
 
 FORWARD_PART = 0.4
 """Part of the compute time in the forward pass: the ratio of HKBU-HPML/dl-scheduling."""
@@ -124,7 +124,7 @@ def _job(settings: Settings, gpus: int, rng: np.random.Generator) -> dict[str, A
     for _ in range(_TRIES):
         iterations = int(rng.integers(*settings.iterations, endpoint=True))
         iteration_slots = float(rng.uniform(*settings.iteration_slots))
-        slots = math.ceil(iterations / int(1 / iteration_slots))
+        slots = math.ceil(iterations / speed(iteration_slots))
         if settings.execution_slots[0] <= slots <= settings.execution_slots[1]:
             break
     else:

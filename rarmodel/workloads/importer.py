@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +15,14 @@ from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job
 from rarmodel.schema.problems import problems_of
 
-from .account import Account, grouped, told
+from .account import Account, counted, grouped, told
 from .cells import LONGEST
+from .choices import Choices
 from .formats import TraceJob
 from .generate import FORWARD_PART, with_safe_horizon
 from .profiles import Profile, assigned_model, known_model, profile_of, require_model
 from .reader import Trace, read_trace
-from .window import Window, parse_window
+from .window import Window, extent, parse_window
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
     "concurrency": 1.0,
@@ -32,71 +32,7 @@ DEFAULT_CONTENTION: Mapping[str, Any] = {
 """That of the bundled `philly-2869ce`; α is what two-host measurements over 1 GbE come to."""
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What of a trace to import, and what to assume where it says nothing.
-
-    Raises
-    ------
-    UsageError
-        If a value is out of its range.
-
-    Attributes
-    ----------
-    form
-        Name of the format; None to recognise it.
-    columns
-        Columns of a file in no known format.
-    skip_invalid
-        Whether rows without meaning are left out instead of refused.
-    window
-        Window of submission time, for `parse_window`.
-    group
-        Virtual cluster, partition or the like; None for all.
-    max_jobs
-        Most jobs, the earliest ones; None for all.
-    model
-        Model of jobs of which none is known; None to draw one for each.
-    default_seconds
-        Duration of jobs that have none; None to leave them out.
-    seed
-        Seed of the models drawn.
-    slot_seconds
-        Length of a slot in seconds.
-    horizon
-        Slots; None for as many as the jobs need one after another.
-    contention
-        Without it gradients and overhead are 0.
-    name
-        Name of the instance; None for that of the file.
-    """
-
-    form: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    skip_invalid: bool = False
-    window: str | None = None
-    group: str | None = None
-    max_jobs: int | None = None
-    model: str | None = None
-    default_seconds: float | None = None
-    seed: int = 0
-    slot_seconds: float = 60.0
-    horizon: int | None = None
-    contention: bool = True
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        wrong = []
-        if self.max_jobs is not None and self.max_jobs < 1:
-            wrong.append(f"max jobs {self.max_jobs}: it must be at least 1")
-        if self.default_seconds is not None and not 0 < self.default_seconds < 1e10:
-            wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
-        if not 1e-3 <= self.slot_seconds <= 1e10:
-            wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
-        if self.horizon is not None and self.horizon < 1:
-            wrong.append(f"horizon {self.horizon}: it must be at least 1 slot")
-        if wrong:
-            raise UsageError("; ".join(wrong))
+_NO_DURATION = "no duration"
 
 
 class Imported(NamedTuple):
@@ -215,12 +151,17 @@ def _candidates(
         if choices.group not in groups:
             known = ", ".join(groups) or "none in this trace"
             raise UsageError(f"no group {choices.group!r}; there are {known}")
+    outside = ""
+    if window and submissions:
+        last = max(moment.seconds for moment in submissions)
+        spanned = extent(start, last, is_date=submissions[0].is_date)
+        outside = f"submitted outside the window; the trace has {spanned}"
     if window and not window.is_date:
         window = Window(window.first + start, window.last + start, is_date=False)
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
-        reason = _why_not(job, total_gpus, choices.group, window)
+        reason = _why_not(job, total_gpus, choices.group, window, outside)
         if job.name and not reason and line in trace.copies:
             reason = "a copy of an earlier row"
         if reason:
@@ -231,7 +172,7 @@ def _candidates(
         profile = _profile(job, name, line, gpus, choices.seed, fallback, books)
         seconds = _seconds(trace, job, profile, gpus, line, choices, books)
         if not seconds:
-            books.leave_out(line, "no duration" if seconds is None else "a duration of 0")
+            books.leave_out(line, _NO_DURATION if seconds is None else "a duration of 0")
             continue
         if seconds > LONGEST:
             books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
@@ -249,15 +190,17 @@ def _candidates(
     return found
 
 
-def _why_not(job: TraceJob, total_gpus: int, group: str | None, window: Window | None) -> str:
-    """Why a row is no job to import; empty if it is one."""
+def _why_not(
+    job: TraceJob, total_gpus: int, group: str | None, window: Window | None, outside: str
+) -> str:
+    """Why a row is no job to import, `outside` if the window says so; empty if it is one."""
     if group is not None and job.group != group:
         return f"not of group {group!r}"
     if window is not None:
         if job.submit is None:
             return "no time of submission"
         if not window.first <= job.submit.seconds < window.last:
-            return "submitted outside the window"
+            return outside
     if job.unusable:
         return job.unusable
     if job.gpus is None:
@@ -349,7 +292,7 @@ def _instance(
         if speed == 0:
             books.leave_out(candidate.line, "an iteration takes longer than a slot")
         elif choices.max_jobs is not None and len(used) == choices.max_jobs:
-            books.leave_out(candidate.line, f"beyond the first {choices.max_jobs} jobs")
+            books.leave_out(candidate.line, f"beyond the first {counted(choices.max_jobs, 'job')}")
         else:
             used.append(candidate)
             iterations = speed * _slots(candidate, choices)
@@ -394,5 +337,9 @@ def _draft(
 
 def _nothing_left(trace: Trace, books: _Books, rows: int) -> InputError:
     """No row became a job: why not."""
-    why = told(grouped(books.left_out)) or "there is none"
-    return InputError([Problem("", f"no job is left of {rows} rows: {why}")], trace.source)
+    message = "no rows below the names of columns; jobs are expected"
+    if rows:
+        message = f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out))}"
+        if _NO_DURATION in books.left_out:
+            message += "; --default-seconds gives jobs a duration"
+    return InputError([Problem("", message)], trace.source)

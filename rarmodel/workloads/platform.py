@@ -1,4 +1,4 @@
-"""Where imported jobs run: servers counted, a cluster of a file, or Slurm's configuration."""
+"""Where imported jobs run: servers counted, those of a file, or those of Slurm's configuration."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import InputError, UsageError
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_data
-from rarmodel.schema import Cluster, Contention
+from rarmodel.schema import Cluster, Contention, StarNetwork
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import problems_of
 
 from .importer import DEFAULT_CONTENTION
+from .nodes import is_table, table_cluster
 from .rates import Rates, cluster_of
 from .slurm import slurm_cluster
 
@@ -24,6 +25,14 @@ class Platform(NamedTuple):
 
     cluster: Cluster
     contention: Contention
+
+
+class _File(NamedTuple):
+    """What a file says of a platform: all of the cluster, or only rates; and contention."""
+
+    cluster: Cluster | None
+    rates: Mapping[str, float]
+    contention: Mapping[str, Any]
 
 
 def platform_of(
@@ -36,49 +45,58 @@ def platform_of(
     rates: Mapping[str, float] | None = None,
     contention: Mapping[str, float] | None = None,
 ) -> Platform:
-    """The platform that is asked for, in one of three ways.
+    """The platform that is asked for: servers from one source, rates and contention.
 
     Parameters
     ----------
     servers, gpus_per_server
         A star of equal servers.
     cluster
-        A JSON file with a cluster, or with an instance, of which cluster and contention count.
+        A JSON file with a cluster, or with an instance, of which cluster and contention count; one
+        without servers, as `calibrate` writes it, goes with another source of them. Or a table,
+        for `table_cluster`.
     slurm_conf, slurm_topology
         Slurm's `slurm.conf` and, for its switches, `topology.conf`.
     rates
-        What differs from `Rates`; not for a file, which has its own.
+        What differs from `Rates` or from the file; not for a file with servers and rates.
     contention
         What differs in `alpha`, `concurrency` and `overhead_ms_per_server`.
 
     Raises
     ------
     UsageError
-        If none or several ways are asked for, or a value is out of its range.
+        If no source or several are asked for, or a value is out of its range.
     InputError
         If a file is unusable.
     """
-    counted = servers is not None or gpus_per_server is not None
-    if counted + (cluster is not None) + (slurm_conf is not None) != 1:
-        raise UsageError(
-            "one cluster is needed: servers and gpus per server, a cluster file, or a slurm.conf"
-        )
+    given = dict(rates or {})
+    known = [field.name for field in fields(Rates)]
+    if unknown := sorted(given.keys() - set(known)):
+        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(known)}")
     if slurm_topology is not None and slurm_conf is None:
         raise UsageError("a topology.conf goes with a slurm.conf, which says who has GPUs")
-    if cluster is not None and rates:
-        raise UsageError(f"{', '.join(rates)}: the cluster file has its own rates")
-    changes = dict(contention or {})
-    known = [field.name for field in fields(Rates)]
-    if unknown := sorted(set(rates or {}) - set(known)):
-        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(known)}")
-    own: Mapping[str, Any] = DEFAULT_CONTENTION
-    if cluster is not None:
-        found, own = _of_file(cluster)
+    table = cluster is not None and is_table(cluster)
+    file = _File(None, {}, DEFAULT_CONTENTION)
+    if cluster is not None and not table:
+        file = _of_file(cluster)
+    counted = servers is not None or (gpus_per_server is not None and not table)
+    sources = counted + table + (file.cluster is not None) + (slurm_conf is not None)
+    if sources != 1:
+        lack = f"{cluster} has no servers: " if cluster is not None and sources == 0 else ""
+        raise UsageError(
+            f"{lack}one source of servers is needed: servers and gpus per server, a cluster file "
+            "that has them, or a slurm.conf"
+        )
+    if file.cluster is not None and given:
+        raise UsageError(f"{', '.join(given)}: the cluster file has its own rates")
+    used = Rates(**{**file.rates, **given})
+    if cluster is not None and table:
+        found = table_cluster(cluster, gpus_per_server, used)
     elif slurm_conf is not None:
-        found = slurm_cluster(slurm_conf, slurm_topology, Rates(**(rates or {})))
+        found = slurm_cluster(slurm_conf, slurm_topology, used)
     else:
-        found = _equal(servers, gpus_per_server, Rates(**(rates or {})))
-    return Platform(found, _contention(own, changes))
+        found = file.cluster or _equal(servers, gpus_per_server, used)
+    return Platform(found, _contention(file.contention, dict(contention or {})))
 
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:
@@ -92,18 +110,34 @@ def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cl
     return cluster_of(gpus, None, rates)
 
 
-def _of_file(path: str) -> tuple[Cluster, Mapping[str, Any]]:
-    """The cluster of a file, and its contention or the default one."""
+def _of_file(path: str) -> _File:
+    """What a JSON file says: a cluster, an instance, or the sections of one."""
     data = read_data(path)
-    own = DEFAULT_CONTENTION
-    try:
-        if "cluster" not in data:
-            return Cluster.model_validate(data), own
-        if "contention" in data:
-            own = Contention.model_validate(data["contention"]).model_dump()
-        return Cluster.model_validate(data["cluster"]), own
-    except ValidationError as error:
-        raise InputError(problems_of(error), path) from error
+    sections = data if {"cluster", "contention"} & data.keys() else {"cluster": data}
+    cluster = sections.get("cluster", {})
+    whole = not isinstance(cluster, dict) or "servers" in cluster
+    # A server that stands for those to come lets the schema check the rest.
+    rest = {} if whole else cluster_of({"server": 1}, None, Rates()).model_dump()
+    problems: list[Problem] = []
+    checked: dict[str, Any] = {}
+    for name, schema, value in (
+        ("cluster", Cluster, {**rest, **cluster} if rest else cluster),
+        ("contention", Contention, sections.get("contention", DEFAULT_CONTENTION)),
+    ):
+        prefix = f"{name}." if name in data else ""
+        try:
+            checked[name] = schema.model_validate(value)
+        except ValidationError as error:
+            problems += [Problem(f"{prefix}{place}", what) for place, what in problems_of(error)]
+    if problems:
+        raise InputError(problems, path)
+    found, contention = checked["cluster"], checked["contention"].model_dump()
+    if whole:
+        return _File(found, {}, contention)
+    rates = {name: getattr(found, name) for name in cluster if name != "network"}
+    if "network" in cluster and isinstance(found.network, StarNetwork):
+        rates["network_gbps"] = found.network.gbps
+    return _File(None, rates, contention)
 
 
 def _contention(own: Mapping[str, Any], changes: dict[str, float]) -> Contention:

@@ -113,9 +113,9 @@ def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
         {profile.batch_size for profile in table},
         key=lambda size: (max(size, wanted) / min(size, wanted), size),
     )
-    rows = [profile for profile in table if profile.batch_size == nearest]
-    fitting = [profile for profile in rows if profile.gpus <= gpus]
-    found = max(fitting or rows, key=lambda profile: profile.gpus if fitting else -profile.gpus)
+    # Every batch size of the table has a row with one GPU.
+    rows = [row for row in table if row.batch_size == nearest and row.gpus <= gpus]
+    found = max(rows, key=lambda row: row.gpus)
     if wanted == nearest:
         return found
     return found._replace(

@@ -167,8 +167,8 @@ class Settings:
                 f"jobs of {widest} GPUs: {self.servers} servers have at most {most}; "
                 "ask for more servers or smaller sizes"
             )
-        shortest = math.ceil(self.iterations[0] / _speed(self.iteration_slots[0]))
-        longest = math.ceil(self.iterations[1] / _speed(self.iteration_slots[1]))
+        shortest = math.ceil(self.iterations[0] / speed(self.iteration_slots[0]))
+        longest = math.ceil(self.iterations[1] / speed(self.iteration_slots[1]))
         if shortest > self.execution_slots[1] or longest < self.execution_slots[0]:
             low, high = self.execution_slots
             yield (
@@ -195,6 +195,6 @@ class Settings:
         )
 
 
-def _speed(iteration_slots: float) -> int:
+def speed(iteration_slots: float) -> int:
     """Iterations that a slot completes, at least 1."""
     return max(1, timing.speed(1.0, iteration_slots))

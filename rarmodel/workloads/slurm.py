@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, listed
@@ -28,33 +29,33 @@ MAX_HOSTS = 1_000_000
 class _Line(NamedTuple):
     """A line of a configuration: where it begins, and its settings by name in lower case."""
 
-    number: int
+    place: str
     settings: Mapping[str, str]
 
 
 def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Cluster:
     """A cluster from `slurm.conf` and, if given, `topology.conf`; without it a star.
 
-    Nodes without GPUs are left out, and so are switches that have none below them. Uplinks of
-    switches carry what the servers below them have together, over the oversubscription: Slurm's
-    `LinkSpeed` has no unit and is not read.
+    Nodes without GPUs are left out, as are those in state FUTURE, which need not exist, and
+    switches that have none of the others below them. Uplinks of switches carry what the servers
+    below them have together, over the oversubscription: Slurm's `LinkSpeed` has no unit and is
+    not read.
 
     Raises
     ------
     InputError
         If a file is unusable, no node has GPUs, or the switches are no tree of the nodes.
     """
-    source, gpus = _nodes(slurm_conf)
+    gpus = _nodes(slurm_conf)
     if topology_conf is None:
-        return cluster_of(gpus, None, rates, source)
+        return cluster_of(gpus, None, rates, slurm_conf)
     return _with_switches(topology_conf, gpus, rates)
 
 
 def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
-    source, lines = _settings(path, "SwitchName", {"blockname"})
     parents: dict[str, str] = {}
     problems = []
-    for number, settings in lines:
+    for place, settings in _settings(path, "SwitchName", {"blockname"}):
         try:
             names = expand(settings["switchname"])
             below = [
@@ -62,73 +63,94 @@ def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
                 *expand(settings.get("switches", "")),
             ]
         except ValueError as error:
-            problems.append(Problem(f"line {number}", str(error)))
+            problems.append(Problem(place, str(error)))
             continue
         if len(names) != 1:
-            problems.append(Problem(f"line {number}", f"{len(names)} switches; one is expected"))
+            problems.append(Problem(place, f"{len(names)} switches; one is expected"))
             continue
         for node in below:
             if parents.setdefault(node, names[0]) != names[0]:
                 message = f"{node!r} is below {parents[node]!r} and {names[0]!r}; a tree has one"
-                problems.append(Problem(f"line {number}", f"{message} uplink for each node"))
+                problems.append(Problem(place, f"{message} uplink for each node"))
     missing = [node for node in gpus if node not in parents]
     if missing and not problems:
         message = f"no switch has nodes {listed(missing)} of slurm.conf; every one needs a switch"
-        problems.append(Problem("", message))
+        problems.append(Problem(path, message))
     if problems:
-        raise InputError(problems, source)
-    return cluster_of(gpus, parents, rates, source)
+        raise InputError(problems)
+    return cluster_of(gpus, parents, rates, path)
 
 
-def _nodes(path: str) -> tuple[str, dict[str, int]]:
-    """Name of the file, and GPUs of each node that has any, in its order."""
-    source, lines = _settings(path, "NodeName", set())
+def _nodes(path: str) -> dict[str, int]:
+    """GPUs of each node that has any, in the file's order."""
     gpus: dict[str, int] = {}
     problems = []
-    default = ""
-    for number, settings in lines:
-        gres = settings.get("gres", default)
+    default: Mapping[str, str] = {}
+    for place, own in _settings(path, "NodeName", set()):
+        settings = {**default, **own}
         try:
             if settings["nodename"].upper() == "DEFAULT":
-                default = gres
+                default = settings
                 continue
-            count = gpus_of_gres(gres, "Gres")
+            count = gpus_of_gres(settings.get("gres", ""), "Gres")
             names = expand(settings["nodename"])
         except (CellError, ValueError) as error:
             message = error.message if isinstance(error, CellError) else str(error)
-            problems.append(Problem(f"line {number}", message))
+            problems.append(Problem(place, message))
             continue
         for name in names:
             if name in gpus:
-                problems.append(Problem(f"line {number}", f"node {name!r} occurs twice; keep one"))
-            elif count:
+                problems.append(Problem(place, f"node {name!r} occurs twice; keep one"))
+            elif count and settings.get("state", "").upper() != "FUTURE":
                 gpus[name] = count
     if not problems and not gpus:
-        problems.append(Problem("", "no node has GPUs; NodeName=… Gres=gpu:8 is expected"))
+        problems.append(Problem(path, "no node has GPUs; NodeName=… Gres=gpu:8 is expected"))
     if not problems and sum(gpus.values()) > MAX_GPUS:
-        problems.append(Problem("", f"{sum(gpus.values())} GPUs; at most {MAX_GPUS} are supported"))
+        message = f"{sum(gpus.values())} GPUs; at most {MAX_GPUS} are supported"
+        problems.append(Problem(path, message))
     if problems:
-        raise InputError(problems, source)
-    return source, gpus
+        raise InputError(problems)
+    return gpus
 
 
-def _settings(path: str, leading: str, refused: set[str]) -> tuple[str, list[_Line]]:
+def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
     """Lines of a configuration that begin with a setting; other lines are not read."""
-    source, raw = read_bytes(path)
-    text = decoded(raw, source)
     found = []
-    for number, line in _joined(text):
+    for place, line in _lines(path, ()):
         pairs = re.findall(r'(\w+)\s*=\s*("[^"]*"|\S+)', line)
         settings = {name.lower(): value.strip('"') for name, value in pairs}
         first = next(iter(settings), "")
         if first in refused:
             message = f"{pairs[0][0]}: only the tree topology is read, of lines SwitchName=…"
-            raise InputError([Problem(f"line {number}", message)], source)
+            raise InputError([Problem(place, message)])
         if first == leading.lower():
-            found.append(_Line(number, settings))
+            found.append(_Line(place, settings))
     if not found:
-        raise InputError([Problem("", f"no line {leading}=…; at least one is expected")], source)
-    return source, found
+        raise InputError([Problem("", f"no line {leading}=…; at least one is expected")], path)
+    return found
+
+
+def _lines(path: str, including: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
+    """Place and text of each line; a line `Include FILE` is replaced by those of the file.
+
+    Parameters
+    ----------
+    path
+        The file; one that is included is sought from the folder of the one that includes it.
+    including
+        The files that include it, one within the other.
+    """
+    source, raw = read_bytes(path)
+    above = (*including, Path(path).resolve())
+    for number, line in _joined(decoded(raw, source)):
+        place = f"{source}: line {number}"
+        if not (found := re.fullmatch(r"\s*include\s+(\S+)", line, re.IGNORECASE)):
+            yield place, line
+            continue
+        included = Path(path).parent / found[1].strip('"')
+        if included.resolve() in above:
+            raise InputError([Problem(place, f"{found[1]} includes itself")])
+        yield from _lines(str(included), above)
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:

@@ -47,10 +47,10 @@ def read_table(source: str, expected: str = "a trace with a line for each job") 
     """
     name, raw = read_bytes(source)
     text = decoded(_unzipped(raw, name), name)
-    lines = text.split("\n", 1)
     if not text.strip():
         raise InputError([Problem("", f"empty; {expected} is expected")], name)
-    delimiter = max(_DELIMITERS, key=lines[0].count)
+    first = text.lstrip("\r\n").split("\n", 1)[0]
+    delimiter = max(_DELIMITERS, key=first.count)
     try:
         rows = tuple(_rows(text, delimiter))
     except csv.Error as error:
@@ -98,10 +98,14 @@ def decoded(raw: bytes, name: str) -> str:
     Raises
     ------
     InputError
-        If it is none, with the line where it ceases to be.
+        If it is none, or has a byte 0, with the line where it ceases to be.
     """
     if raw[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         raise InputError([Problem("", "UTF-16 text; UTF-8 is expected")], name)
+    if (at := raw.find(0)) >= 0:
+        line = raw.count(b"\n", 0, at) + 1
+        message = "a byte 0: no text, or text in UTF-16; UTF-8, plain or gzipped, is expected"
+        raise InputError([Problem(f"line {line}", message)], name)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -12,6 +12,13 @@ from rarmodel.errors import UsageError
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
+_DATES = (
+    datetime.min.replace(tzinfo=UTC).timestamp(),
+    datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp(),
+)
+"""The first and the last date that there is, in seconds from the epoch."""
+
+
 class Window(NamedTuple):
     """A window: from its first moment until before its last.
 
@@ -64,3 +71,11 @@ def _end(text: str) -> tuple[float, str] | None:
     except ValueError:
         return 0.0, ""
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(), "date"
+
+
+def extent(first: float, last: float, *, is_date: bool) -> str:
+    """What a trace spans, in the words of a window: two dates, or hours from its start."""
+    if not is_date:
+        return f"0h to {(last - first) / _UNITS['h']:.1f}h"
+    ends = (datetime.fromtimestamp(min(max(t, _DATES[0]), _DATES[1]), UTC) for t in (first, last))
+    return " to ".join(f"{end:%Y-%m-%dT%H:%M}" for end in ends)

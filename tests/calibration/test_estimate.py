@@ -66,6 +66,22 @@ def test_alpha_of_each_measured_row_alone_is_that_of_the_published_table() -> No
     assert alphas == pytest.approx([0.12, 0.0, 0.0, 0.0], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("unit", "note"),
+    [
+        (1.0, None),
+        (1e-3, "6 of 6 rows are off by more than a factor of 2, the first in line 1; are sizes in"),
+        (1e3, "alpha is 1"),
+    ],
+)
+def test_times_in_a_wrong_unit_are_remarked_on(unit: float, note: str | None) -> None:
+    rows = measured(CONSTANTS, [(4, 4, p) for p in (1, 2, 3, 4, 6, 8)], noise=lambda: unit)
+    notes = rarmodel.calibrate(rows, rates=RATES).notes
+    asked = [line for line in notes if "are sizes in MB" in line]
+    assert len(asked) == (note is not None)
+    assert note is None or asked[0].startswith(note)
+
+
 PAIR = 675 / 295
 """The paper's introduction: 295 s alone, 675 s with four such jobs over 10 Gbit/s servers."""
 

@@ -107,7 +107,7 @@ def test_columns_of_any_file(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "one cluster is needed"),
+        ([], "one source of servers is needed"),
         ([*HERE, "--output", "-", "--json"], "both write to stdout"),
         ([*HERE, "--column", "gpus"], "FIELD=COLUMN is expected"),
         ([*HERE, "--column", "gpus=a", "--column", "gpus=b"], "gpus is given twice"),

@@ -109,17 +109,18 @@ def test_sacct_has_allocated_gpus_and_steps_are_no_jobs(tmp_path: Path) -> None:
         "12_3|typed|gpu|CANCELLED by 7|2024-05-01T09:00:00|600|gres/gpu:a100=2,gres/gpu:t4=1\n"
         "13|wait|gpu|PENDING|2024-05-01T11:00:00|0|\n"
         "14|now|gpu|RUNNING|2024-05-01T11:00:00|50|gres/gpu=1\n"
+        "17|held|gpu|SUSPENDED|2024-05-01T11:00:00|50|gres/gpu=1\n"
         "15|cpu|cpu|COMPLETED|2024-05-01T11:00:00|50|cpu=4\n"
         "16|short|gpu|FAILED|2024-05-01T11:00:00|0|gres/gpu=1\n"
     )
     found = imported(tmp_path / "sacct.txt", text)
-    assert (found.account.format, found.account.rows) == ("sacct", 7)
+    assert (found.account.format, found.account.rows) == ("sacct", 8)
     assert [(job.name, job.gpus) for job in found.instance.jobs] == [("12_3", 3), ("11", 8)]
     assert seconds_of(found.instance) == {"12_3": 600, "11": 3600}
     assert reasons(found.account.left_out) == {
         "a step of a job, which has a row of its own": 1,
         "it never started": 1,
-        "it was still running": 1,
+        "it was still running": 2,
         "no GPU": 1,
         "a duration of 0": 1,
     }

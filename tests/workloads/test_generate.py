@@ -194,6 +194,18 @@ def test_without_contention_nothing_depends_on_placement() -> None:
         assert extreme.best_seconds == extreme.worst_seconds
 
 
+def test_without_contention_iterations_need_no_time_for_overhead() -> None:
+    with pytest.raises(UsageError, match="they must leave time to compute"):
+        rarmodel.generate("paper", slot_seconds=0.01)
+    instance = rarmodel.generate("paper", slot_seconds=0.01, contention=False)
+    assert {job.gradient_mb for job in instance.jobs} == {0}
+
+
+def test_what_is_0_without_contention_cannot_be_chosen_as_well() -> None:
+    with pytest.raises(UsageError, match="gradient_mb, overhead_ms_per_server: 0 without cont"):
+        rarmodel.generate(contention=False, gradient_mb=(1, 2), overhead_ms_per_server=1)
+
+
 def test_servers_are_drawn_until_they_hold_the_widest_job() -> None:
     for seed in range(20):
         instance = rarmodel.generate("paper", servers=2, seed=seed)

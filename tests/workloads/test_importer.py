@@ -15,6 +15,7 @@ from rarmodel.bounds import area
 from rarmodel.errors import InputError, UsageError
 from rarmodel.model import job_extremes
 
+OUTSIDE = "submitted outside the window; the trace has 0h to 2.0h"
 THREE = rows("a,0,1,0,600,,vgg16,16,x", "b,0,2,3600,1200,,bert,4,y", "c,0,4,7200,60,,gpt2,4,x")
 
 
@@ -118,10 +119,10 @@ def test_default_duration_is_for_jobs_without_one_and_noted(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "names", "reason"),
     [
-        ({"window": "0h..1h"}, ["a"], "submitted outside the window"),
-        ({"window": "1h..2h"}, ["b"], "submitted outside the window"),
-        ({"window": "1h.."}, ["b", "c"], "submitted outside the window"),
-        ({"window": "..0.05d"}, ["a", "b"], "submitted outside the window"),
+        ({"window": "0h..1h"}, ["a"], OUTSIDE),
+        ({"window": "1h..2h"}, ["b"], OUTSIDE),
+        ({"window": "1h.."}, ["b", "c"], OUTSIDE),
+        ({"window": "..0.05d"}, ["a", "b"], OUTSIDE),
         ({"group": "x"}, ["a", "c"], "not of group 'x'"),
         ({"max_jobs": 2}, ["a", "b"], "beyond the first 2 jobs"),
         ({"group": "x", "max_jobs": 1}, ["a"], None),
@@ -141,7 +142,7 @@ def test_window_starts_at_the_earliest_submission(tmp_path: Path) -> None:
     instance, account = imported(tmp_path / "t.csv", text, window="0h..1h")
     assert [job.name for job in instance.jobs] == ["b"]
     assert reasons(account.left_out) == {
-        "submitted outside the window": 1,
+        "submitted outside the window; the trace has 0h to 1.0h": 1,
         "no time of submission": 1,
     }
 
@@ -150,8 +151,19 @@ def test_window_of_dates_is_open_at_its_end(tmp_path: Path) -> None:
     text = "timestamp,duration,num_gpus,gpu_time,cluster\n" + "".join(
         f"2017-10-0{day} 00:00:00,60.0,1,60.0,v\n" for day in (2, 3, 4, 5)
     )
-    instance, _ = imported(tmp_path / "t.csv", text, window="2017-10-03..2017-10-05")
+    instance, account = imported(tmp_path / "t.csv", text, window="2017-10-03..2017-10-05")
     assert [job.name for job in instance.jobs] == ["line3", "line4"]
+    spanned = "2017-10-02T00:00 to 2017-10-05T00:00"
+    assert reasons(account.left_out) == {
+        f"submitted outside the window; the trace has {spanned}": 2
+    }
+
+
+def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> None:
+    text = rows("a,0,1,0001-01-01T00:00+10:00,60,,,,", "b,0,1,9999-12-31T23:59-10:00,60,,,,")
+    _, account = imported(tmp_path / "t.csv", text, window="2017-10-03..")
+    (reason,) = reasons(account.left_out)
+    assert reason.endswith("1-01-01T00:00 to 9999-12-31T23:59")
 
 
 @pytest.mark.parametrize(
@@ -188,6 +200,11 @@ def test_empty_name_is_refused(tmp_path: Path) -> None:
 def test_nothing_left_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no job is left of 3 rows: 3 rows: submitted outside"):
         imported(tmp_path / "t.csv", THREE, window="9h..")
+
+
+def test_nothing_left_for_want_of_durations_says_what_helps(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"1 row: no duration \(line 2\); --default-seconds giv"):
+        imported(tmp_path / "t.csv", rows("a,0,1,0,,,,,"))
 
 
 def test_model_of_a_job_depends_on_seed_and_name_alone(tmp_path: Path) -> None:

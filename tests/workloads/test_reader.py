@@ -29,7 +29,7 @@ def refused(path: Path, content: str | bytes) -> list[str]:
         (b"", "empty; a trace with a line for each job is expected"),
         (b"\n  \n", "empty; a trace with a line for each job is expected"),
         (b",,\n,,\n", "nothing but delimiters; a trace with a line for each job is expected"),
-        (SCHEMA.encode(), "no job is left of 0 rows: there is none"),
+        (SCHEMA.encode(), "no rows below the names of columns; jobs are expected"),
         (
             rows("0,0,1,0", header="job_id,source_id,num_gpus,submit_s").encode(),
             ("line 1: column 'duration_s' is missing; format rarmodel has duration_s, job_id, "
@@ -58,12 +58,17 @@ def refused(path: Path, content: str | bytes) -> list[str]:
         (rows(GOOD).encode() + "1,é,1,0,60,,,,".encode("latin-1"), ("line 3: byte 0xe9 is not "
          "UTF-8; the whole file in UTF-8 is expected")),
         (rows(GOOD).encode("utf-16"), "UTF-16 text; UTF-8 is expected"),
+        (rows(GOOD).encode("utf-16-le"), "line 1: a byte 0: no text, or text in UTF-16; UTF-8, pl"),
+        (b"\x7fELF\x02\x01\x01\0\0\xd0", "line 1: a byte 0: no text, or text in UTF-16"),
+        (rows(GOOD).encode() + b"\0\0", "line 3: a byte 0: no text, or text in UTF-16"),
+        (rows(f"0,0,1,0,{'9' * 5000},,,,").encode(), "line 2, column 'duration_s': inf; a finite"),
+        (rows(f"0,0,1,0,-{'9' * 300},,,,").encode(), "line 2, column 'duration_s': -1e+300; it"),
         (rows('0,0,1,0,60,,"open,,').encode(), "not a table: line 2: unexpected end of data"),
         (gzip.compress(rows(*[GOOD] * 9999).encode(), mtime=0)[:-20], ("the gzip file is cut short "
          "after line ")),
         (b"\x1f\x8bnonsense", "a damaged gzip file ("),
         (gzip.compress(b"", mtime=0), "empty; a trace with a line for each job is expected"),
-        (rows("0,0,0,0,60,,,,").encode(), "no job is left of 1 rows: 1 row: no GPU (line 2)"),
+        (rows("0,0,0,0,60,,,,").encode(), "no job is left of 1 row: 1 row: no GPU (line 2)"),
     ],
     ids=label,
 )  # fmt: skip
@@ -108,7 +113,8 @@ def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
                                     lambda raw: raw.replace(b"\n", b"\r\n"),
                                     lambda raw: raw.replace(b",", b";"),
                                     lambda raw: raw.replace(b",", b"\t"),
-                                    lambda raw: raw + b"\n\n"])  # fmt: skip
+                                    lambda raw: raw + b"\n\n",
+                                    lambda raw: b"\n\r\n" + raw.replace(b",", b"\t")])  # fmt: skip
 def test_gzip_marks_line_ends_delimiters_and_blank_lines_do_not_matter(
     tmp_path: Path, change: object
 ) -> None:

@@ -65,6 +65,40 @@ def test_switches_become_a_tree_without_those_that_have_no_gpus_below(tmp_path: 
     }
 
 
+def test_included_files_stand_for_their_line(tmp_path: Path) -> None:
+    expected = cluster(tmp_path, CONF, TOPOLOGY)
+    first, *rest = CONF.splitlines(keepends=True)[3:]
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "nodes.conf").write_text("include more.conf # beside it\n", encoding="utf-8")
+    (parts / "more.conf").write_text("".join(rest), encoding="utf-8")
+    conf = f"{first}Include parts/nodes.conf\n"
+    (parts / "switches.conf").write_text(TOPOLOGY, encoding="utf-8")
+    assert cluster(tmp_path, conf, f"Include {parts / 'switches.conf'}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("included", "message"),
+    [
+        ("Include slurm.conf", "more.conf: line 1: slurm.conf includes itself"),
+        ("Include no.conf", "no.conf: cannot be read: no such file or directory"),
+        ("\nNodeName=a Gres=gpu:x1y,gpu:2z", "more.conf: line 2: 'gpu:2z'; a number of GPUs"),
+        ("NodeName=a Gres=gpu:2", "slurm.conf: line 2: node 'a' occurs twice; keep one"),
+    ],
+)
+def test_problem_of_an_included_file_names_it(tmp_path: Path, included: str, message: str) -> None:
+    (tmp_path / "more.conf").write_text(included, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        cluster(tmp_path, "Include more.conf\nNodeName=a Gres=gpu:1\n")
+    (line,) = caught.value.lines()
+    assert message in line
+
+
+def test_nodes_that_need_not_exist_are_left_out(tmp_path: Path) -> None:
+    conf = "NodeName=DEFAULT Gres=gpu:4\nNodeName=a\nNodeName=b,c State=FUTURE\n"
+    assert [server.name for server in cluster(tmp_path, conf).servers] == ["a"]
+
+
 def test_traces_are_imported_onto_it(tmp_path: Path) -> None:
     expected = cluster(tmp_path, CONF, TOPOLOGY)
     found = imported(

@@ -1,0 +1,75 @@
+"""What a user chooses of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rarmodel.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What of a trace to import, and what to assume where it says nothing.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of its range.
+
+    Attributes
+    ----------
+    form
+        Name of the format; None to recognise it.
+    columns
+        Columns of a file in no known format.
+    skip_invalid
+        Whether rows without meaning are left out instead of refused.
+    window
+        Window of submission time, for `parse_window`.
+    group
+        Virtual cluster, partition or the like; None for all.
+    max_jobs
+        Most jobs, the earliest ones; None for all.
+    model
+        Model of jobs of which none is known; None to draw one for each.
+    default_seconds
+        Duration of jobs that have none; None to leave them out.
+    seed
+        Seed of the models drawn.
+    slot_seconds
+        Length of a slot in seconds.
+    horizon
+        Slots; None for as many as the jobs need one after another.
+    contention
+        Without it gradients and overhead are 0.
+    name
+        Name of the instance; None for that of the file.
+    """
+
+    form: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    skip_invalid: bool = False
+    window: str | None = None
+    group: str | None = None
+    max_jobs: int | None = None
+    model: str | None = None
+    default_seconds: float | None = None
+    seed: int = 0
+    slot_seconds: float = 60.0
+    horizon: int | None = None
+    contention: bool = True
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if self.max_jobs is not None and self.max_jobs < 1:
+            wrong.append(f"max jobs {self.max_jobs}: it must be at least 1")
+        if self.default_seconds is not None and not 0 < self.default_seconds < 1e10:
+            wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
+        if not 1e-3 <= self.slot_seconds <= 1e10:
+            wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
+        if self.horizon is not None and self.horizon < 1:
+            wrong.append(f"horizon {self.horizon}: it must be at least 1 slot")
+        if wrong:
+            raise UsageError("; ".join(wrong))

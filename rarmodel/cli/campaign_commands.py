@@ -1,4 +1,4 @@
-"""The commands about campaigns: `campaign run`, `status`, `export` and `figures`."""
+"""The commands about campaigns: `campaign run`, `status`, `export`, `report` and `figures`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,18 @@ def export(folder: str, output: str) -> int:
 
     rows = campaigns.export(folder, output)
     say(one_line(f"{output}: {rows} rows"))
+    return FINE
+
+
+@campaign.command()
+@click.argument("source", metavar="DIR_OR_TABLE")
+@click.option("--output", metavar="FILE", required=True, help="The HTML file to write.")
+def report(source: str, output: str) -> int:
+    """Compare the methods of a campaign in one HTML page, from its folder or its Parquet table."""
+    from rarmodel import campaigns, files  # noqa: PLC0415
+
+    files.check_writable(output)
+    files.write_text(output, campaigns.campaign_report(source))
     return FINE
 
 

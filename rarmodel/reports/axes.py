@@ -59,7 +59,9 @@ def tips_of(tips: Sequence[tuple[str, str]]) -> str:
     return f'<table style="color: {INK}; font-size: 12px">{"".join(rows)}</table>'
 
 
-def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> None:
+def name_rows(
+    chart: Figure, names: Sequence[str], edges: Sequence[float], letters: int = 24
+) -> None:
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     from bokeh.models import CustomJSTickFormatter, FixedTicker, NoOverlap  # noqa: PLC0415
 
@@ -67,7 +69,7 @@ def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> No
     code = "return names[middles.indexOf(tick)] ?? ''"
     chart.yaxis.ticker = FixedTicker(ticks=middles)
     chart.yaxis.formatter = CustomJSTickFormatter(
-        code=code, args={"names": [_short(name) for name in names], "middles": middles}
+        code=code, args={"names": [shortened(name, letters) for name in names], "middles": middles}
     )
     chart.yaxis.major_label_policy = NoOverlap(min_distance=2)
     chart.yaxis.major_tick_line_color = None
@@ -76,8 +78,9 @@ def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> No
     chart.ygrid.level = chart.xgrid.level = "image"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else name[:23] + "…"
+def shortened(name: str, letters: int) -> str:
+    """A name of at most so many letters."""
+    return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
 def row_height(rows: int, least: float, most: float, limit: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .axes import SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
-from .colours import BOUND, INK, STRONG, WARM
+from .colours import BOUND, INK, WARM, lines_of
 from .drawing import Drawing
 from .gantt import gantt_of_gpus, gantt_of_servers
 from .grids import busy_parts, completions, contention_grid, is_large, ring_scale
@@ -67,9 +67,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
     chart = empty_chart(SLOTS, 260, x_range=(0, end * 1.01), y_range=(0, 1.02))
     chart.yaxis.axis_label = "Jobs complete"
     chart.yaxis.formatter = NumeralTickFormatter(format="0%")
-    dashes = ("solid", "dashed", "dotted", "dotdash")
     lines = []
-    for i, drawing in enumerate(drawings):
+    for drawing, line in zip(drawings, lines_of([d.label for d in drawings]), strict=True):
         slots, parts = completions(drawing)
         source = {"slot": slots, "part": parts, "name": [drawing.label] * len(slots)}
         lines.append(
@@ -79,8 +78,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
                 source=source,
                 mode="after",
                 line_width=2.5,
-                line_color=STRONG[i % len(STRONG)],
-                line_dash=dashes[i // len(STRONG) % len(dashes)],
+                line_color=line.colour,
+                line_dash=line.dash,
             )
         )
     tips = [("schedule", "@name"), ("complete", "@part{0.0%}"), ("by slot", "@slot{0,0}")]

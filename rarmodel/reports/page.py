@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +15,7 @@ from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
 from .charts import MAX_BARS, charts_of, completion_chart
-from .colours import COOL, STRONG, WARM
+from .colours import COOL, WARM, lines_of
 from .comparison import draw_all, least_makespan, rows_of
 from .drawing import Drawing, Drawn
 from .embed import embedded
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_VIOLATIONS = 100
 MAX_JOBS = 300
-DASHES = ("solid", "dashed", "dotted", "dashed")
 EXTRA = "pip install 'rarmodel[report]'"
 
 
@@ -95,10 +95,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         pages=pages,
         warm=", ".join(WARM),
         cool=", ".join(COOL),
-        colours=[
-            (label, STRONG[i % len(STRONG)], DASHES[i // len(STRONG) % len(DASHES)])
-            for i, label in enumerate(drawing.label for drawing in drawings)
-        ],
+        lines=lines_of([drawing.label for drawing in drawings]),
     )
 
 
@@ -154,7 +151,9 @@ def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(whole=_whole, decimal=_decimal, percent=_percent)
+    environment.filters.update(
+        whole=_whole, decimal=_decimal, mean=_mean, significant=_significant, percent=_percent
+    )
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw
     return environment.get_template(template).render(
         version=version("rarmodel"),
@@ -178,6 +177,18 @@ def _whole(value: float | None) -> str:
 
 def _decimal(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _mean(value: float | None) -> str:
+    """A mean of whole numbers."""
+    return _whole(value) if value is None or value == round(value) else _decimal(value, 1)
+
+
+def _significant(value: float | None) -> str:
+    """Three digits that say something, and all of a large whole number."""
+    if not value:
+        return _whole(value)
+    return _decimal(value, max(0, 2 - math.floor(math.log10(abs(value)))))
 
 
 def _percent(value: float | None) -> str:

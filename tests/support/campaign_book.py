@@ -50,11 +50,14 @@ class Book:
             Outcome(failure="died", error="gone") if failed else Outcome(result=result)
         )
 
-    def compared(self) -> dict[tuple[str, str, str, str], Compared]:
+    def write(self) -> None:
         with open_ledger(self.folder / "ledger.sqlite", writes=True) as ledger:
             ledger.plan(self.planned)
             for run, outcome in self.outcomes.items():
                 ledger.record(run, outcome)
+
+    def compared(self) -> dict[tuple[str, str, str, str], Compared]:
+        self.write()
         return {
             (one.figure, one.measure, one.setting, one.method): one
             for one in compare_figures(self.folder)

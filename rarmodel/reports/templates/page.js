@@ -163,7 +163,11 @@ window.rarmodelPage = (() => {
         find(form.dataset.group, form.elements.job.value.trim(), form.querySelector("output"));
       });
     }
-    if (document.getElementById("data-overview")) await draw("overview");
+    const behindTabs = new Set(tabs.map((tab) => tab.dataset.group));
+    for (const data of document.querySelectorAll('script[id^="data-"]')) {
+      const group = data.id.slice("data-".length);
+      if (!behindTabs.has(group)) await draw(group);
+    }
     if (tabs.length > 0) await choose(tabs[0]);
     performance.mark("rarmodel-ready");
     document.documentElement.dataset.ready = "yes";

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .colours import INK, ramp
+from .comparison import shortened
 from .grids import Grid
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
 SLOTS = "Time (slots)"
+LETTERS = 24
+"""Longest name of a row."""
+MARGIN = 120
+"""Width of what is left of a chart, in pixels: axis and short names."""
+AROUND = 90
+"""Height of what is around the rows of a chart, in pixels: axis and tools."""
 ROW_TIP = "return rarmodelPage.ofRow(special_vars.y, names)"
 BIN_TIP = "return rarmodelPage.ofBin(special_vars.x, end, bins)"
 
@@ -32,7 +39,7 @@ def empty_chart(along: str, height: int, **options: Any) -> Figure:
         toolbar_location="above",
         background_fill_color="#ffffff",
         border_fill_color="#ffffff",
-        min_border_left=120,  # Charts of one schedule have their axes of time below each other.
+        min_border_left=MARGIN,
         min_border_right=20,
         **options,
     )
@@ -60,7 +67,7 @@ def tips_of(tips: Sequence[tuple[str, str]]) -> str:
 
 
 def name_rows(
-    chart: Figure, names: Sequence[str], edges: Sequence[float], letters: int = 24
+    chart: Figure, names: Sequence[str], edges: Sequence[float], letters: int = LETTERS
 ) -> None:
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     from bokeh.models import CustomJSTickFormatter, FixedTicker, NoOverlap  # noqa: PLC0415
@@ -78,14 +85,9 @@ def name_rows(
     chart.ygrid.level = chart.xgrid.level = "image"
 
 
-def shortened(name: str, letters: int) -> str:
-    """A name of at most so many letters."""
-    return name if len(name) <= letters else name[: letters - 1] + "…"
-
-
 def row_height(rows: int, least: float, most: float, limit: int) -> int:
     """Height of a chart in pixels: rows of a size within limits, and room for axis and tools."""
-    return round(min(max(rows * least, min(rows * most, 360)), limit)) + 90
+    return round(min(max(rows * least, min(rows * most, 360)), limit)) + AROUND
 
 
 def image_of(
@@ -116,7 +118,7 @@ def image_of(
         dw=float(grid.edges[-1]),
         dh=len(grid.names) * grid.per_row,
         color_mapper=mapper,
-        level="underlay",
+        level="image",  # Below the lines between rows.
     )
     names = [name for name in grid.names for _ in range(grid.per_row)]
     bins = len(grid.edges) - 1

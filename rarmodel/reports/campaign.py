@@ -77,6 +77,7 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
     campaigns = runs_of(rows)
     methods = {name: list(groups_of(own, lambda r: r.method)) for name, own in campaigns.items()}
     most = max(50, MAX_POINTS // sum(map(len, methods.values())))
+    everything = [run for own in campaigns.values() for run in own]
     groups: dict[str, dict[str, Model]] = {}
     sections = []
     for i, (name, runs) in enumerate(campaigns.items()):
@@ -103,8 +104,8 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
         "campaign.html",
         groups,
         sections=sections,
-        runs=len(rows),
-        failed=sum(len(section.failed) for section in sections),
+        runs=len({run.name for run in everything}),
+        failed=len({run.name for run in everything if run.failure}),
         still_open=still_open,
         versions=_versions(rows),
         most=MAX_ROWS,

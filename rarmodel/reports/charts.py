@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .axes import SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
+from .axes import LETTERS, MARGIN, SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
 from .colours import BOUND, INK, WARM, lines_of
 from .drawing import Drawing
 from .gantt import gantt_of_gpus, gantt_of_servers
@@ -53,11 +53,17 @@ def charts_of(
     _mark(gantt, bound, BOUND, "dashed")
     if drawing.report.makespan is not None:
         _mark(gantt, drawing.report.makespan, INK, "solid")
-    return {
+    charts = {
         "gantt": gantt,
         "utilisation": _utilisation(drawing, end, time),
         "contention": _contention(drawing, end, time),
     }
+    names = [server.name for server in drawing.instance.cluster.servers]
+    names += [link.link for link in drawing.links]
+    longest = min(max(map(len, names)), LETTERS)
+    for chart in charts.values():  # The axes of time begin below each other.
+        chart.min_border_left = max(MARGIN, 7 * longest + 40)
+    return charts
 
 
 def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:

@@ -16,7 +16,7 @@ from rarmodel.schema import Instance, Schedule
 
 from .charts import MAX_BARS, charts_of, completion_chart
 from .colours import COOL, WARM, lines_of
-from .comparison import draw_all, least_makespan, rows_of
+from .comparison import draw_all, ends_of, least_makespan, rows_of
 from .drawing import Drawing, Drawn
 from .embed import embedded
 from .grids import is_large, ring_scale
@@ -62,12 +62,13 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     bounds = all_bounds(instance)
     best = max(bounds, key=lambda bound: bound.slots)
     rows = rows_of(drawings, best)
-    end = max(drawing.end for drawing in drawings)
+    ends = ends_of(drawings)
+    shared = min(ends) if any(drawing.report.feasible for drawing in drawings) else max(ends)
     with_bars = sum(len(drawing.bars) for drawing in drawings) <= MAX_BARS
     groups: dict[str, dict[str, Model]] = {
-        "overview": {"overview-completion": completion_chart(drawings, end)}
+        "overview": {"overview-completion": completion_chart(drawings, shared)}
     }
-    for i, drawing in enumerate(drawings):
+    for i, (drawing, end) in enumerate(zip(drawings, ends, strict=True)):
         charts = charts_of(drawing, end, best.slots, with_bars=with_bars)
         groups[f"schedule-{i}"] = {f"schedule-{i}-{name}": c for name, c in charts.items()}
     pages = [
@@ -152,7 +153,12 @@ def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        whole=_whole, decimal=_decimal, mean=_mean, significant=_significant, percent=_percent
+        whole=_whole,
+        counted=_counted,
+        decimal=_decimal,
+        mean=_mean,
+        significant=_significant,
+        percent=_percent,
     )
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw
     return environment.get_template(template).render(
@@ -175,6 +181,10 @@ def _whole(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _decimal(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
@@ -185,10 +195,10 @@ def _mean(value: float | None) -> str:
 
 
 def _significant(value: float | None) -> str:
-    """Three digits that say something, and all of a large whole number."""
+    """Two digits that say something, or all before the point."""
     if not value:
         return _whole(value)
-    return _decimal(value, max(0, 2 - math.floor(math.log10(abs(value)))))
+    return _decimal(value, max(0, 1 - math.floor(math.log10(abs(value)))))
 
 
 def _percent(value: float | None) -> str:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import InputError, Problem, listed
 
 Row = Mapping[str, Any]
 
 NEEDED = (
-    *("campaign", "instance", "instance_hash", "source", "method", "formulation", "solver"),
+    *("campaign", "run", "instance", "instance_hash", "source", "method", "formulation", "solver"),
     *("seed", "failure", "error", "status", "makespan", "mean_completion", "lower_bound"),
     *("gap", "objective", "restricted", "seconds"),
 )
@@ -30,8 +30,8 @@ class Run:
 
     Attributes
     ----------
-    campaign
-        Name of the campaign.
+    name
+        Name of the run; runs that several campaigns share have the same.
     instance
         Name of the instance, with what tells it from others of that name.
     key
@@ -64,7 +64,7 @@ class Run:
         How and why it failed; empty if it did not.
     """
 
-    campaign: str
+    name: str
     instance: str
     key: str
     family: str
@@ -123,8 +123,7 @@ def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
     """
     columns = set().union(*rows)
     if missing := [name for name in NEEDED if name not in columns]:
-        named = ", ".join(map(repr, missing))
-        message = f"not the table of a campaign: no column {named}"
+        message = f"not the table of a campaign: no column {listed(missing)}"
         raise InputError([Problem("", message)])
     bounds: dict[str, float] = {}
     for row in rows:
@@ -134,10 +133,10 @@ def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
     campaigns: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         campaigns[_text(row, "campaign")].append(row)
-    return {name: _runs(name, own, bounds) for name, own in campaigns.items()}
+    return {name: _runs(own, bounds) for name, own in campaigns.items()}
 
 
-def _runs(campaign: str, rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
+def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
     """The runs of one campaign."""
     bases = [_base(row) for row in rows]
     methods = _told_apart(rows, bases, (PARAMETER, OPTION, DATA), " ")
@@ -163,7 +162,7 @@ def _runs(campaign: str, rows: Sequence[Row], bounds: Mapping[str, float]) -> li
             optimal = optimal or gap <= 0
         runs.append(
             Run(
-                campaign=campaign,
+                name=_text(row, "run"),
                 instance=names[key],
                 key=key,
                 family=family,

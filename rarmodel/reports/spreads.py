@@ -23,7 +23,7 @@ LOWER_BOUND = "lower bound"
 MAX_LINES = 20
 MAX_SETTINGS = 40
 LETTERS = 44
-"""Longest name of a row; the table has it in full."""
+"""Longest name of a method in a chart; the table has it in full."""
 
 Measure = Callable[[Run], float | None]
 

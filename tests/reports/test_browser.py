@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import VARIABLE, Opened, chromium, opened
-from documents import instance_of, job_data, schedule_of
+from browser import FRAME, VARIABLE, Opened, chromium, opened
+from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
@@ -148,6 +148,28 @@ def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: An
 def test_paper_instance_is_drawn_job_by_job(show: Any) -> None:
     with show(*solved("paper-160", "list-scheduling")) as page:
         assert "job" in page.hover("schedule-0-gantt", 0.05, 0.7)
+        assert_quiet(page)
+
+
+def test_axes_of_time_begin_below_each_other_whatever_the_names(show: Any) -> None:
+    instance = instance_of(servers=[2] * 3)
+    servers = [
+        server.model_copy(update={"name": name})
+        for server, name in zip(
+            instance.cluster.servers, ("a", "a server in rack 1234", "b" * 99), strict=True
+        )
+    ]
+    cluster = instance.cluster.model_copy(update={"servers": tuple(servers)})
+    instance = instance.model_copy(update={"cluster": cluster})
+    schedule = schedule_of(
+        assignment_data("a", 0, a=[0, 1]), assignment_data("b", 0, **{"b" * 99: [0]})
+    )
+    with show(instance, schedule) as page:
+        lefts = [
+            page.page.evaluate(FRAME, f"schedule-0-{name}")["x"]
+            for name in ("gantt", "utilisation", "contention")
+        ]
+        assert max(lefts) - min(lefts) < 1
         assert_quiet(page)
 
 

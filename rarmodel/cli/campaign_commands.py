@@ -12,6 +12,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON
+from .report_commands import PAGE, write_page
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
@@ -96,13 +97,12 @@ def export(folder: str, output: str) -> int:
 
 @campaign.command()
 @click.argument("source", metavar="DIR_OR_TABLE")
-@click.option("--output", metavar="FILE", required=True, help="The HTML file to write.")
+@PAGE
 def report(source: str, output: str) -> int:
     """Compare the methods of a campaign in one HTML page, from its folder or its Parquet table."""
-    from rarmodel import campaigns, files  # noqa: PLC0415
+    from rarmodel import campaigns  # noqa: PLC0415
 
-    files.check_writable(output)
-    files.write_text(output, campaigns.campaign_report(source))
+    write_page(output, lambda: campaigns.campaign_report(source))
     return FINE
 
 

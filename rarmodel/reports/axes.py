@@ -82,7 +82,8 @@ def name_rows(
     chart.yaxis.major_tick_line_color = None
     chart.ygrid.ticker = FixedTicker(ticks=list(edges))
     chart.ygrid.grid_line_color = "#c4c4c4" if len(names) <= 64 else None
-    chart.ygrid.level = chart.xgrid.level = "image"
+    chart.ygrid.level = "image"
+    chart.xgrid.level = "underlay"
 
 
 def row_height(rows: int, least: float, most: float, limit: int) -> int:

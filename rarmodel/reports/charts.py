@@ -43,7 +43,7 @@ def charts_of(
     """
     from bokeh.models import Range1d  # noqa: PLC0415 - an extra
 
-    time = Range1d(0, end * 1.01, bounds=(min(0, *_starts(drawing)), end * 1.05))
+    time = Range1d(0, end * 1.01, bounds=(min(0.0, *_starts(drawing)), end * 1.05))
     gantt = (
         gantt_of_servers(drawing, end, time, with_bars=with_bars)
         if is_large(drawing)
@@ -93,8 +93,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
     return chart
 
 
-def _starts(drawing: Drawing) -> list[int]:
-    return [run.start for run in drawing.runs] or [0]
+def _starts(drawing: Drawing) -> list[float]:
+    return [float(run.start) for run in drawing.runs] or [0.0]
 
 
 def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
@@ -102,7 +102,13 @@ def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
     from bokeh.models import Span  # noqa: PLC0415
 
     chart.add_layout(
-        Span(location=slot, dimension="height", line_color=colour, line_width=2, line_dash=dash)
+        Span(
+            location=float(slot),
+            dimension="height",
+            line_color=colour,
+            line_width=2,
+            line_dash=dash,
+        )
     )
 
 

@@ -200,7 +200,7 @@ def _hover(
             "job": [run.job for run in drawing.runs],
             "size": np.array([run.size or 0 for run in drawing.runs], np.int32),
             "start": np.array([run.start for run in drawing.runs], float),
-            "end": [run.end for run in drawing.runs],
+            "end": [None if run.end is None else float(run.end) for run in drawing.runs],
             "servers": np.array([len(run.servers) for run in drawing.runs], np.int32),
             "rings": np.array([run.rings for run in drawing.runs], np.int32),
             "least": [

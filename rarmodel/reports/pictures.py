@@ -180,9 +180,10 @@ def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
         )
         # A character is about 0.075 inches wide and 0.13 high.
         wide = (until - run.start) / end * (_WIDTH - 1) > 0.085 * len(run.job)
-        if wide and bar.gpus * _height(drawing, "gantt") / rows > 0.13:
+        middle = (run.start + until) / 2
+        if wide and middle >= 0 and bar.gpus * _height(drawing, "gantt") / rows > 0.13:
             axis.text(
-                (run.start + until) / 2,
+                middle,
                 top + bar.gpus / 2,
                 run.job,
                 ha="center",

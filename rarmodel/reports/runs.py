@@ -237,11 +237,18 @@ def setting_name(column: str) -> str:
     return column.partition("_")[2] or column
 
 
-def without(runs: Sequence[Run], column: str) -> list[str]:
-    """What each run is but for one parameter or setting: what else varies, and its method."""
-    rows = [{name: v for name, v in run.settings.items() if name != column} for run in runs]
-    bases = [run.base for run in runs]
-    return _told_apart(rows, bases, ("source", PARAMETER, OPTION, DATA), " ")
+def lines_over(runs: Sequence[Run], column: str) -> list[tuple[str, Run]]:
+    """Runs that belong into a chart over a column, each with the name of its line.
+
+    Over a setting of the source: the runs on such instances, by method and the other settings. Over
+    a parameter or option: all, by method and its other parameters.
+    """
+    of_source = column.startswith(SOURCE)
+    own = [run for run in runs if column in run.settings or not of_source]
+    rows = [{name: v for name, v in run.settings.items() if name != column} for run in own]
+    prefixes = ("source", PARAMETER, OPTION, DATA) if of_source else (PARAMETER, OPTION, DATA)
+    names = _told_apart(rows, [run.base for run in own], prefixes, " ")
+    return list(zip(names, own, strict=True))
 
 
 def _told_apart(

@@ -10,7 +10,7 @@ import numpy as np
 
 from .axes import empty_chart, name_rows, tips_of
 from .colours import BOUND, INK, STRONG, Line, lines_of
-from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, setting_name, without
+from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, lines_over, setting_name
 from .steps import Floats
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
             continue
         pairs = {
             (name, run.settings[column])
-            for name, run in zip(without(runs, column), runs, strict=True)
+            for name, run in lines_over(runs, column)
             if column in run.settings and run.makespan is not None
         }
         names = [name for name, _ in pairs]
@@ -210,11 +210,9 @@ def _lines(
     """Makespans of each line at each value of a setting, and the lower bounds of the instances."""
     lines: dict[str, dict[float, list[float]]] = {}
     bounds: dict[float, dict[str, float]] = {}
-    for name, run in zip(without(runs, column), runs, strict=True):
-        at = [run.settings[column]] if column in run.settings else values
-        if column not in run.settings and column.startswith(SOURCE):
-            continue  # The other sources have nothing to do with it.
-        for value in at:
+    for name, run in lines_over(runs, column):
+        # A method without the parameter is the same at all of its values.
+        for value in [run.settings[column]] if column in run.settings else values:
             if run.makespan is not None:
                 lines.setdefault(name, {}).setdefault(value, []).append(run.makespan)
             if run.bound is not None:

@@ -13,7 +13,8 @@ from shown import MARKUP, TEX
 
 from rarmodel.errors import InputError
 from rarmodel.reports import campaign_page
-from rarmodel.reports.runs import method_rows, runs_of
+from rarmodel.reports.runs import lines_over, method_rows, runs_of
+from rarmodel.reports.spreads import varied_settings
 
 pytest.importorskip("bokeh")
 
@@ -188,6 +189,24 @@ def test_makespan_is_drawn_over_what_varies_with_methods_without_it_level() -> N
     assert method["deviation"] == pytest.approx([2**0.5] * 2)
     assert (search["name"][0], search["mean"]) == ("search", [90, 90])
     assert (bound["name"][0], bound["mean"]) == ("lower bound", [80, 80])
+
+
+def test_lines_over_a_setting_are_of_its_instances_and_over_a_parameter_of_all() -> None:
+    rows = [
+        *(
+            run(f"drawn {n}", "m", 10 * n + k, source_servers=n, parameter_k=k)
+            for n in (1, 2)
+            for k in (1, 2)
+        ),
+        *(run("file", "m", 99, source="file x.json", parameter_k=k) for k in (1, 2)),
+    ]
+    runs = runs_of(rows)["camp"]
+    assert varied_settings(runs) == ["source_servers", "parameter_k"]
+    servers = lines_over(runs, "source_servers")
+    assert [(name, one.makespan) for name, one in servers] == [
+        *(("m k=1", 11), ("m k=2", 12), ("m k=1", 21), ("m k=2", 22)),
+    ]
+    assert [name for name, _ in lines_over(runs, "parameter_k")] == ["m"] * 6
 
 
 def test_settings_that_tell_methods_apart_only_have_no_chart() -> None:

@@ -19,6 +19,7 @@ from rarmodel.errors import UsageError
 from rarmodel.reports import draw_all, report_page
 from rarmodel.reports.charts import charts_of
 from rarmodel.reports.comparison import distinct, ends_of
+from rarmodel.schema.base import MAX_INTEGER
 
 pytest.importorskip("bokeh")
 
@@ -156,6 +157,14 @@ def test_schedule_that_goes_on_for_ever_does_not_squeeze_the_others() -> None:
     assert range_end(page.data["data-schedule-0"]) > 10**9
     none_valid = Elements(report_page(instance_of(), [far, short]))
     assert range_end(none_valid.data["data-overview"]) > 10**9
+
+
+@pytest.mark.parametrize("start", [MAX_INTEGER, -MAX_INTEGER])
+def test_farthest_starts_that_a_file_can_hold_are_drawn(start: int) -> None:
+    # Warnings are errors here; Bokeh warns of whole numbers that JavaScript does not have.
+    schedule = schedule_of(assignment_data("a", start, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
+    assert f"{start:,}" in report_page(instance_of(), [schedule])
+    assert rarmodel.plot(instance_of(), schedule).startswith(b"\x89PNG")
 
 
 def range_end(data: str) -> float:

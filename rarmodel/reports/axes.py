@@ -82,8 +82,7 @@ def name_rows(
     chart.yaxis.major_tick_line_color = None
     chart.ygrid.ticker = FixedTicker(ticks=list(edges))
     chart.ygrid.grid_line_color = "#c4c4c4" if len(names) <= 64 else None
-    chart.ygrid.level = "image"
-    chart.xgrid.level = "underlay"
+    chart.ygrid.level = chart.xgrid.level = "image"
 
 
 def row_height(rows: int, least: float, most: float, limit: int) -> int:
@@ -119,8 +118,9 @@ def image_of(
         dw=float(grid.edges[-1]),
         dh=len(grid.names) * grid.per_row,
         color_mapper=mapper,
-        level="image",  # Below the lines between rows.
+        level="underlay",
     )
+    chart.ygrid.level = "glyph"  # Lines between the rows go over the colours.
     names = [name for name in grid.names for _ in range(grid.per_row)]
     bins = len(grid.edges) - 1
     chart.add_tools(

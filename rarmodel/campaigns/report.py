@@ -13,7 +13,7 @@ from rarmodel.reports import campaign_page
 
 from .driver import LEDGER
 from .ledger import open_ledger
-from .table import rows_of
+from .table import table_of
 
 
 def campaign_report(source: str | os.PathLike[str]) -> str:
@@ -41,7 +41,7 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
         if not Path(source).is_dir():
             return campaign_page(_read_table(source))
         with open_ledger(Path(source) / LEDGER) as ledger:
-            rows, states = rows_of(ledger), ledger.states()
+            rows, states = table_of(ledger).to_pylist(), ledger.states()
         return campaign_page(rows, list(states.values()).count("open"))
     except InputError as error:
         raise InputError(error.problems, error.source or os.fspath(source)) from error

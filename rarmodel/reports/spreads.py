@@ -127,7 +127,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
     )
     found = []
     for column in columns:
-        values = {run.settings[column] for run in runs if column in run.settings}
+        values = [run.settings[column] for run in runs if column in run.settings]
         if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
             continue
         pairs = {
@@ -137,7 +137,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
         }
         names = [name for name, _ in pairs]
         several = len(names) > len(set(names))
-        if several and len(values) <= MAX_SETTINGS and len(set(names)) <= MAX_LINES:
+        if several and len(set(values)) <= MAX_SETTINGS and len(set(names)) <= MAX_LINES:
             found.append(column)
     return found
 
@@ -164,7 +164,7 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]
     chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
     chart.xaxis.ticker = FixedTicker(ticks=list(range(len(values))))
     chart.xaxis.formatter = CustomJSTickFormatter(
-        code="return names[tick] ?? ''", args={"names": [f"{value:g}" for value in values]}
+        code="return names[tick] ?? ''", args={"names": [f"{value:.12g}" for value in values]}
     )
     chart.xgrid.grid_line_color = None
     legend = [
@@ -180,7 +180,7 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]
         points = ColumnDataSource(
             {
                 "x": [values.index(value) + aside for value in found],
-                "at": [f"{value:g}" for value in found],
+                "at": [f"{value:.12g}" for value in found],
                 "mean": means,
                 "low": [mean - off for mean, off in zip(means, deviations, strict=True)],
                 "high": [mean + off for mean, off in zip(means, deviations, strict=True)],

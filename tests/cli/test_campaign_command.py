@@ -102,7 +102,8 @@ def filled(folder: Path) -> Path:
     """A campaign's folder with two finished runs of three, and one that failed."""
     book = Book(folder)
     for seed in (0, 1):
-        book.add("mine", "good", seed, 100 + seed, bound=90)
+        told = {"capacities": [4, 8 + seed]}
+        book.add("mine", "good", seed, 100 + seed, bound=90, told=told)
     book.add("mine", "bad", 0, None, failed=True)
     book.add("mine", "bad", 1, None)
     del book.outcomes[book.planned[-1].task.run]
@@ -118,6 +119,7 @@ def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder
     outcome = invoke("campaign", "report", "table.parquet", "--output", "table.html")
     assert outcome == (0, "", "")
     page = Path("folder.html").read_text(encoding="utf-8")
+    assert "<summary>capacities=[4,9]</summary>" in page
     far = "; <strong>1 is still to be done</strong>, and all numbers are of what there is so far"
     assert "<h1>mine</h1>\n<p>3 runs, of which 1 failed" + far in page
     assert Path("table.html").read_text(encoding="utf-8") == page.replace(far, "")

@@ -212,8 +212,9 @@ def test_lines_over_a_setting_are_of_its_instances_and_over_a_parameter_of_all()
 def test_settings_that_tell_methods_apart_only_have_no_chart() -> None:
     rows = [run("one", "m", 10, parameter_a=1), run("one", "n", 10, parameter_a=2)]
     assert "Makespan over" not in text_of(*rows)
-    rows = [run("one", "m", 10, parameter_a=text) for text in ("x", "y")]
-    assert "Makespan over" not in text_of(*rows)
+    for values in (("x", "y"), (True, False), ([1, 2], [3])):
+        rows = [run("one", "m", 10, parameter_a=value) for value in values]
+        assert "Makespan over" not in text_of(*rows)
 
 
 def test_several_campaigns_have_a_tab_each() -> None:

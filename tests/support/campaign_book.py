@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rarmodel.campaigns import Compared, compare_figures
 from rarmodel.campaigns.ledger import open_ledger
@@ -29,6 +31,7 @@ class Book:
         bound: int = 1,
         servers: int | None = None,
         failed: bool = False,
+        told: Mapping[str, Any] | None = None,
         **parameters: int,
     ) -> None:
         task = Task(
@@ -41,7 +44,7 @@ class Book:
             data=None,
             seed=seed,
         )
-        told = {} if servers is None else {"servers": servers}
+        told = told or ({} if servers is None else {"servers": servers})
         self.planned.append(
             Planned(campaign, task, ProcessLimits(), "drawn", "generate paper", told)
         )

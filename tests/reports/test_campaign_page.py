@@ -271,10 +271,10 @@ def show(tmp_path: Path) -> Any:
     if executable is None:
         pytest.skip("no Chromium")
 
-    def opener(*rows: Row) -> Any:
+    def opener(*rows: Row, width: int = 1280) -> Any:
         path = tmp_path / "campaign.html"
         path.write_text(campaign_page(rows), encoding="utf-8")
-        return opened(path, executable)
+        return opened(path, executable, width)
 
     return opener
 
@@ -288,6 +288,16 @@ def test_page_renders_and_points_tell_of_their_run(show: Any) -> None:
         assert "seed7" in tip
         assert page.complaints == []
         assert page.requests == []
+
+
+def test_page_fits_a_narrow_window(show: Any) -> None:
+    rows = [
+        run("one", "sjf-bco-occupied-first", 10 * k, parameter_servers_factor=k, parameter_kappa=k)
+        for k in (1, 2, 4)
+    ]
+    with show(*EXAMPLE, *rows, width=480) as page:
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= 480
+        assert page.complaints == []
 
 
 def test_tabs_draw_their_campaign_and_lines_tell_of_their_method(show: Any) -> None:

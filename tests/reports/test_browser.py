@@ -119,6 +119,19 @@ def test_job_is_found_by_name(show: Any) -> None:
         assert_quiet(page)
 
 
+def test_name_that_ends_with_a_space_is_found(show: Any) -> None:
+    instance = instance_of(job_data("a"), job_data("a ", gpus=2))
+    schedule = schedule_of(assignment_data("a", 0, s0=[0]), assignment_data("a ", 0, s1=[0, 1]))
+    with show(instance, schedule) as page:
+        field = page.page.locator("form.find input")
+        for typed, ring in (("a ", "2 GPUs"), ("a", "1 GPU"), (" a", "1 GPU")):
+            field.fill(typed)
+            field.press("Enter")
+            said = str(page.page.locator("form.find output").text_content())
+            assert said.startswith(f"{typed.lstrip()}; {ring} on 1 server")
+        assert_quiet(page)
+
+
 def test_names_that_look_like_markup_or_formulas_are_shown_as_they_are(show: Any) -> None:
     instance, schedule = with_markup()
     with show(instance, schedule, schedule) as page:

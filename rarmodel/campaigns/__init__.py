@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .driver import Standing, export, plan_campaigns, run_campaigns, standing
     from .published import Compared, compare_figures
     from .reader import bundled_campaigns, parse_campaign, read_campaigns
+    from .report import campaign_report
     from .schema import Campaign
     from .task import Outcome, Task
 
@@ -22,6 +23,7 @@ _HOMES = {
     "Standing": "driver",
     "Task": "task",
     "bundled_campaigns": "reader",
+    "campaign_report": "report",
     "compare_figures": "published",
     "export": "driver",
     "parse_campaign": "reader",
@@ -38,6 +40,7 @@ __all__ = [
     "Standing",
     "Task",
     "bundled_campaigns",
+    "campaign_report",
     "compare_figures",
     "export",
     "parse_campaign",

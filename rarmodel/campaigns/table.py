@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.files import write_bytes
 
 from .ledger import Ledger
 from .plan import Planned
 from .task import Outcome, canonical
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RESULT_FIELDS = {
     "status": "string",
@@ -76,6 +79,19 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def table_of(ledger: Ledger) -> pa.Table:
+    """The table of a ledger, with a type for each column."""
+    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
+
+    rows = rows_of(ledger)
+    return pa.table(
+        {
+            name: pa.array(_cells([row.get(name) for row in rows], kind), kind)
+            for name, kind in _columns(rows).items()
+        }
+    )
+
+
 def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
     """Write the table of a ledger as a Parquet file; returns the number of rows.
 
@@ -84,20 +100,13 @@ def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
     InputError
         If the file cannot be written.
     """
-    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a while to load
 
-    rows = rows_of(ledger)
-    table = pa.table(
-        {
-            name: pa.array(_cells([row.get(name) for row in rows], kind), kind)
-            for name, kind in _columns(rows).items()
-        }
-    )
+    table = table_of(ledger)
     written = io.BytesIO()
     pq.write_table(table, written)
     write_bytes(output, written.getvalue())
-    return len(rows)
+    return int(table.num_rows)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

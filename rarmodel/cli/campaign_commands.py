@@ -1,4 +1,4 @@
-"""The commands about campaigns: `campaign run`, `status`, `export` and `figures`."""
+"""The commands about campaigns: `campaign run`, `status`, `export`, `report` and `figures`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON
+from .report_commands import PAGE, write_page
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
@@ -91,6 +92,17 @@ def export(folder: str, output: str) -> int:
 
     rows = campaigns.export(folder, output)
     say(one_line(f"{output}: {rows} rows"))
+    return FINE
+
+
+@campaign.command()
+@click.argument("source", metavar="DIR_OR_TABLE")
+@PAGE
+def report(source: str, output: str) -> int:
+    """Compare the methods of a campaign in one HTML page, from its folder or its Parquet table."""
+    from rarmodel import campaigns  # noqa: PLC0415
+
+    write_page(output, lambda: campaigns.campaign_report(source))
     return FINE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,16 @@ import rich_click as click
 
 from rarmodel.errors import UsageError, listed, one_line
 
-from .terminal import say
+from .terminal import answer, say
 
 if TYPE_CHECKING:
     from rarmodel.schema import Instance, Schedule
 
 FORMS = ("png", "svg", "html")
 INSTANCE = click.argument("instance")
+PAGE = click.option(
+    "--output", metavar="FILE", required=True, help="The HTML file to write; - for stdout."
+)
 SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDULE...")
 
 
@@ -48,15 +52,24 @@ def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[st
 @click.command()
 @INSTANCE
 @SCHEDULES
-@click.option("--output", metavar="FILE", required=True, help="The HTML file to write.")
+@PAGE
 def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
     """Compare each SCHEDULE, a file or - for stdin, of INSTANCE in one HTML page."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import api  # noqa: PLC0415
 
-    files.check_writable(output)
-    problem, claimed = _read(instance, schedules)
-    files.write_text(output, api.report(problem, claimed))
+    write_page(output, lambda: api.report(*_read(instance, schedules)))
     return 0
+
+
+def write_page(output: str, make: Callable[[], str]) -> None:
+    """Make a page, and write it to a file or, if that is `-`, to stdout."""
+    from rarmodel import files  # noqa: PLC0415
+
+    if output == "-":
+        answer(make())
+        return
+    files.check_writable(output)
+    files.write_text(output, make())
 
 
 def _read(instance: str, schedules: tuple[str, ...]) -> tuple[Instance, list[Schedule]]:

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .colours import INK, ramp
+from .comparison import shortened
 from .grids import Grid
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
 SLOTS = "Time (slots)"
+LETTERS = 24
+"""Longest name of a row."""
+MARGIN = 120
+"""Width of what is left of a chart, in pixels: axis and short names."""
+AROUND = 90
+"""Height of what is around the rows of a chart, in pixels: axis and tools."""
 ROW_TIP = "return rarmodelPage.ofRow(special_vars.y, names)"
 BIN_TIP = "return rarmodelPage.ofBin(special_vars.x, end, bins)"
 
@@ -32,7 +39,7 @@ def empty_chart(along: str, height: int, **options: Any) -> Figure:
         toolbar_location="above",
         background_fill_color="#ffffff",
         border_fill_color="#ffffff",
-        min_border_left=120,  # Charts of one schedule have their axes of time below each other.
+        min_border_left=MARGIN,
         min_border_right=20,
         **options,
     )
@@ -59,7 +66,9 @@ def tips_of(tips: Sequence[tuple[str, str]]) -> str:
     return f'<table style="color: {INK}; font-size: 12px">{"".join(rows)}</table>'
 
 
-def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> None:
+def name_rows(
+    chart: Figure, names: Sequence[str], edges: Sequence[float], letters: int = LETTERS
+) -> None:
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     from bokeh.models import CustomJSTickFormatter, FixedTicker, NoOverlap  # noqa: PLC0415
 
@@ -67,7 +76,7 @@ def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> No
     code = "return names[middles.indexOf(tick)] ?? ''"
     chart.yaxis.ticker = FixedTicker(ticks=middles)
     chart.yaxis.formatter = CustomJSTickFormatter(
-        code=code, args={"names": [_short(name) for name in names], "middles": middles}
+        code=code, args={"names": [shortened(name, letters) for name in names], "middles": middles}
     )
     chart.yaxis.major_label_policy = NoOverlap(min_distance=2)
     chart.yaxis.major_tick_line_color = None
@@ -76,13 +85,9 @@ def name_rows(chart: Figure, names: Sequence[str], edges: Sequence[float]) -> No
     chart.ygrid.level = chart.xgrid.level = "image"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else name[:23] + "…"
-
-
 def row_height(rows: int, least: float, most: float, limit: int) -> int:
     """Height of a chart in pixels: rows of a size within limits, and room for axis and tools."""
-    return round(min(max(rows * least, min(rows * most, 360)), limit)) + 90
+    return round(min(max(rows * least, min(rows * most, 360)), limit)) + AROUND
 
 
 def image_of(
@@ -115,6 +120,7 @@ def image_of(
         color_mapper=mapper,
         level="underlay",
     )
+    chart.ygrid.level = "glyph"  # Lines between the rows go over the colours.
     names = [name for name in grid.names for _ in range(grid.per_row)]
     bins = len(grid.edges) - 1
     chart.add_tools(

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .axes import SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
-from .colours import BOUND, INK, STRONG, WARM
+from .axes import LETTERS, MARGIN, SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
+from .colours import BOUND, INK, WARM, lines_of
 from .drawing import Drawing
 from .gantt import gantt_of_gpus, gantt_of_servers
 from .grids import busy_parts, completions, contention_grid, is_large, ring_scale
@@ -43,7 +43,7 @@ def charts_of(
     """
     from bokeh.models import Range1d  # noqa: PLC0415 - an extra
 
-    time = Range1d(0, end * 1.01, bounds=(min(0, *_starts(drawing)), end * 1.05))
+    time = Range1d(0, end * 1.01, bounds=(min(0.0, *_starts(drawing)), end * 1.05))
     gantt = (
         gantt_of_servers(drawing, end, time, with_bars=with_bars)
         if is_large(drawing)
@@ -53,11 +53,17 @@ def charts_of(
     _mark(gantt, bound, BOUND, "dashed")
     if drawing.report.makespan is not None:
         _mark(gantt, drawing.report.makespan, INK, "solid")
-    return {
+    charts = {
         "gantt": gantt,
         "utilisation": _utilisation(drawing, end, time),
         "contention": _contention(drawing, end, time),
     }
+    names = [server.name for server in drawing.instance.cluster.servers]
+    names += [link.link for link in drawing.links]
+    longest = min(max(map(len, names)), LETTERS)
+    for chart in charts.values():  # The axes of time begin below each other.
+        chart.min_border_left = max(MARGIN, 7 * longest + 40)
+    return charts
 
 
 def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
@@ -67,9 +73,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
     chart = empty_chart(SLOTS, 260, x_range=(0, end * 1.01), y_range=(0, 1.02))
     chart.yaxis.axis_label = "Jobs complete"
     chart.yaxis.formatter = NumeralTickFormatter(format="0%")
-    dashes = ("solid", "dashed", "dotted", "dotdash")
     lines = []
-    for i, drawing in enumerate(drawings):
+    for drawing, line in zip(drawings, lines_of([d.label for d in drawings]), strict=True):
         slots, parts = completions(drawing)
         source = {"slot": slots, "part": parts, "name": [drawing.label] * len(slots)}
         lines.append(
@@ -79,8 +84,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
                 source=source,
                 mode="after",
                 line_width=2.5,
-                line_color=STRONG[i % len(STRONG)],
-                line_dash=dashes[i // len(STRONG) % len(dashes)],
+                line_color=line.colour,
+                line_dash=line.dash,
             )
         )
     tips = [("schedule", "@name"), ("complete", "@part{0.0%}"), ("by slot", "@slot{0,0}")]
@@ -88,8 +93,8 @@ def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
     return chart
 
 
-def _starts(drawing: Drawing) -> list[int]:
-    return [run.start for run in drawing.runs] or [0]
+def _starts(drawing: Drawing) -> list[float]:
+    return [float(run.start) for run in drawing.runs] or [0.0]
 
 
 def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
@@ -97,7 +102,13 @@ def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
     from bokeh.models import Span  # noqa: PLC0415
 
     chart.add_layout(
-        Span(location=slot, dimension="height", line_color=colour, line_width=2, line_dash=dash)
+        Span(
+            location=float(slot),
+            dimension="height",
+            line_color=colour,
+            line_width=2,
+            line_dash=dash,
+        )
     )
 
 

@@ -5,6 +5,9 @@ Dark text is readable on all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 STRONG = (
     "#5b8fd1",
     "#f08e39",
@@ -17,6 +20,8 @@ STRONG = (
     "#d978ae",
     "#8b95a1",
 )
+DASHES = ("solid", "dashed", "dotted", "dotdash")
+"""Of lines: one for each round through the colours."""
 FAULT = "#c00000"
 FOUND = "#e07a00"
 INK = "#1a1a1a"
@@ -32,6 +37,22 @@ def job_colour(job: int, *, spread: bool) -> str:
     """Colour of a job by its index in the instance."""
     strong = STRONG[job % len(STRONG)]
     return strong if spread else _mixed("#ffffff", strong, 0.42)
+
+
+class Line(NamedTuple):
+    """How a line is drawn, for a chart and its legend."""
+
+    name: str
+    colour: str
+    dash: str
+
+
+def lines_of(names: Sequence[str]) -> list[Line]:
+    """Lines that are told apart by colour, and by dashes if there are more than colours."""
+    return [
+        Line(name, STRONG[i % len(STRONG)], DASHES[i // len(STRONG) % len(DASHES)])
+        for i, name in enumerate(names)
+    ]
 
 
 def ramp(colours: tuple[str, ...], steps: int) -> list[str]:

@@ -89,6 +89,16 @@ def least_makespan(drawings: Sequence[Drawing]) -> int | None:
     return min((makespan for makespan in found if makespan is not None), default=None)
 
 
+def ends_of(drawings: Sequence[Drawing]) -> list[int]:
+    """Where the axis of time of each schedule ends, in slots.
+
+    All that are valid have the same. A schedule that breaks constraints may go on far beyond what
+    any valid one needs; it has an axis of its own then, and leaves the others readable.
+    """
+    shared = max((drawing.end for drawing in drawings if drawing.report.feasible), default=1)
+    return [max(shared, drawing.end) for drawing in drawings]
+
+
 def distinct(labels: Sequence[str]) -> list[str]:
     """Labels with a number behind those that came before: `search`, `search (2)`."""
     found: list[str] = []
@@ -99,3 +109,8 @@ def distinct(labels: Sequence[str]) -> list[str]:
             name = f"{label} ({times})"
         found.append(name)
     return found
+
+
+def shortened(name: str, letters: int) -> str:
+    """A name of at most so many letters."""
+    return name if len(name) <= letters else name[: letters - 1] + "…"

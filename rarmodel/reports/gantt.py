@@ -9,7 +9,7 @@ import numpy as np
 
 from rarmodel.model import job_extremes
 
-from .axes import SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
+from .axes import AROUND, SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
 from .colours import COOL, FAULT, FOUND, INK, job_colour
 from .drawing import Drawing
 from .grids import Grid, utilisation_grid
@@ -42,7 +42,7 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any) -> Figure:
     )
     edge = 1.6 if height / rows > 6 else 0.6
     renderers = _draw_bars(chart, drawing, bars, edge)
-    _write_names(chart, drawing, end, top)
+    _write_names(chart, drawing, end, top, height)
     _hover(chart, drawing, bars, renderers)
     return chart
 
@@ -158,20 +158,23 @@ def _draw_bars(chart: Figure, drawing: Drawing, bars: ColumnDataSource, edge: fl
     ]
 
 
-def _write_names(chart: Figure, drawing: Drawing, end: int, top: Sequence[int]) -> None:
+def _write_names(
+    chart: Figure, drawing: Drawing, end: int, top: Sequence[int], height: int
+) -> None:
     """Names in the bars that have room for them in a window of usual width."""
     if len(drawing.bars) > 400:
         return
-    room = 900 / end
+    across = 900 / end
+    down = (height - AROUND) / drawing.instance.cluster.total_gpus
     texts: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
     for row, bar in zip(top, drawing.bars, strict=True):
         run = drawing.runs[bar.run]
         until = drawing.shown_until(run, end)
-        if (until - run.start) * room >= 8 * len(run.job) + 6:
+        if (until - run.start) * across >= 8 * len(run.job) + 6 and bar.gpus * down >= 14:
             texts["x"].append((run.start + until) / 2)
             texts["y"].append(row + bar.gpus / 2)
             texts["text"].append(run.job)
-    if texts["text"] and drawing.instance.cluster.total_gpus <= 40:
+    if texts["text"]:
         chart.text(
             "x",
             "y",
@@ -197,7 +200,7 @@ def _hover(
             "job": [run.job for run in drawing.runs],
             "size": np.array([run.size or 0 for run in drawing.runs], np.int32),
             "start": np.array([run.start for run in drawing.runs], float),
-            "end": [run.end for run in drawing.runs],
+            "end": [None if run.end is None else float(run.end) for run in drawing.runs],
             "servers": np.array([len(run.servers) for run in drawing.runs], np.int32),
             "rings": np.array([run.rings for run in drawing.runs], np.int32),
             "least": [

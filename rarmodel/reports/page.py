@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +15,8 @@ from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
 from .charts import MAX_BARS, charts_of, completion_chart
-from .colours import COOL, STRONG, WARM
-from .comparison import draw_all, least_makespan, rows_of
+from .colours import COOL, WARM, lines_of
+from .comparison import draw_all, ends_of, least_makespan, rows_of
 from .drawing import Drawing, Drawn
 from .embed import embedded
 from .grids import is_large, ring_scale
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_VIOLATIONS = 100
 MAX_JOBS = 300
-DASHES = ("solid", "dashed", "dotted", "dashed")
 EXTRA = "pip install 'rarmodel[report]'"
 
 
@@ -62,12 +62,13 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     bounds = all_bounds(instance)
     best = max(bounds, key=lambda bound: bound.slots)
     rows = rows_of(drawings, best)
-    end = max(drawing.end for drawing in drawings)
+    ends = ends_of(drawings)
+    shared = min(ends) if any(drawing.report.feasible for drawing in drawings) else max(ends)
     with_bars = sum(len(drawing.bars) for drawing in drawings) <= MAX_BARS
     groups: dict[str, dict[str, Model]] = {
-        "overview": {"overview-completion": completion_chart(drawings, end)}
+        "overview": {"overview-completion": completion_chart(drawings, shared)}
     }
-    for i, drawing in enumerate(drawings):
+    for i, (drawing, end) in enumerate(zip(drawings, ends, strict=True)):
         charts = charts_of(drawing, end, best.slots, with_bars=with_bars)
         groups[f"schedule-{i}"] = {f"schedule-{i}-{name}": c for name, c in charts.items()}
     pages = [
@@ -95,10 +96,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         pages=pages,
         warm=", ".join(WARM),
         cool=", ".join(COOL),
-        colours=[
-            (label, STRONG[i % len(STRONG)], DASHES[i // len(STRONG) % len(DASHES)])
-            for i, label in enumerate(drawing.label for drawing in drawings)
-        ],
+        lines=lines_of([drawing.label for drawing in drawings]),
     )
 
 
@@ -154,7 +152,14 @@ def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(whole=_whole, decimal=_decimal, percent=_percent)
+    environment.filters.update(
+        whole=_whole,
+        counted=_counted,
+        decimal=_decimal,
+        mean=_mean,
+        significant=_significant,
+        percent=_percent,
+    )
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw
     return environment.get_template(template).render(
         version=version("rarmodel"),
@@ -176,8 +181,24 @@ def _whole(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _decimal(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _mean(value: float | None) -> str:
+    """A mean of whole numbers."""
+    return _whole(value) if value is None or value == round(value) else _decimal(value, 1)
+
+
+def _significant(value: float | None) -> str:
+    """Two digits that say something, or all before the point."""
+    if not value:
+        return _whole(value)
+    return _decimal(value, max(0, 1 - math.floor(math.log10(abs(value)))))
 
 
 def _percent(value: float | None) -> str:

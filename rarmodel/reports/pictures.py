@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 
 from .colours import BOUND, COOL, FAULT, INK, WARM, job_colour
+from .comparison import ends_of, shortened
 from .drawing import Drawing
 from .grids import Grid, busy_parts, contention_grid, is_large, ring_scale, utilisation_grid
 
@@ -40,7 +43,7 @@ def picture(
     form: str = "png",
     parts: Sequence[str] | None = None,
 ) -> bytes:
-    """Draw schedules of one instance below each other, on one axis of time.
+    """Draw schedules of one instance below each other; valid ones on one axis of time.
 
     Parameters
     ----------
@@ -73,7 +76,6 @@ def picture(
     except ImportError as error:
         message = f"pictures need {error.name}, which is not installed; install it with: {EXTRA}"
         raise UsageError(message) from error
-    end = max(drawing.end for drawing in drawings)
     heights = [_height(drawing, part) for drawing in drawings for part in parts]
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(_WIDTH, sum(heights) + 0.62 * len(heights)), layout="constrained")
@@ -81,7 +83,7 @@ def picture(
         axes = figure.subplots(
             len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
-        for i, drawing in enumerate(drawings):
+        for i, (drawing, end) in enumerate(zip(drawings, ends_of(drawings), strict=True)):
             for j, part in enumerate(parts):
                 axis = axes[i * len(parts) + j]
                 match part:
@@ -92,14 +94,22 @@ def picture(
                     case "utilisation":
                         _utilisation(axis, drawing, end)
                 axis.set_xlim(0, end * 1.005)
-                axis.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
+                axis.xaxis.set_major_locator(MaxNLocator(nbins=_ticks(end), integer=True))
                 axis.spines[["top", "right"]].set_visible(False)
                 axis.ticklabel_format(axis="x", style="plain", useOffset=False)
         axes[-1].set_xlabel("Time (slots)")
         content = io.BytesIO()
         metadata = {"Date": None} if form == "svg" else None
-        figure.savefig(content, format=form, dpi=130, metadata=metadata)
+        with warnings.catch_warnings():
+            # A letter that the font lacks is a box in PNG; in SVG the viewer's fonts draw it.
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            figure.savefig(content, format=form, dpi=130, metadata=metadata)
     return content.getvalue()
+
+
+def _ticks(end: int) -> int:
+    """Numbers that have room along an axis of time."""
+    return max(1, min(12, 70 // len(str(end))))
 
 
 def _height(drawing: Drawing, part: str) -> float:
@@ -122,12 +132,15 @@ def _gantt(axis: Axes, drawing: Drawing, end: int, bound: int | None) -> None:
     verdict = f"invalid, violations: {len(report.violations)}"
     if report.feasible:
         verdict = f"{makespan:,} slots"
-    title = axis.set_title(f"{drawing.label}: {verdict}", loc="left", fontsize=10, weight="bold")
+    title = axis.set_title(
+        f"{shortened(drawing.label, 70)}: {verdict}", loc="left", fontsize=10, weight="bold"
+    )
     if not report.feasible:
         title.set_color(FAULT)
     if is_large(drawing):
         grid = utilisation_grid(drawing, end)
-        _image(axis, grid, len(servers), COOL, 1.0, "GPUs held")
+        percent = replace(grid, values=100 * grid.values)
+        _image(axis, percent, len(servers), COOL, 100, "GPUs held (%)")
         _name_rows(axis, [server.name for server in servers], range(len(servers) + 1))
     else:
         _bars(axis, drawing, end)
@@ -167,9 +180,10 @@ def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
         )
         # A character is about 0.075 inches wide and 0.13 high.
         wide = (until - run.start) / end * (_WIDTH - 1) > 0.085 * len(run.job)
-        if wide and bar.gpus * _height(drawing, "gantt") / rows > 0.13:
+        middle = (run.start + until) / 2
+        if wide and middle >= 0 and bar.gpus * _height(drawing, "gantt") / rows > 0.13:
             axis.text(
-                (run.start + until) / 2,
+                middle,
                 top + bar.gpus / 2,
                 run.job,
                 ha="center",
@@ -185,6 +199,7 @@ def _contention(axis: Axes, drawing: Drawing, end: int) -> None:
 
     grid = contention_grid(drawing, end)
     scale = _image(axis, grid, len(drawing.links), WARM, ring_scale(drawing), "Rings")
+    axis.set_ylabel("Links")
     scale.locator = MaxNLocator(integer=True, nbins=4)
     scale.update_ticks()
     names = [link.link for link in drawing.links]
@@ -224,7 +239,7 @@ def _name_rows(axis: Axes, names: Sequence[str], edges: Sequence[float]) -> None
     """Names at the middle of rows, as many as there is room for, and lines between the rows."""
     middles = [(a + b) / 2 for a, b in pairwise(edges)]
     step = -(-len(names) // 24)
-    shown = [name if len(name) <= 20 else name[:19] + "…" for name in names]
+    shown = [shortened(name, 20) for name in names]
     axis.set_yticks(middles[::step], shown[::step])
     axis.tick_params(axis="y", length=0)
     if len(names) <= 64:

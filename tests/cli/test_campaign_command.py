@@ -1,10 +1,12 @@
-"""`rarmodel campaign run`, `status` and `export`."""
+"""`rarmodel campaign run`, `status`, `export`, `report` and `figures`."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from campaign_book import Book
@@ -94,3 +96,82 @@ def test_figures_are_shown_beside_the_papers(invoke: Invoke, folder: Path) -> No
     assert "100 ± 1" in shown.out
     fields = invoke("campaign", "figures", folder, "--json").json()
     assert (fields[0]["published"], fields[0]["mean"]) == (535, 100.5)
+
+
+def filled(folder: Path) -> Path:
+    """A campaign's folder with two finished runs of three, and one that failed."""
+    book = Book(folder)
+    for seed in (0, 1):
+        told = {"capacities": [4, 8 + seed]}
+        book.add("mine", "good", seed, 100 + seed, bound=90, told=told)
+    book.add("mine", "bad", 0, None, failed=True)
+    book.add("mine", "bad", 1, None)
+    del book.outcomes[book.planned[-1].task.run]
+    book.write()
+    return folder
+
+
+def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder: Path) -> None:
+    pytest.importorskip("bokeh")
+    outcome = invoke("campaign", "report", filled(folder), "--output", "folder.html")
+    assert outcome == (0, "", "")
+    invoke("campaign", "export", folder, "--output", "table.parquet")
+    outcome = invoke("campaign", "report", "table.parquet", "--output", "table.html")
+    assert outcome == (0, "", "")
+    page = Path("folder.html").read_text(encoding="utf-8")
+    assert "<summary>capacities=[4,9]</summary>" in page
+    far = "; <strong>1 is still to be done</strong>, and all numbers are of what there is so far"
+    assert "<h1>mine</h1>\n<p>3 runs, of which 1 failed" + far in page
+    assert Path("table.html").read_text(encoding="utf-8") == page.replace(far, "")
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "said"),
+    [
+        ("nowhere", "x.html", "nowhere: cannot be read: no such file or directory"),
+        ("empty", "x.html", "empty: no ledger here; `rarmodel campaign run FILE --output` this"),
+        ("begun", "x.html", "begun: no run has finished or failed yet"),
+        ("campaign.yaml", "x.html", "campaign.yaml: not a Parquet file; a campaign's folder or"),
+        ("cut.parquet", "x.html", "cut.parquet: not a Parquet file"),
+        ("other.parquet", "x.html", "other.parquet: not the table of a campaign: no column 'camp"),
+        ("none.parquet", "x.html", "none.parquet: no run has finished or failed yet"),
+        ("text.parquet", "x.html", "text.parquet: column 'makespan': '100 slots'; numbers above"),
+        (".", "none/x.html", "none/x.html: cannot be written: no such file or directory"),
+        (".", "empty", "empty: cannot be written: is a directory"),
+    ],
+)
+def test_what_cannot_be_reported_is_one_line(
+    invoke: Invoke, folder: Path, source: str, output: str, said: str
+) -> None:
+    pytest.importorskip("bokeh")
+    filled(folder)
+    for name in ("empty", "begun"):
+        Path(name).mkdir()
+    begun = Book(Path("begun"))
+    begun.add("mine", "good", 0, 1)
+    begun.outcomes.clear()
+    begun.write()
+    write_campaign(folder, TEXT)
+    invoke("campaign", "export", folder, "--output", "cut.parquet")
+    table = pq.read_table("cut.parquet")
+    Path("cut.parquet").write_bytes(Path("cut.parquet").read_bytes()[:-40])
+    pq.write_table(pa.table({"a": [1], "makespan": [2]}), "other.parquet")
+    pq.write_table(table.slice(0, 0), "none.parquet")
+    place = table.schema.get_field_index("makespan")
+    texts = pa.array(["100 slots"] * table.num_rows)
+    pq.write_table(table.set_column(place, "makespan", texts), "text.parquet")
+    outcome = invoke("campaign", "report", source, "--output", output)
+    assert outcome.code == 2
+    (line,) = outcome.lines
+    assert said in line
+    assert not Path(output).is_file()
+
+
+def test_report_without_the_extra_says_how_to_get_it(
+    invoke: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    outcome = invoke("campaign", "report", filled(folder), "--output", "x.html")
+    assert outcome.code == 2
+    (line,) = outcome.lines
+    assert line.endswith("install it with: pip install 'rarmodel[report]'")

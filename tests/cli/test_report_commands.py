@@ -54,6 +54,15 @@ def test_report_compares_schedules_from_files_and_stdin(
     assert ">from stdin</button>" in page
 
 
+def test_report_goes_to_stdout_if_asked(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "report.html"
+    invoke("report", instance_file, schedule_file, "--output", output)
+    outcome = invoke("report", instance_file, schedule_file, "--output", "-")
+    assert outcome == (0, output.read_text(encoding="utf-8") + "\n", "")
+
+
 def test_invalid_schedule_of_another_instance_is_shown_with_a_note(
     invoke: Invoke, instance_file: Path, tmp_path: Path
 ) -> None:

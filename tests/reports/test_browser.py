@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import VARIABLE, Opened, chromium, opened
-from documents import instance_of, job_data, schedule_of
+from browser import FRAME, VARIABLE, Opened, chromium, opened
+from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
@@ -119,6 +119,19 @@ def test_job_is_found_by_name(show: Any) -> None:
         assert_quiet(page)
 
 
+def test_name_that_ends_with_a_space_is_found(show: Any) -> None:
+    instance = instance_of(job_data("a"), job_data("a ", gpus=2))
+    schedule = schedule_of(assignment_data("a", 0, s0=[0]), assignment_data("a ", 0, s1=[0, 1]))
+    with show(instance, schedule) as page:
+        field = page.page.locator("form.find input")
+        for typed, ring in (("a ", "2 GPUs"), ("a", "1 GPU"), (" a", "1 GPU")):
+            field.fill(typed)
+            field.press("Enter")
+            said = str(page.page.locator("form.find output").text_content())
+            assert said.startswith(f"{typed.lstrip()}; {ring} on 1 server")
+        assert_quiet(page)
+
+
 def test_names_that_look_like_markup_or_formulas_are_shown_as_they_are(show: Any) -> None:
     instance, schedule = with_markup()
     with show(instance, schedule, schedule) as page:
@@ -148,6 +161,28 @@ def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: An
 def test_paper_instance_is_drawn_job_by_job(show: Any) -> None:
     with show(*solved("paper-160", "list-scheduling")) as page:
         assert "job" in page.hover("schedule-0-gantt", 0.05, 0.7)
+        assert_quiet(page)
+
+
+def test_axes_of_time_begin_below_each_other_whatever_the_names(show: Any) -> None:
+    instance = instance_of(servers=[2] * 3)
+    servers = [
+        server.model_copy(update={"name": name})
+        for server, name in zip(
+            instance.cluster.servers, ("a", "a server in rack 1234", "b" * 99), strict=True
+        )
+    ]
+    cluster = instance.cluster.model_copy(update={"servers": tuple(servers)})
+    instance = instance.model_copy(update={"cluster": cluster})
+    schedule = schedule_of(
+        assignment_data("a", 0, a=[0, 1]), assignment_data("b", 0, **{"b" * 99: [0]})
+    )
+    with show(instance, schedule) as page:
+        lefts = [
+            page.page.evaluate(FRAME, f"schedule-0-{name}")["x"]
+            for name in ("gantt", "utilisation", "contention")
+        ]
+        assert max(lefts) - min(lefts) < 1
         assert_quiet(page)
 
 

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 import pytest
-from documents import assignment_data, instance_of, schedule_of
+from documents import assignment_data, instance_of, job_data, schedule_of
 from elements import Elements
 from shown import ENTITY, MARKUP, TEX, of_many_jobs, with_markup
 
@@ -18,7 +18,8 @@ import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.reports import draw_all, report_page
 from rarmodel.reports.charts import charts_of
-from rarmodel.reports.comparison import distinct
+from rarmodel.reports.comparison import distinct, ends_of
+from rarmodel.schema.base import MAX_INTEGER
 
 pytest.importorskip("bokeh")
 
@@ -142,6 +143,61 @@ def test_overfull_servers_of_an_invalid_schedule_are_not_taken_for_idle() -> Non
     image = chart.renderers[0].data_source.data["image"][0]
     assert image[0].tolist() == [2000 * 2 * 100 // 8] * drawing.end
     assert not image[1:].any()
+
+
+def test_schedule_that_goes_on_for_ever_does_not_squeeze_the_others() -> None:
+    far = schedule_of(assignment_data("a", 10**9, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
+    short = schedule_of(assignment_data("a", 0, s0=[0, 1]))
+    drawings = draw_all(instance_of(), [far, schedule_of(), short])
+    assert [drawing.report.feasible for drawing in drawings] == [False, True, False]
+    assert ends_of(drawings) == [10**9 + 2, 2, 2]
+    page = Elements(report_page(instance_of(), [far, schedule_of()]))
+    ends = [range_end(page.data[f"data-{name}"]) for name in ("overview", "schedule-1")]
+    assert ends == [pytest.approx(2.02)] * 2
+    assert range_end(page.data["data-schedule-0"]) > 10**9
+    none_valid = Elements(report_page(instance_of(), [far, short]))
+    assert range_end(none_valid.data["data-overview"]) > 10**9
+
+
+@pytest.mark.parametrize("start", [MAX_INTEGER, -MAX_INTEGER])
+def test_farthest_starts_that_a_file_can_hold_are_drawn(start: int) -> None:
+    # Warnings are errors here; Bokeh warns of whole numbers that JavaScript does not have.
+    schedule = schedule_of(assignment_data("a", start, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
+    assert f"{start:,}" in report_page(instance_of(), [schedule])
+    assert rarmodel.plot(instance_of(), schedule).startswith(b"\x89PNG")
+
+
+def range_end(data: str) -> float:
+    """Where the axis of time of a group of charts ends."""
+    found: list[float] = []
+
+    def visit(value: Any) -> None:
+        if isinstance(value, dict):
+            if isinstance(x_range := value.get("x_range"), dict) and "attributes" in x_range:
+                found.append(x_range["attributes"]["end"])
+            for part in value.values():
+                visit(part)
+        elif isinstance(value, list):
+            for part in value:
+                visit(part)
+
+    visit(json.loads(data))
+    return found[0]
+
+
+def test_one_of_a_kind_is_no_plural() -> None:
+    instance = instance_of(job_data("a"), servers=(1,))
+    text = Elements(report_page(instance, [schedule_of(assignment_data("a", 0, s0=[0]))])).text
+    assert "1 job on 1 GPU of 1 server; horizon" in text
+
+
+@pytest.mark.parametrize(("gpus", "written"), [(8, ["a"]), (64, [])])
+def test_names_are_written_in_bars_that_are_high_enough(gpus: int, written: list[str]) -> None:
+    instance = instance_of(job_data("a", gpus=1), servers=(gpus,))
+    (drawing,) = draw_all(instance, [schedule_of(assignment_data("a", 0, s0=[0]))])
+    gantt = charts_of(drawing, drawing.end, 1)["gantt"]
+    texts = [r.data_source.data["text"] for r in gantt.renderers if "text" in r.data_source.data]
+    assert [name for names in texts for name in names] == written
 
 
 def test_report_without_schedules_is_an_error() -> None:

@@ -7,7 +7,7 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
-from documents import instance_of, schedule_of
+from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import ENTITY, TEX, of_many_jobs, with_markup
 
 import rarmodel
@@ -53,6 +53,22 @@ def test_names_are_no_markup_and_no_formulas_and_invalid_schedules_say_so() -> N
     text, _ = svg_of(rarmodel.plot(*with_markup(), form="svg"))
     assert f"{TEX}: invalid, violations: 1" in text
     assert ENTITY in text
+
+
+def test_names_that_no_font_has_are_drawn_without_a_complaint(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    instance = instance_of(job_data("训练 🚀", gpus=2))
+    schedule = schedule_of(assignment_data("训练 🚀", 0, s0=[0, 1]))
+    for form in ("png", "svg"):
+        rarmodel.plot(instance, schedule, form=form)
+    assert [str(one.message) for one in recwarn] == []
+
+
+def test_verdict_stands_behind_a_long_name_too() -> None:
+    schedule = schedule_of().model_copy(update={"method": "long " * 100})
+    text, _ = svg_of(rarmodel.plot(instance_of(), schedule, form="svg"))
+    assert f"{'long ' * 13}long…: 2 slots" in text
 
 
 def test_each_schedule_has_its_parts() -> None:

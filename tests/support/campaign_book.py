@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rarmodel.campaigns import Compared, compare_figures
 from rarmodel.campaigns.ledger import open_ledger
@@ -29,6 +31,7 @@ class Book:
         bound: int = 1,
         servers: int | None = None,
         failed: bool = False,
+        told: Mapping[str, Any] | None = None,
         **parameters: int,
     ) -> None:
         task = Task(
@@ -41,7 +44,7 @@ class Book:
             data=None,
             seed=seed,
         )
-        told = {} if servers is None else {"servers": servers}
+        told = told or ({} if servers is None else {"servers": servers})
         self.planned.append(
             Planned(campaign, task, ProcessLimits(), "drawn", "generate paper", told)
         )
@@ -50,11 +53,14 @@ class Book:
             Outcome(failure="died", error="gone") if failed else Outcome(result=result)
         )
 
-    def compared(self) -> dict[tuple[str, str, str, str], Compared]:
+    def write(self) -> None:
         with open_ledger(self.folder / "ledger.sqlite", writes=True) as ledger:
             ledger.plan(self.planned)
             for run, outcome in self.outcomes.items():
                 ledger.record(run, outcome)
+
+    def compared(self) -> dict[tuple[str, str, str, str], Compared]:
+        self.write()
         return {
             (one.figure, one.measure, one.setting, one.method): one
             for one in compare_figures(self.folder)

@@ -86,7 +86,9 @@ window.rarmodelPage = (() => {
   function find(group, name, status) {
     const drawn = documents.get(group);
     const runs = drawn?.get_model_by_name("runs");
-    const run = runs ? Array.from(runs.data.job).indexOf(name) : -1;
+    const jobs = Array.from(runs?.data.job ?? []);
+    // As typed first: a name may begin or end with a space.
+    const run = jobs.includes(name) ? jobs.indexOf(name) : jobs.indexOf(name.trim());
     if (run < 0) {
       status.textContent = runs ? `There is no job ${name} in this chart.` : "No single jobs here.";
       return;
@@ -160,10 +162,14 @@ window.rarmodelPage = (() => {
     for (const form of document.querySelectorAll("form.find")) {
       form.addEventListener("submit", (event) => {
         event.preventDefault();
-        find(form.dataset.group, form.elements.job.value.trim(), form.querySelector("output"));
+        find(form.dataset.group, form.elements.job.value, form.querySelector("output"));
       });
     }
-    if (document.getElementById("data-overview")) await draw("overview");
+    const behindTabs = new Set(tabs.map((tab) => tab.dataset.group));
+    for (const data of document.querySelectorAll('script[id^="data-"]')) {
+      const group = data.id.slice("data-".length);
+      if (!behindTabs.has(group)) await draw(group);
+    }
     if (tabs.length > 0) await choose(tabs[0]);
     performance.mark("rarmodel-ready");
     document.documentElement.dataset.ready = "yes";

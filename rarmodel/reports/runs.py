@@ -1,0 +1,342 @@
+"""The runs of a campaign's table as plain data: methods told apart, ratios, gaps, spreads."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarmodel.errors import InputError, Problem, listed
+
+Row = Mapping[str, Any]
+
+NEEDED = (
+    *("campaign", "run", "instance", "instance_hash", "source", "method", "formulation", "solver"),
+    *("seed", "failure", "error", "status", "makespan", "mean_completion", "lower_bound"),
+    *("gap", "objective", "restricted", "seconds"),
+)
+SOURCE, PARAMETER, OPTION, DATA = "source_", "parameter_", "option_", "data"
+FILES = "files"
+"""The family of all instances that come from files."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, beside the others of its campaign.
+
+    Attributes
+    ----------
+    name
+        Name of the run; runs that several campaigns share have the same.
+    instance
+        Name of the instance, with what tells it from others of that name.
+    key
+        What the instance is: its hash.
+    family
+        Where the instance comes from, with the settings that vary in the campaign.
+    base
+        Method, or formulation and solver.
+    method
+        The same with the parameters, options and data that vary among its runs.
+    seed
+        The seed.
+    settings
+        Parameters, options, data, and settings of the source, by name of their column.
+    makespan, mean_completion
+        In slots; None without a schedule.
+    ratio
+        Makespan over the least one of the instance in the campaign.
+    bound
+        The greatest lower bound in slots that any run on the instance, in any campaign, proves for
+        every schedule: that of a formulation which asks for more than the instance does counts for
+        itself only.
+    gap
+        Of the makespan, to that bound or the run's own; of another objective, the run's own.
+    optimal
+        Whether the gap is proven to be 0.
+    seconds
+        Time the solve took.
+    failure, error
+        How and why it failed; empty if it did not.
+    """
+
+    name: str
+    instance: str
+    key: str
+    family: str
+    base: str
+    method: str
+    seed: str
+    settings: Mapping[str, Any]
+    makespan: float | None
+    mean_completion: float | None
+    ratio: float | None
+    bound: float | None
+    gap: float | None
+    optimal: bool
+    seconds: float | None
+    failure: str
+    error: str
+
+
+class Spread(NamedTuple):
+    """How numbers are spread; None where there are none."""
+
+    lower: float | None
+    median: float | None
+    upper: float | None
+
+
+class MethodRow(NamedTuple):
+    """What the runs of one method have in common."""
+
+    method: str
+    runs: int
+    solved: int
+    failed: int
+    optimal: int
+    best: int
+    makespan: float | None
+    mean_completion: float | None
+    ratio: Spread
+    gap: Spread
+    seconds: Spread
+
+
+def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
+    """The runs of a campaign's table by campaign, in its order.
+
+    Parameters
+    ----------
+    rows
+        A row for each run, with the columns of `rarmodel campaign export`. None, NaN, and a
+        missing parameter, option or setting are unknown.
+
+    Raises
+    ------
+    InputError
+        If a column that is needed is missing, or holds something else than numbers.
+    """
+    columns = set().union(*rows)
+    if missing := [name for name in NEEDED if name not in columns]:
+        message = f"not the table of a campaign: no column {listed(missing)}"
+        raise InputError([Problem("", message)])
+    bounds: dict[str, float] = {}
+    for row in rows:
+        bound = _number(row, "lower_bound")
+        if bound is not None and not _known(row, "restricted"):
+            bounds[_key(row)] = max(bound, bounds.get(_key(row), bound))
+    campaigns: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        campaigns[_text(row, "campaign")].append(row)
+    return {name: _runs(own, bounds) for name, own in campaigns.items()}
+
+
+def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
+    """The runs of one campaign."""
+    bases = [_base(row) for row in rows]
+    methods = _told_apart(rows, bases, (PARAMETER, OPTION, DATA), " ")
+    sources = [_source(row) for row in rows]
+    families = _told_apart(rows, [""] * len(rows), (SOURCE,), "")
+    if len(set(sources)) > 1:
+        pairs = zip(sources, families, strict=True)
+        families = [", ".join(filter(None, pair)) for pair in pairs]
+    names = _instance_names(rows, families)
+    least: dict[str, float] = {}
+    for row in rows:
+        if (found := _number(row, "makespan", positive=True)) is not None:
+            least[_key(row)] = min(found, least.get(_key(row), found))
+    runs = []
+    for row, base, method, source, family in zip(
+        rows, bases, methods, sources, families, strict=True
+    ):
+        key, makespan = _key(row), _number(row, "makespan", positive=True)
+        known = [b for b in (bounds.get(key), _number(row, "lower_bound")) if b is not None]
+        gap, optimal = _number(row, "gap"), _text(row, "status") == "optimal"
+        if makespan is not None and known and _about_makespan(row):
+            gap = (makespan - max(known)) / makespan
+            optimal = optimal or gap <= 0
+        runs.append(
+            Run(
+                name=_text(row, "run"),
+                instance=names[key],
+                key=key,
+                family=family,
+                base=base,
+                method=method,
+                seed=_text(row, "seed"),
+                settings={
+                    "source": source,
+                    **{
+                        name: value
+                        for name in row
+                        if name.startswith((SOURCE, PARAMETER, OPTION, DATA))
+                        and (value := _known(row, name)) is not None
+                    },
+                },
+                makespan=makespan,
+                mean_completion=_number(row, "mean_completion"),
+                ratio=None if makespan is None else makespan / least[key],
+                bound=bounds.get(key),
+                gap=gap if makespan is not None else None,
+                optimal=optimal,
+                seconds=_number(row, "seconds"),
+                failure=_text(row, "failure"),
+                error=_text(row, "error"),
+            )
+        )
+    return runs
+
+
+def groups_of(runs: Iterable[Run], by: Callable[[Run], Any]) -> dict[Any, list[Run]]:
+    """Runs that have something in common, in the order in which it first occurs."""
+    found: dict[Any, list[Run]] = defaultdict(list)
+    for run in runs:
+        found[by(run)].append(run)
+    return dict(found)
+
+
+def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
+    """A row for each method."""
+    return [
+        MethodRow(
+            method=method,
+            runs=len(own),
+            solved=sum(run.makespan is not None for run in own),
+            failed=sum(bool(run.failure) for run in own),
+            optimal=sum(run.optimal for run in own),
+            best=sum(run.ratio == 1 for run in own),
+            makespan=_mean(run.makespan for run in own),
+            mean_completion=_mean(run.mean_completion for run in own),
+            ratio=_spread(run.ratio for run in own),
+            gap=_spread(run.gap for run in own),
+            seconds=_spread(run.seconds for run in own),
+        )
+        for method, own in groups_of(runs, lambda run: run.method).items()
+    ]
+
+
+def mean_makespans(
+    runs: Sequence[Run], methods: Sequence[str], most: int
+) -> list[tuple[str, float | None, list[float | None]]]:
+    """Name, lower bound, and mean makespan of each method, of the first so many instances."""
+    rows = []
+    for own in list(groups_of(runs, lambda run: run.key).values())[:most]:
+        by_method = groups_of(own, lambda run: run.method)
+        means = [_mean(run.makespan for run in by_method.get(name, ())) for name in methods]
+        rows.append((own[0].instance, own[0].bound, means))
+    return rows
+
+
+def setting_name(column: str) -> str:
+    """What a parameter, option or setting is called, by its column."""
+    return column.partition("_")[2] or column
+
+
+def lines_over(runs: Sequence[Run], column: str) -> list[tuple[str, Run]]:
+    """Runs that belong into a chart over a column, each with the name of its line.
+
+    Over a setting of the source: the runs on such instances, by method and the other settings. Over
+    a parameter or option: all, by method and its other parameters.
+    """
+    of_source = column.startswith(SOURCE)
+    own = [run for run in runs if column in run.settings or not of_source]
+    rows = [{name: v for name, v in run.settings.items() if name != column} for run in own]
+    prefixes = ("source", PARAMETER, OPTION, DATA) if of_source else (PARAMETER, OPTION, DATA)
+    names = _told_apart(rows, [run.base for run in own], prefixes, " ")
+    return list(zip(names, own, strict=True))
+
+
+def _told_apart(
+    rows: Sequence[Row], bases: Sequence[str], prefixes: tuple[str, ...], between: str
+) -> list[str]:
+    """Names with those columns behind them that vary among rows of the same name."""
+    values: dict[tuple[str, str], set[Hashable]] = defaultdict(set)
+    columns = dict.fromkeys(name for row in rows for name in row if name.startswith(prefixes))
+    for row, base in zip(rows, bases, strict=True):
+        for name in columns:
+            values[base, name].add(_text(row, name))
+    found = []
+    for row, base in zip(rows, bases, strict=True):
+        parts = [
+            f"{setting_name(name)}={_text(row, name)}"
+            for name in columns
+            if len(values[base, name]) > 1 and _known(row, name) is not None
+        ]
+        found.append(base + between + ", ".join(parts) if parts else base)
+    return found
+
+
+def _instance_names(rows: Sequence[Row], families: Sequence[str]) -> dict[str, str]:
+    """Names of instances by key, with as much behind them as makes them differ."""
+    plain = {_key(row): _text(row, "instance") for row in rows}
+    settings = {_key(row): family for row, family in zip(rows, families, strict=True)}
+    full = {key: f"{name}, {settings[key]}".removesuffix(", ") for key, name in plain.items()}
+    for names in (plain, full):
+        if len(set(names.values())) == len(names):
+            return names
+    return {key: f"{name} ({key[:8]})" for key, name in full.items()}
+
+
+def _base(row: Row) -> str:
+    if method := _text(row, "method"):
+        return method
+    return f"{_text(row, 'formulation')} ({_text(row, 'solver')})"
+
+
+def _source(row: Row) -> str:
+    source = _text(row, "source")
+    return FILES if source.startswith("file ") else source
+
+
+def _key(row: Row) -> str:
+    return _text(row, "instance_hash")
+
+
+def _about_makespan(row: Row) -> bool:
+    return _text(row, "objective") in {"", "makespan"}
+
+
+def _known(row: Row, column: str) -> Any:
+    """A cell; None if it is unknown."""
+    value = row.get(column)
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _text(row: Row, column: str) -> str:
+    """A cell as text; an unknown one is empty, and a whole number has no point."""
+    value = _known(row, column)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return "" if value is None else str(value)
+
+
+def _number(row: Row, column: str, *, positive: bool = False) -> float | None:
+    """A cell that holds a number or nothing."""
+    value = _known(row, column)
+    if value is None:
+        return None
+    wrong = isinstance(value, bool) or not isinstance(value, int | float)
+    if wrong or not math.isfinite(value) or (positive and value <= 0):
+        kind = "numbers above 0" if positive else "numbers"
+        message = f"{str(value)[:40]!r}; {kind} are expected"
+        raise InputError([Problem(f"column {column!r}", message)])
+    return float(value)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _spread(values: Iterable[float | None]) -> Spread:
+    known = [value for value in values if value is not None]
+    if not known:
+        return Spread(None, None, None)
+    return Spread(*(float(value) for value in np.percentile(known, [25, 50, 75])))

@@ -1,0 +1,250 @@
+"""Interactive charts of a campaign's runs: how they are spread by method, and over a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .axes import empty_chart, name_rows, tips_of
+from .colours import BOUND, INK, STRONG, Line, lines_of
+from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, lines_over, setting_name
+from .steps import Floats
+
+if TYPE_CHECKING:
+    from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
+
+NARROW = 1e-4
+"""Seconds below which times are drawn alike; their axis is logarithmic."""
+
+LOWER_BOUND = "lower bound"
+MAX_LINES = 20
+MAX_SETTINGS = 40
+LETTERS = 44
+"""Longest name of a method in a chart; the table has it in full."""
+
+Measure = Callable[[Run], float | None]
+
+
+def spread_chart(
+    runs: Sequence[Run], measure: Measure, axis: str, most: int, *, log: bool = False
+) -> Figure | None:
+    """A row for each method: each run as a point, a box from quartile to quartile, the median.
+
+    Parameters
+    ----------
+    runs
+        The runs of a campaign.
+    measure
+        What is shown of each; those without it are left out.
+    axis
+        What the axis is called.
+    most
+        Points in a row; of more runs, evenly chosen ones are drawn.
+    log
+        Whether the axis is logarithmic.
+
+    Returns
+    -------
+    Figure | None
+        None if no run has what is measured.
+    """
+    from bokeh.models import HoverTool, Range1d  # noqa: PLC0415 - an extra
+
+    known = [(run, value) for run in runs if (value := measure(run)) is not None]
+    if not known:
+        return None
+    if log:
+        known = [(run, max(value, NARROW)) for run, value in known]
+    methods = list(groups_of(runs, lambda run: run.method))
+    bases = list(groups_of(runs, lambda run: run.base))
+    low, high = min(value for _, value in known), max(value for _, value in known)
+    room = (high - low) * 0.04 or 0.05 * max(abs(high), 1.0)
+    limits = (low / 1.3, high * 1.3) if log else (low - room, high + room)
+    chart = empty_chart(
+        axis,
+        (34 if len(methods) <= 20 else 22) * len(methods) + 95,
+        x_range=Range1d(*limits),
+        y_range=Range1d(len(methods), 0),
+        x_axis_type="log" if log else "linear",
+    )
+    name_rows(chart, methods, range(len(methods) + 1), LETTERS)
+    if log:
+        _plain_powers(chart)
+    points: dict[str, list[Any]] = {
+        key: [] for key in ("x", "y", "colour", "method", "instance", "seed")
+    }
+    boxes: dict[str, list[Any]] = {key: [] for key in ("left", "right", "top", "bottom", "middle")}
+    for i, method in enumerate(methods):
+        own = [(run, value) for run, value in known if run.method == method]
+        if not own:
+            continue
+        values = [value for _, value in own]
+        lower, middle, upper = (float(value) for value in np.percentile(values, [25, 50, 75]))
+        for key, value in (
+            *(("left", lower), ("right", upper), ("middle", middle)),
+            *(("top", i + 0.18), ("bottom", i + 0.82)),
+        ):
+            boxes[key].append(value)
+        some = [own[index] for index in _some(len(own), most)]
+        points["x"] += [value for _, value in some]
+        points["y"] += (i + 0.5 + _apart(len(some))).tolist()
+        points["colour"] += [_colour(bases.index(run.base)) for run, _ in some]
+        points["method"] += [method] * len(some)
+        points["instance"] += [run.instance for run, _ in some]
+        points["seed"] += [run.seed for run, _ in some]
+    dots = chart.scatter(
+        "x", "y", source=points, size=6, fill_color="colour", line_color=None, fill_alpha=0.65
+    )
+    chart.quad(
+        **{side: side for side in ("left", "right", "top", "bottom")},
+        source=boxes,
+        fill_color=None,
+        line_color=INK,
+    )
+    chart.segment("middle", "top", "middle", "bottom", source=boxes, line_color=INK, line_width=3)
+    tips = [
+        *(("method", "@method"), ("instance", "@instance"), ("seed", "@seed")),
+        ("value", "@x{0,0.[000]}"),
+    ]
+    chart.add_tools(HoverTool(renderers=[dots], tooltips=tips_of(tips)))
+    return chart
+
+
+def varied_settings(runs: Sequence[Run]) -> list[str]:
+    """Columns of the parameters, options and settings over which makespans can be drawn.
+
+    Their values are numbers, and at least one method has runs with several of them.
+    """
+    columns = dict.fromkeys(
+        name
+        for prefix in (SOURCE, PARAMETER, OPTION)
+        for run in runs
+        for name in run.settings
+        if name.startswith(prefix)
+    )
+    found = []
+    for column in columns:
+        values = [run.settings[column] for run in runs if column in run.settings]
+        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
+            continue
+        pairs = {
+            (name, run.settings[column])
+            for name, run in lines_over(runs, column)
+            if column in run.settings and run.makespan is not None
+        }
+        names = [name for name, _ in pairs]
+        several = len(names) > len(set(names))
+        if several and len(set(values)) <= MAX_SETTINGS and len(set(names)) <= MAX_LINES:
+            found.append(column)
+    return found
+
+
+def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]:
+    """Mean makespan over a setting, a line for each method, and the lower bound.
+
+    A method without the parameter has a level line. Bars go one standard deviation of the sample
+    up and down.
+    """
+    from bokeh.models import (  # noqa: PLC0415 - an extra
+        ColumnDataSource,
+        CustomJSTickFormatter,
+        FixedTicker,
+        HoverTool,
+        NumeralTickFormatter,
+        Range1d,
+    )
+
+    values = sorted({run.settings[column] for run in runs if column in run.settings})
+    drawn = _lines(runs, column, values)
+    chart = empty_chart(setting_name(column), 420, x_range=Range1d(-0.5, len(values) - 0.5))
+    chart.yaxis.axis_label = "Mean makespan (slots)"
+    chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
+    chart.xaxis.ticker = FixedTicker(ticks=list(range(len(values))))
+    chart.xaxis.formatter = CustomJSTickFormatter(
+        code="return names[tick] ?? ''", args={"names": [f"{value:.12g}" for value in values]}
+    )
+    chart.xgrid.grid_line_color = None
+    legend = [
+        Line(line.name, BOUND, "dashed") if line.name == LOWER_BOUND else line
+        for line in lines_of(list(drawn))
+    ]
+    dots = []
+    for i, (line, found) in enumerate(zip(legend, drawn.values(), strict=True)):
+        # Side by side, so that bars do not hide each other.
+        aside = (i - (len(drawn) - 1) / 2) * min(0.03, 0.4 / len(drawn))
+        means = [fmean(numbers) for numbers in found.values()]
+        deviations = [stdev(n) if len(n) > 1 else 0.0 for n in found.values()]
+        points = ColumnDataSource(
+            {
+                "x": [values.index(value) + aside for value in found],
+                "at": [f"{value:.12g}" for value in found],
+                "mean": means,
+                "low": [mean - off for mean, off in zip(means, deviations, strict=True)],
+                "high": [mean + off for mean, off in zip(means, deviations, strict=True)],
+                "deviation": deviations,
+                "number": [len(numbers) for numbers in found.values()],
+                "name": [line.name] * len(found),
+            }
+        )
+        chart.line(
+            "x", "mean", source=points, line_color=line.colour, line_width=2, line_dash=line.dash
+        )
+        chart.segment(
+            "x", "low", "x", "high", source=points, line_color=line.colour, line_width=1.5
+        )
+        dots.append(chart.scatter("x", "mean", source=points, size=8, color=line.colour))
+    tips = [
+        *(("method", "@name"), (setting_name(column), "@at"), ("mean", "@mean{0,0.0}")),
+        *(("standard deviation", "@deviation{0,0.0}"), ("number", "@number{0,0}")),
+    ]
+    chart.add_tools(HoverTool(renderers=dots, tooltips=tips_of(tips)))
+    return chart, legend
+
+
+def _lines(
+    runs: Sequence[Run], column: str, values: Sequence[float]
+) -> dict[str, dict[float, list[float]]]:
+    """Makespans of each line at each value of a setting, and the lower bounds of the instances."""
+    lines: dict[str, dict[float, list[float]]] = {}
+    bounds: dict[float, dict[str, float]] = {}
+    for name, run in lines_over(runs, column):
+        # A method without the parameter is the same at all of its values.
+        for value in [run.settings[column]] if column in run.settings else values:
+            if run.makespan is not None:
+                lines.setdefault(name, {}).setdefault(value, []).append(run.makespan)
+            if run.bound is not None:
+                bounds.setdefault(value, {})[run.key] = run.bound
+    if bounds:
+        lines[LOWER_BOUND] = {value: list(own.values()) for value, own in bounds.items()}
+    return {name: dict(sorted(found.items())) for name, found in lines.items()}
+
+
+def _colour(index: int) -> str:
+    return STRONG[index % len(STRONG)]
+
+
+def _plain_powers(chart: Figure) -> None:
+    """Write 0.01 and not 10 with a small -2 above it."""
+    from bokeh.models import CustomJSTickFormatter  # noqa: PLC0415
+
+    chart.xaxis.formatter = CustomJSTickFormatter(
+        code="return tick.toLocaleString('en-US', {maximumSignificantDigits: 3})"
+    )
+
+
+def _some(number: int, most: int) -> list[int]:
+    """Indices of all, or of evenly chosen ones."""
+    if number <= most:
+        return list(range(number))
+    chosen: list[int] = np.linspace(0, number - 1, most).round().astype(int).tolist()
+    return chosen
+
+
+def _apart(number: int) -> Floats:
+    """Offsets that keep points of one row apart, the same ones each time."""
+    golden = 0.618033988749895
+    offsets = ((np.arange(number) * golden + 0.5) % 1 - 0.5) * 0.5
+    return offsets.astype(np.float64)

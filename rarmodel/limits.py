@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,13 @@ from .errors import UsageError
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
 """Why a solve stopped, where something must be known of it and not only be read."""
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _is_whole(value: object) -> bool:

@@ -5,8 +5,9 @@ The names below load what they need when they are first used: a run's process ne
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rarmodel.lazy import exports
 
 if TYPE_CHECKING:
     from .driver import Standing, export, plan_campaigns, run_campaigns, standing
@@ -50,8 +51,4 @@ __all__ = [
     "standing",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = exports(__name__, _HOMES)

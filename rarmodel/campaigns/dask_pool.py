@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rarmodel.errors import UsageError
+from rarmodel import __version__
+from rarmodel.errors import UsageError, listed
 
 from .pool import Pool
 from .supervise import run_on_worker
 
 AHEAD = 2
 """Runs handed over for each thread of the workers: one to do, and one to go on with."""
-CONNECT_SECONDS = 30
+CONNECT_SECONDS = 10
 
 
 @contextmanager
@@ -26,7 +28,8 @@ def dask_pool(scheduler: str) -> Iterator[Pool]:
     Raises
     ------
     UsageError
-        If Dask is not installed, or there is no scheduler at that address.
+        If Dask is not installed, there is no scheduler at that address, or its workers have
+        another version of rarmodel.
     """
     try:
         from distributed import Client  # noqa: PLC0415 - optional
@@ -34,10 +37,16 @@ def dask_pool(scheduler: str) -> Iterator[Pool]:
         message = "Dask is not installed; `pip install 'rarmodel[dask]'` installs it"
         raise UsageError(message) from error
     try:
-        client: Any = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+        asyncio.run(_reach(scheduler))
+    except Exception as error:  # What is no scheduler can answer anything.
         reason = str(error) or type(error).__name__
         raise UsageError(f"no Dask scheduler at {scheduler!r}: {reason}") from error
+    client: Any = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    try:
+        _check_versions(client.get_versions(packages=["rarmodel"])["workers"])
+    except UsageError:
+        client.close()
+        raise
     executor = client.get_executor(pure=False)
 
     def width() -> int:
@@ -49,3 +58,31 @@ def dask_pool(scheduler: str) -> Iterator[Pool]:
     finally:
         executor.shutdown(wait=False)
         client.close()
+
+
+async def _reach(scheduler: str) -> None:
+    """Connect for a moment: a client that fails to takes a minute to be gone."""
+    from distributed.comm import connect  # noqa: PLC0415 - optional
+    from distributed.security import Security  # noqa: PLC0415
+
+    keys = Security().get_connection_args("client")  # from Dask's configuration, as a client's
+    attempt = connect(scheduler, timeout=CONNECT_SECONDS, **keys)
+    comm = await asyncio.wait_for(attempt, 2 * CONNECT_SECONDS)
+    await comm.close()
+
+
+def _check_versions(workers: Mapping[str, Any]) -> None:
+    """Refuse workers on which each run would fail. Those that come later are not asked.
+
+    Raises
+    ------
+    UsageError
+        If some have another version, or none.
+    """
+    found = {address: said["packages"]["rarmodel"] for address, said in workers.items()}
+    if other := sorted(address for address, version in found.items() if version != __version__):
+        theirs = ", ".join(sorted({found[address] or "none" for address in other}))
+        raise UsageError(
+            f"rarmodel {__version__} is needed on every Dask worker, and not {theirs} as on "
+            f"{listed(other)}"
+        )

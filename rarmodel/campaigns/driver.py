@@ -12,10 +12,11 @@ from pathlib import Path
 
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import write_text
+from rarmodel.limits import processors
 
 from .dask_pool import dask_pool
 from .ledger import Ledger, open_ledger
-from .local_pool import local_pool, processors
+from .local_pool import local_pool
 from .plan import Plan, Planned, add_campaign
 from .pool import Pool, outcomes
 from .reader import read_campaigns
@@ -123,11 +124,11 @@ def run_campaigns(
     plan = plan_campaigns(files)
     folder = _folder(Path(output))
     with open_ledger(folder / LEDGER, writes=True) as ledger:
+        _gather(ledger, folder)  # while what was planned before still is
         for digest, text in plan.instances.items():
             if not (file := folder / INSTANCES / f"{digest}.json").exists():
                 write_text(file, text)
         ledger.plan(plan.runs)
-        _gather(ledger, folder)
         states = ledger.states()
         todo = [run for run, state in states.items() if state != "done"]
         if not retry_failed:
@@ -152,7 +153,7 @@ def run_campaigns(
             except KeyboardInterrupt:
                 interrupted = True
             _gather(ledger, folder)
-            shutil.rmtree(folder / WORK, ignore_errors=True)
+        shutil.rmtree(folder / WORK, ignore_errors=True)
         export_table(ledger, folder / TABLE)
         return _standing(ledger, interrupted=interrupted)
 
@@ -183,16 +184,11 @@ def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> in
 
 def _standing(ledger: Ledger, *, interrupted: bool = False) -> Standing:
     tally = Counter(ledger.states().values())
-    failures = {
-        entry.run: entry.outcome.error
-        for entry in ledger.entries()
-        if entry.outcome and entry.outcome.failure
-    }
     return Standing(
         planned=sum(tally.values()),
         done=tally["done"],
         failed=tally["failed"],
-        failures=tuple(failures.items()),
+        failures=tuple(ledger.failures()),
         interrupted=interrupted,
     )
 
@@ -235,5 +231,5 @@ def _gather(ledger: Ledger, folder: Path) -> None:
     states = ledger.states()
     for result in (folder / WORK).glob(f"*/{RESULT}"):
         run = result.parent.name
-        if states.get(run) == "open":
+        if states.get(run, "done") != "done":  # A failed one may have been done again.
             _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))

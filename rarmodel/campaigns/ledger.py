@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +22,8 @@ from .task import Outcome, Task
 VERSION = 1
 PATIENCE = 30.0
 """Seconds to wait for a lock that another process holds for a moment."""
+LOCK_PATIENCE = 0.5
+"""The same for the lock of drivers: of two that ask for it at once, none would get it."""
 
 _TABLES = """
 CREATE TABLE tasks (run TEXT PRIMARY KEY, task TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -77,7 +78,7 @@ class Ledger:
         self._lock: sqlite3.Connection | None = None
         if writes:
             # A transaction on a file of its own: it ends with the process, however that ends.
-            self._lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+            self._lock = sqlite3.connect(path.with_suffix(".lock"), timeout=LOCK_PATIENCE)
             try:
                 self._lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
@@ -94,8 +95,16 @@ class Ledger:
                 self._connection.executescript(
                     f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
                 )
+            elif (
+                version == 0
+                and not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            ):
+                wrong = "empty; a campaign begins here, or its driver was killed as it began"
             elif version != VERSION:
                 wrong = f"a ledger of version {version}; {VERSION} is expected"
+        except sqlite3.OperationalError:  # The file may be sound: a full disk, a lock.
+            self.close()
+            raise
         except sqlite3.DatabaseError as error:
             wrong = f"not a ledger: {error}"
         if wrong:
@@ -115,7 +124,7 @@ class Ledger:
             ledger.execute("DELETE FROM plan")
             ledger.executemany(
                 "INSERT OR IGNORE INTO tasks VALUES (?, ?)",
-                ((run, json.dumps(asdict(planned.task))) for run, planned in rows),
+                ((run, planned.task.to_json()) for run, planned in rows),
             )
             ledger.executemany(
                 "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -149,6 +158,18 @@ class Ledger:
         names = {None: "open", 0: "done", 1: "failed"}
         return {run: names[failed] for run, failed in rows}
 
+    def failures(self) -> list[tuple[str, str]]:
+        """Name and error of each planned run that has failed, in the plan's order."""
+        rows = self._connection.execute(
+            "SELECT run, outcome FROM plan JOIN outcomes USING (run) "
+            "WHERE failed GROUP BY run ORDER BY min(position)"
+        )
+        found = []
+        for run, outcome in rows:
+            with _intact(run):
+                found.append((run, Outcome.from_json(outcome).error))
+        return found
+
     def entries(self) -> Iterator[Entry]:
         """Everything that is planned, in order; a run that two campaigns share occurs twice."""
         rows = self._connection.execute(
@@ -156,15 +177,26 @@ class Ledger:
             "FROM plan JOIN tasks USING (run) LEFT JOIN outcomes USING (run) ORDER BY position"
         )
         for run, task, campaign, limits, name, source, parameters, outcome in rows:
-            planned = Planned(
-                campaign=campaign,
-                task=Task(**json.loads(task)),
-                limits=ProcessLimits.model_validate_json(limits),
-                instance_name=name,
-                source=source,
-                source_parameters=json.loads(parameters),
-            )
-            yield Entry(run, planned, Outcome.from_json(outcome) if outcome else None)
+            with _intact(run):
+                planned = Planned(
+                    campaign=campaign,
+                    task=Task(**json.loads(task)),
+                    limits=ProcessLimits.model_validate_json(limits),
+                    instance_name=name,
+                    source=source,
+                    source_parameters=json.loads(parameters),
+                )
+                became = Outcome.from_json(outcome) if outcome else None
+            yield Entry(run, planned, became)
+
+
+@contextmanager
+def _intact(run: str) -> Iterator[None]:
+    """Say of which run it is that a ledger holds no sense: SQLite only checks its own pages."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise sqlite3.DatabaseError(f"what it has of run {run} is damaged") from error
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,16 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from .pool import Pool
+from .pool import KEPT, Pool, PoolLostError
 from .supervise import run_in_process
 from .task import Outcome, Work
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager
@@ -31,7 +23,12 @@ def local_pool(workers: int, folder: Path) -> Iterator[Pool]:
     over = threading.Event()
 
     def run(work: Work, stop: Callable[[], bool]) -> Outcome | None:
-        return None if stop() else run_in_process(work, folder / work.run, stop)
+        if stop():
+            return None
+        try:
+            return run_in_process(work, folder / work.run, stop)
+        except OSError as error:  # of this machine: every other run would fail the same way
+            raise PoolLostError(f"a process cannot be started: {error}; {KEPT}") from error
 
     with ThreadPoolExecutor(workers) as threads:
         try:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rarmodel import api, registry
-from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import read_data
 from rarmodel.instances import text_of
 from rarmodel.schema import Instance
 
 from .reader import Lines, located
 from .schema import Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
-from .task import Task, canonical_instance, digest, with_parameters
+from .task import Task, canonical, canonical_instance, digest, with_parameters
+
+if TYPE_CHECKING:
+    from rarmodel.workloads import Imported
 
 DEFAULT_THREADS = 1
+FILES = ("cluster", "slurm_conf", "slurm_topology")
+"""Parameters of an import that name files."""
+MAX_RUNS = 1_000_000
+"""Runs that a campaign has at most; each takes about 2 kB of memory to plan."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,12 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     InputError
         With every name that is unknown and every instance that cannot be had.
     """
+    parts_at_least = _count(campaign.methods) + len(campaign.formulations)
+    count = _count(campaign.instances) * parts_at_least * len(campaign.seeds)
+    if count > MAX_RUNS:
+        raise InputError(
+            [Problem("", f"{count:,} runs; {MAX_RUNS:,} at most are possible")], source
+        )
     problems: list[Problem] = []
 
     def attempt(place: str, function: Callable[[], Any]) -> Any:
@@ -147,6 +161,11 @@ def _planned(
     return Planned(campaign.name, task, campaign.limits, name, source, chosen)
 
 
+def _count(entries: Sequence[Source | MethodEntry]) -> int:
+    """Combinations of all entries together."""
+    return sum(prod(map(len, entry.vary.values())) for entry in entries)
+
+
 def _combinations(entry: Source | MethodEntry) -> Iterator[dict[str, Any]]:
     """The fixed parameters with every combination of the varied ones, the last one fastest."""
     for values in product(*entry.vary.values()):
@@ -196,12 +215,25 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
 
 def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instance:
     if entry.generate is not None:
-        return api.generate(entry.generate, **chosen)
+        drawn: Instance = _called(partial(api.generate, entry.generate), chosen)
+        return drawn
     if entry.import_ is not None:
-        files = ("cluster", "slurm_conf", "slurm_topology")
-        given = {k: folder / v if k in files and v else v for k, v in chosen.items()}
-        return api.import_trace(folder / entry.import_, **given).instance
+        given = {
+            k: folder / v if k in FILES and isinstance(v, str) else v for k, v in chosen.items()
+        }
+        imported: Imported = _called(partial(api.import_trace, folder / entry.import_), given)
+        return imported.instance
     name = entry.instance or ""
     beside = folder / name
     is_bundled = text_of(name) is not None and not beside.exists()
     return api.load_instance(name if is_bundled else str(beside))
+
+
+def _called(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+    """What a function makes of parameters that a file names, and that nobody has looked at yet."""
+    try:
+        return function(**parameters)
+    except RarmodelError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{canonical(parameters)}: {error}") from error

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import islice
 from typing import NamedTuple
 
 from rarmodel.errors import RarmodelError
 
-from .task import Outcome, Work
+from .task import Outcome, Work, failed
 
-LOST = "what runs the campaign is gone; what is finished is kept, and the same command goes on"
+KEPT = "what is finished is kept, and the same command goes on"
+LOST = f"what runs the campaign is gone; {KEPT}"
 
 
 class PoolLostError(RarmodelError):
@@ -49,7 +51,7 @@ def outcomes(pool: Pool, works: Iterable[Work]) -> Iterator[tuple[str, Outcome]]
     running: dict[Future[Outcome | None], str] = {}
     while True:
         try:
-            while len(running) < pool.width() and (work := next(waiting, None)):
+            for work in islice(waiting, max(0, pool.width() - len(running))):
                 running[pool.executor.submit(pool.run, work)] = work.run
         except (OSError, RuntimeError) as error:
             raise PoolLostError(LOST) from error
@@ -59,9 +61,11 @@ def outcomes(pool: Pool, works: Iterable[Work]) -> Iterator[tuple[str, Outcome]]
             run = running.pop(future)
             if future.cancelled():
                 raise PoolLostError(LOST)
-            if failed := future.exception():
+            raised = future.exception()
+            if isinstance(raised, PoolLostError):
+                raise raised
+            if raised:
                 # Not the run but what was to start it has failed, again and again.
-                said = f"{type(failed).__name__}: {failed}"
-                yield run, Outcome(failure="worker", error=said.splitlines()[0])
+                yield run, failed("worker", f"{type(raised).__name__}: {raised}")
             elif outcome := future.result():
                 yield run, outcome

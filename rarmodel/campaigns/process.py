@@ -1,8 +1,8 @@
 """The process of a run: `python -m rarmodel.campaigns.process TASK RESULT`, both JSON files.
 
 It limits its own memory before it loads anything large, does its task, and leaves the outcome in a
-file that is whole or not there. It ends when its standard input does: whoever started it holds the
-other end, and takes it along even if killed.
+file that is whole or not there. It ends when what it got as standard input does: whoever started it
+holds the other end, and takes it along even if killed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from .memory import limit_memory, most_memory_mb
-from .task import Failure, Outcome, Work, with_parameters
+from .task import Failure, Outcome, Work, failed, with_parameters
 
 LIBRARIES = ("numpy", "numba", "pyomo")
 MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memory alloc", "memoryerror")
@@ -27,13 +28,28 @@ MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memory alloc",
 
 
 def end_with_parent() -> None:
-    """End this process, and what it started, when standard input ends."""
+    """End this process, and what it started, when standard input ends.
+
+    A method that reads standard input finds it empty, and does not wait for that end.
+    """
+    held = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    leads = hasattr(os, "killpg") and os.getpgid(0) == os.getpid()
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415 - there is none on Windows
+
+        # The kernel kills, also while a solver holds Python's lock and no thread comes to its turn.
+        fcntl.fcntl(held, fcntl.F_SETOWN, -os.getpid() if leads else os.getpid())
+        fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(held, fcntl.F_SETFL, fcntl.fcntl(held, fcntl.F_GETFL) | os.O_ASYNC)
 
     def wait() -> None:
         with suppress(OSError):
-            while os.read(0, 1):
+            while os.read(held, 1):
                 pass
-        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+        if leads:
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
@@ -83,26 +99,19 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
 
 def outcome_of(work: Work) -> Outcome:
     """What becomes of a task; whatever it raises is an outcome too."""
-    failure: Failure | None = None
-    error, details = "", ""
-    result: dict[str, Any] = {}
-    schedule = None
     try:
         result, schedule = perform(work)
+        outcome = Outcome(result=result, schedule=schedule)
     except BaseException as raised:  # noqa: BLE001 - even a method that exits has failed
         kind = type(raised).__name__
         error = f"{kind}: {raised}" if str(raised) else kind
         out_of_memory = isinstance(raised, MemoryError) or (
             work.memory_mb is not None and any(sign in error.lower() for sign in MEMORY_SIGNS)
         )
-        failure = "memory" if out_of_memory else "exception"
-        details = traceback.format_exc()
-    return Outcome(
-        failure=failure,
-        error=error,
-        details=details,
-        result=result,
-        schedule=schedule,
+        failure: Failure = "memory" if out_of_memory else "exception"
+        outcome = failed(failure, error, traceback.format_exc())
+    return replace(
+        outcome,
         versions=versions(),
         peak_memory_mb=most_memory_mb(),
         host=platform.node(),
@@ -112,6 +121,8 @@ def outcome_of(work: Work) -> Outcome:
 def main(task: str, result: str) -> None:
     """Do the task in one file, and leave its outcome in another."""
     end_with_parent()
+    # Ctrl-C is for the driver. Whoever sends it to a run kills that, and gets no result of it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     work = Work.from_json(Path(task).read_text("utf-8"))
     if work.memory_mb is not None:
         limit_memory(work.memory_mb)

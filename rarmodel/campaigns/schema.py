@@ -14,6 +14,7 @@ from rarmodel.schema.base import Count, Name, Positive, Record
 from rarmodel.schema.problems import show
 
 MAX_SEED = 2**31 - 1
+MAX_SEEDS = 1_000_000
 
 
 def _named(field: str) -> BeforeValidator:
@@ -35,7 +36,11 @@ def _seeds(value: object) -> object:
         raise InputError([Problem("", f"{show(value)}; {expected}")])
     if int(ends[2]) > MAX_SEED:  # Before a list of them is made.
         raise InputError([Problem("", f"{show(value)}; seeds go up to {MAX_SEED}")])
-    return range(int(ends[1]), int(ends[2]) + 1)
+    seeds = range(int(ends[1]), int(ends[2]) + 1)
+    if len(seeds) > MAX_SEEDS:
+        message = f"{show(value)}; {MAX_SEEDS:,} seeds at most are possible"
+        raise InputError([Problem("", message)])
+    return seeds
 
 
 def _finite(value: Any) -> Any:

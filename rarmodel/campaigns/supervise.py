@@ -17,12 +17,12 @@ from typing import cast
 
 from .memory import peak_memory_mb
 from .process import MEMORY_SIGNS
-from .task import Failure, Outcome, Work
+from .task import DETAILS, Failure, Outcome, Work, failed
 
 RESULT = "result.json"
 POLL_SECONDS = 0.02
-DETAILS = 4000
-"""Characters kept of what a process wrote before it failed."""
+LEAVE_SECONDS = 5.0
+"""Time for a process to end after it has left its outcome."""
 LAST_LINE = 200
 """Characters of its last line that an error repeats."""
 
@@ -46,6 +46,7 @@ def run_in_process(
     Outcome or None
         None if it was stopped.
     """
+    folder = folder.absolute()  # A method may change the process's working folder.
     folder.mkdir(parents=True, exist_ok=True)
     task, result, log = folder / "task.json", folder / RESULT, folder / "log"
     result.unlink(missing_ok=True)
@@ -60,9 +61,15 @@ def run_in_process(
             start_new_session=True,  # Ctrl-C is for the driver, and its end takes all at once
         )
     peak, late, stopped = None, False, False
+    done: float | None = None
     try:
         while process.poll() is None:
-            late = work.seconds is not None and time.monotonic() - begun >= work.seconds
+            now = time.monotonic()
+            if done is None and result.exists():
+                done = now
+            if done is not None and now - done >= LEAVE_SECONDS:
+                break  # A thread that it has left would go on for ever.
+            late = work.seconds is not None and now - begun >= work.seconds
             stopped = stop()
             if late or stopped:
                 peak = peak_memory_mb(process.pid)
@@ -75,12 +82,10 @@ def run_in_process(
         return replace(Outcome.from_json(result.read_text("utf-8")), process_seconds=seconds)
     if stopped:
         return None
-    details = log.read_text("utf-8", "replace")[-DETAILS:]
+    details = _end_of(log)
     failure, error = _post_mortem(work, process.returncode, details, late=late)
-    return Outcome(
-        failure=failure,
-        error=error,
-        details=details,
+    return replace(
+        failed(failure, error, details),
         process_seconds=seconds,
         peak_memory_mb=peak,
         host=platform.node(),
@@ -104,6 +109,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     if process.stdin:
         process.stdin.close()
+
+
+def _end_of(log: Path) -> str:
+    """The end of what a process wrote, which may be far more than memory holds."""
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 4 * DETAILS))  # 4 bytes a character at most
+        return file.read().decode("utf-8", "replace")
 
 
 def _post_mortem(work: Work, code: int, log: str, *, late: bool) -> tuple[Failure, str]:

@@ -158,4 +158,10 @@ def _cells(values: Sequence[Any], kind: str) -> list[Any]:
         return [None if value is None else float(value) for value in values]
     if kind != "string":
         return list(values)
-    return [v if v is None or isinstance(v, str) else canonical(v) for v in values]
+    return [None if v is None else _text(v) for v in values]
+
+
+def _text(value: Any) -> str:
+    """Text as Parquet can hold it; halves of surrogate pairs, as in odd file names, as escapes."""
+    text = value if isinstance(value, str) else canonical(value)
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -10,11 +10,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rarmodel import __version__
-from rarmodel.errors import UsageError
+from rarmodel.errors import UsageError, one_line
 from rarmodel.schema import Instance
 
 DIGITS = 20
 """Hexadecimal digits of a run's name."""
+
+LINE, DETAILS = 500, 4000
+"""Characters kept of an error, and of the end of what a process wrote before it failed."""
 
 Failure = Literal["exception", "memory", "time", "died", "worker"]
 """How a run can fail: an exception, out of memory or of time, a process or a worker that died."""
@@ -71,7 +74,11 @@ class Task:
     @property
     def run(self) -> str:
         """Name of the run: a hash of all that it is."""
-        return digest(canonical(asdict(self)))[:DIGITS]
+        return digest(self.to_json())[:DIGITS]
+
+    def to_json(self) -> str:
+        """The one JSON text of the task."""
+        return canonical(vars(self))  # Not `asdict`, whose copies take most of planning's time.
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,16 @@ class Outcome:
         return cls(**json.loads(text))
 
 
+def failed(failure: Failure, error: str, details: str = "") -> Outcome:
+    """What became of a run that failed: why in one line, and neither that nor the rest long."""
+    line = one_line(error[: LINE + 1])
+    return Outcome(
+        failure=failure,
+        error=line if len(line) <= LINE else f"{line[:LINE]} …",
+        details=details[-DETAILS:],
+    )
+
+
 def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
     """A method with other parameters: what its `vary` makes of them.
 
@@ -171,4 +188,9 @@ def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
     except TypeError as error:
         known = ", ".join(inspect.signature(vary).parameters)
         raise UsageError(f"method {method.name!r}: {error}; there are {known}") from error
-    return vary(**parameters)
+    try:
+        return vary(**parameters)
+    except UsageError:
+        raise
+    except (TypeError, ValueError) as error:  # of a method of somebody's own
+        raise UsageError(f"method {method.name!r}: {canonical(parameters)}: {error}") from error

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rarmodel.campaigns import Standing
 
 FINE, NOT_ALL_DONE = 0, 1
+FAILURES = 20
+"""Failed runs that have a line each."""
 
 
 @click.group(no_args_is_help=False)
@@ -140,5 +142,7 @@ def _show(found: Standing, *, as_json: bool) -> None:
         ("open", found.open),
     ):
         answer(f"{label:8} {count}")
-    for name, error in found.failures:
+    for name, error in found.failures[:FAILURES]:
         say(one_line(f"{name}: {error}"))
+    if len(found.failures) > FAILURES:
+        say(f"and {len(found.failures) - FAILURES} more; the table has all errors, as has --json")

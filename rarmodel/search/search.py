@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,7 +14,7 @@ from rarmodel.bounds.lanes import prepare as prepare_lanes
 from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Attempt
-from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits, processors
 from rarmodel.model import job_extremes, least_slots_by_placement
 from rarmodel.schema import Instance
 
@@ -144,7 +143,7 @@ class Search:
             if len(tried) >= max(3, MOST_START_WORK // len(least)):
                 break
         tried.sort(key=lambda entry: entry[:2])
-        threads = limits.threads or _processors()
+        threads = limits.threads or processors()
         workers = []
         for index in range(threads):
             _, _, order, mode = tried[index % len(tried)]
@@ -182,13 +181,6 @@ class Search:
         better = lanes(instance, known.bound, upper, stop)
         if better is not None:
             known.bound = better
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 SEARCH = Search()

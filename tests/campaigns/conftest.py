@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from campaign_files import SUPPORT, write_instance
+from campaign_files import SUPPORT, TURNS, Row, lasting, write_campaign, write_instance
+
+from rarmodel.campaigns import run_campaigns
 
 
 @pytest.fixture
@@ -15,3 +17,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_instance(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What TURNS leaves, done in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(SUPPORT))
+        patch.chdir(folder)
+        write_instance(folder)
+        found = run_campaigns(write_campaign(folder, TURNS), folder / "out", workers=2)
+    assert (found.planned, found.done, found.failed) == (8, 8, 0)
+    return folder / "out"
+
+
+@pytest.fixture
+def uninterrupted(whole: Path, folder: Path) -> list[Row]:
+    """The table of TURNS, done in one go; the file stands in the test's folder too."""
+    write_campaign(folder, TURNS)
+    return lasting(whole)

@@ -9,57 +9,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from campaign_files import SUPPORT, Row, lasting, rows, write_campaign, write_instance
+from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign, write_instance
 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
 from rarmodel.campaigns.pool import PoolLostError
-from rarmodel.errors import InputError, UsageError
+from rarmodel.campaigns.task import failed
 from rarmodel.files import read_instance, read_schedule
 from rarmodel.verifier import verify
-
-TURNS = """\
-name: turns
-instances: [one.json]
-methods:
-  - method: campaign_methods:TURNS
-    parameters: {seconds: 0.3}
-seeds: 0..7
-"""
-
-
-def recorded(folder: Path) -> dict[str, str]:
-    """Each outcome in a ledger as it stands there, by run."""
-    connection = sqlite3.connect(folder / "ledger.sqlite")
-    try:
-        return dict(connection.execute("SELECT run, outcome || recorded FROM outcomes"))
-    finally:
-        connection.close()
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What TURNS leaves, done in one go."""
-    folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(SUPPORT))
-        patch.chdir(folder)
-        write_instance(folder)
-        found = run_campaigns(write_campaign(folder, TURNS), folder / "out", workers=2)
-    assert (found.planned, found.done, found.failed) == (8, 8, 0)
-    return folder / "out"
-
-
-@pytest.fixture
-def uninterrupted(whole: Path, folder: Path) -> list[Row]:
-    """The table of TURNS, done in one go; the file stands in the test's folder too."""
-    write_campaign(folder, TURNS)
-    return lasting(whole)
 
 
 def test_a_campaign_leaves_table_instances_and_schedules(folder: Path) -> None:
@@ -164,21 +125,49 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, uninterrupted: list[Row]) -
 
 def test_what_a_process_finished_after_its_driver_died_is_not_done_again(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
-    run_campaigns(path, folder / "first")
-    (run,) = recorded(folder / "first")
-    connection = sqlite3.connect(folder / "first" / "ledger.sqlite")
-    with connection:
-        ((outcome,),) = connection.execute("SELECT outcome FROM outcomes").fetchall()
-        connection.execute("DELETE FROM outcomes")
-    connection.close()
-    left = folder / "first" / "work" / run
-    left.mkdir(parents=True)
-    (left / "result.json").write_text(outcome)
+    run = _leave_unrecorded(path, folder / "first")
     told: list[Standing] = []
     found = run_campaigns(path, folder / "first", tell=told.append)
     assert found.done == 1
     assert told == []
     assert not (folder / "first" / "work" / run).exists()
+
+
+def test_the_same_holds_if_the_file_has_changed_meanwhile(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    run = _leave_unrecorded(path, folder / "out")
+    write_campaign(folder, TURNS.replace("0..7", "[2]"))
+    run_campaigns(path, folder / "out")
+    assert run in recorded(folder / "out")
+    assert not (folder / "out" / "work").exists()
+
+
+def test_the_same_holds_for_what_had_failed_before(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    run = _leave_unrecorded(path, folder / "out")
+    connection = sqlite3.connect(folder / "out" / "ledger.sqlite")
+    with connection:
+        connection.execute(
+            "INSERT INTO outcomes (run, failed, outcome) VALUES (?, 1, ?)",
+            (run, failed("died", "killed").to_json()),
+        )
+    connection.close()
+    assert run_campaigns(path, folder / "out").done == 1
+
+
+def _leave_unrecorded(path: Path, folder: Path) -> str:
+    """Do the one run of a campaign, and leave it as a driver that died before recording it."""
+    run_campaigns(path, folder)
+    (run,) = recorded(folder)
+    connection = sqlite3.connect(folder / "ledger.sqlite")
+    with connection:
+        ((outcome,),) = connection.execute("SELECT outcome FROM outcomes").fetchall()
+        connection.execute("DELETE FROM outcomes")
+    connection.close()
+    left = folder / "work" / run
+    left.mkdir(parents=True)
+    (left / "result.json").write_text(outcome)
+    return run
 
 
 def test_failures_are_recorded_beside_what_works(folder: Path) -> None:
@@ -279,137 +268,28 @@ options: {time_limit: 60}
     assert set(table["source_execution_slots"].to_pylist()) == {None, "[3,4]"}
 
 
-def test_two_drivers_exclude_each_other(folder: Path) -> None:
-    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
-    refused: list[str] = []
-
-    def intrude(_: Standing) -> None:
-        with pytest.raises(UsageError) as error:
-            run_campaigns(path, folder / "out")
-        refused.append(str(error.value))
-
-    assert run_campaigns(path, folder / "out", tell=intrude).done == 1
-    assert refused == [f"{folder / 'out'}: another process runs a campaign here"]
+def test_what_is_no_text_does_not_keep_the_table_from_being_written(folder: Path) -> None:
+    path = write_campaign(
+        folder, "name: odd\ninstances: [one.json]\nmethods: ['campaign_methods:SAYS_NO_TEXT']\n"
+    )
+    assert run_campaigns(path, folder / "out").done == 1
+    assert rows(folder / "out")[0]["stopped"] == "half \\udce9"
 
 
-def test_a_folder_without_a_ledger_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="no ledger here"):
-        standing(folder)
-    (folder / "ledger.sqlite").write_text("no database")
-    with pytest.raises(InputError, match="not a ledger"):
-        standing(folder)
-    with pytest.raises(InputError, match="not a ledger"):
-        run_campaigns(write_campaign(folder, TURNS), folder)
-    (folder / "ledger.sqlite").unlink()
-    connection = sqlite3.connect(folder / "ledger.sqlite")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(InputError, match="a ledger of version 99"):
-        standing(folder)
-
-
-def test_a_ledger_that_cannot_be_written_is_refused(folder: Path) -> None:
-    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
-    (folder / "out" / "ledger.lock").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"ledger\.sqlite: cannot be used: unable to open"):
-        run_campaigns(path, folder / "out")
-
-
-def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
-    (folder / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
-        run_campaigns(write_campaign(folder, TURNS), folder / "file" / "out")
-
-
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    """A local Dask cluster of two workers of one thread each."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=50,
-    ) as running:
-        yield running
-
-
-@pytest.mark.filterwarnings("default")
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_dask_worker_loses_nothing(
-    folder: Path, uninterrupted: list[Row], cluster: Any
-) -> None:
-    victim = cluster.workers[0].pid
-    told: list[int] = []
-
-    def kill(far: Standing) -> None:
-        told.append(far.done)
-        if far.done == 2:
-            os.kill(victim, signal.SIGKILL)
-
-    found = run_campaigns("campaign.yaml", "dask", scheduler=cluster.scheduler_address, tell=kill)
-    assert (found.done, found.failed, found.open) == (8, 0, 0)
-    assert told == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert lasting(folder / "dask") == uninterrupted
-
-
-@pytest.mark.filterwarnings("default")
-def test_ctrl_c_withdraws_what_no_dask_worker_has_begun(
-    folder: Path, uninterrupted: list[Row], cluster: Any
-) -> None:
-    def interrupt(far: Standing) -> None:
-        if far.done == 2:
-            raise KeyboardInterrupt
-
-    address = cluster.scheduler_address
-    found = run_campaigns("campaign.yaml", "stopped", scheduler=address, tell=interrupt)
-    assert found.interrupted
-    assert 2 <= found.done < 8
-    assert len(rows(folder / "stopped")) == found.done
-    assert run_campaigns("campaign.yaml", "stopped", scheduler=address).done == 8
-    assert lasting(folder / "stopped") == uninterrupted
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_scheduler_that_goes_away_keeps_what_is_finished(
-    folder: Path, uninterrupted: list[Row], cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import dask
-
-    monkeypatch.setattr("rarmodel.campaigns.dask_pool.CONNECT_SECONDS", 2)
-
-    def leave(far: Standing) -> None:
-        if far.done == 2:
-            cluster.close()
-
-    soon = dask.config.set({"distributed.comm.timeouts.connect": "2s"})
-    with soon, pytest.raises(PoolLostError, match="what is finished is kept"):
-        run_campaigns("campaign.yaml", "lost", scheduler=cluster.scheduler_address, tell=leave)
-    before = recorded(folder / "lost")
-    assert 2 <= len(before) < 8
-    assert run_campaigns("campaign.yaml", "lost", workers=2).done == 8
-    assert {run: recorded(folder / "lost")[run] for run in before} == before
-    assert lasting(folder / "lost") == uninterrupted
-
-
-def test_a_scheduler_that_is_not_there_is_refused(
+def test_a_machine_on_which_no_process_starts_fails_no_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr("rarmodel.campaigns.dask_pool.CONNECT_SECONDS", 1)
     path = write_campaign(folder, TURNS)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        with pytest.raises(UsageError, match="no Dask scheduler at"):
-            run_campaigns(path, folder / "out", scheduler=address)
-    with pytest.raises(UsageError, match="workers of its own"):
-        run_campaigns(path, folder / "out", scheduler="tcp://127.0.0.1:9", workers=2)
+    monkeypatch.setattr("sys.executable", str(folder / "no-python"))
+    with pytest.raises(PoolLostError, match=r"a process cannot be started: .*no-python"):
+        run_campaigns(path, folder / "out")
+    assert standing(folder / "out").open == 8
 
 
-def test_dask_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageError, match="pip install 'rarmodel\\[dask\\]'"):
-        run_campaigns(write_campaign(folder, TURNS), folder / "out", scheduler="tcp://x:1")
+def test_no_threads_are_left(folder: Path) -> None:
+    before = threading.active_count()
+    run_campaigns(write_campaign(folder, TURNS.replace("0..7", "[1]")), folder / "out")
+    assert threading.active_count() == before
 
 
 def _wait_for_outcomes(folder: Path, count: int, driver: subprocess.Popen[Any]) -> None:
@@ -423,9 +303,3 @@ def _wait_for_outcomes(folder: Path, count: int, driver: subprocess.Popen[Any]) 
                 pass  # Its tables are not made yet.
         time.sleep(0.02)
     raise AssertionError("the driver got nowhere")
-
-
-def test_no_threads_are_left(folder: Path) -> None:
-    before = threading.active_count()
-    run_campaigns(write_campaign(folder, TURNS.replace("0..7", "[1]")), folder / "out")
-    assert threading.active_count() == before

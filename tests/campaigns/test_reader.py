@@ -103,6 +103,7 @@ def test_what_is_no_campaign_is_refused(text: str, expected: list[str]) -> None:
         ("3..5", "[]", "line 18, seeds: an empty list"),
         ("3..5", "[1, -1]", "line 18, seeds[1]: -1; it must be at least 0"),
         ("3..5", "0..9999999999", "line 18, seeds: '0..9999999999'; seeds go up to 2147483647"),
+        ("3..5", "0..1000000", "line 18, seeds: '0..1000000'; 1,000,000 seeds at most"),
         ("[5, 10]", "[5, 1.5]", "line 13, methods[1].options.iterations[1]: 1.5; a whole number"),
     ],
 )
@@ -171,6 +172,47 @@ formulations:
         (6, "no setting colour"),
     ]:
         assert any(one.startswith(f"line {line}, ") and said in one for one in lines), (line, said)
+
+
+@pytest.mark.parametrize(
+    ("source", "parameters", "expected"),
+    [
+        ("generate: small", "{family: paper}", "multiple values for argument 'family'"),
+        ("import: t.csv", "{source: u.csv}", "multiple values for argument 'source'"),
+        ("import: t.csv", "{slurm_conf: 5}", '{"slurm_conf":5}: '),
+        ("import: t.csv", "{cluster: [1]}", '{"cluster":[1]}: '),
+    ],
+)
+def test_a_parameter_of_a_wrong_type_is_one_line(
+    folder: Path, source: str, parameters: str, expected: str
+) -> None:
+    (folder / "t.csv").write_text("timestamp,duration,num_gpus\n2017-10-09 07:01:55,600,1\n")
+    text = f"name: w\nmethods: [sjf-bco]\ninstances:\n  - {source}\n    parameters: {parameters}\n"
+    with pytest.raises(InputError) as error:
+        plan_campaigns([write_campaign(folder, text)])
+    (line,) = error.value.lines()
+    assert "line 4, instances[0]: " in line
+    assert expected in line
+
+
+def test_a_method_that_refuses_a_parameter_is_named(folder: Path) -> None:
+    text = (
+        "name: w\ninstances: [one.json]\nmethods:\n"
+        "  - {method: 'campaign_methods:TURNS', parameters: {seconds: soon}}\n"
+    )
+    with pytest.raises(InputError, match=r"methods\[0\]: method 'turns': .*could not convert"):
+        plan_campaigns([write_campaign(folder, text)])
+
+
+def test_more_runs_than_can_be_planned_are_refused_at_once(folder: Path) -> None:
+    values = list(range(1, 101))
+    text = (
+        "name: w\ninstances: [one.json]\nseeds: 0..99\nmethods:\n"
+        f"  - {{method: sjf-bco, vary: {{kappa: {values}, servers_factor: {values}}}}}\n"
+        "  - first-fit\n"
+    )
+    with pytest.raises(InputError, match="1,000,100 runs; 1,000,000 at most are possible"):
+        plan_campaigns([write_campaign(folder, text)])
 
 
 def test_two_campaigns_need_two_names(folder: Path) -> None:

@@ -101,6 +101,45 @@ def test_a_process_that_a_signal_kills_is_recorded(folder: Path) -> None:
     assert outcome.error.startswith("the process was killed by signal SIGABRT")
 
 
+def test_an_error_is_one_line_and_not_long(folder: Path) -> None:
+    outcome = run(work_of("SAYS_TOO_MUCH"), folder)
+    assert outcome.failure == "exception"
+    assert outcome.error.startswith("ValueError: one\\ntwo \\udce9 yyy")
+    assert outcome.error.isprintable()
+    assert len(outcome.error) < 1000
+    assert len(outcome.details) < 5000
+
+
+def test_only_the_end_of_what_a_process_writes_is_kept(folder: Path) -> None:
+    outcome = run(work_of("WRITES"), folder)
+    assert outcome.error == "the process ended with exit code 4 and no result: last \\x1b[2J"
+    assert len(outcome.details) <= 4000
+
+
+def test_a_thread_that_goes_on_does_not_keep_a_run_from_its_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rarmodel.campaigns.supervise.LEAVE_SECONDS", 0.2)
+    outcome = run(work_of("LEAVES_A_THREAD"), folder)
+    assert (outcome.failure, outcome.result["stopped"]) == (None, "nothing to fail at")
+
+
+@pytest.mark.parametrize("method", ["READS", "GOES_AWAY"])
+def test_a_run_neither_waits_for_input_nor_loses_its_folder(
+    folder: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = run_in_process(work_of(method, seconds=60), Path("work"))
+    assert outcome
+    assert outcome.failure is None, outcome
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_run_that_is_interrupted_has_no_result(folder: Path) -> None:
+    outcome = run(work_of("INTERRUPTED"), folder)
+    assert outcome.failure == "died"
+    assert outcome.error.startswith("the process was killed by signal SIGINT")
+
+
 def test_another_version_is_refused(folder: Path) -> None:
     outcome = run(work_of("TURNS", version="0.0.1"), folder)
     assert outcome.failure == "exception"
@@ -124,7 +163,17 @@ def test_a_worker_needs_no_folder(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_process_ends_with_the_one_that_started_it(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "method",
+    [
+        "HANGS",
+        pytest.param(
+            "HOLDS_THE_LOCK",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="the kernel kills on Linux"),
+        ),
+    ],
+)
+def test_a_process_ends_with_the_one_that_started_it(folder: Path, method: str) -> None:
     script = (
         "import sys, pathlib; sys.path.insert(0, sys.argv[1])\n"
         "from rarmodel.campaigns.task import Work\n"
@@ -132,14 +181,15 @@ def test_a_process_ends_with_the_one_that_started_it(folder: Path) -> None:
         "work = Work.from_json(pathlib.Path('work.json').read_text())\n"
         "run_in_process(work, pathlib.Path('run'))\n"
     )
-    Path("work.json").write_text(work_of("HANGS").to_json())
+    Path("work.json").write_text(work_of(method).to_json())
     parent = subprocess.Popen([sys.executable, "-c", script, os.environ["PYTHONPATH"]])
     try:
         deadline = time.monotonic() + 60
         while not (children := _children(parent.pid)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert children
-        time.sleep(1.0)
+        while not Path("begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
     finally:
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,31 @@ def test_failures_are_named_and_exit_with_1(invoke: Invoke, folder: Path) -> Non
     assert line.endswith(": ZeroDivisionError: nothing to divide by")
     again = invoke("campaign", "status", "out")
     assert (again.code, again.out, again.err) == (0, outcome.out, outcome.err)
+
+
+def test_of_many_failures_the_first_are_shown(invoke: Invoke, folder: Path) -> None:
+    write_campaign(folder, TEXT.replace("sjf-bco, ", "").replace("TURNS", "RAISES"))
+    assert invoke("campaign", "run", "campaign.yaml", "--output", "out").code == 1
+    connection = sqlite3.connect(folder / "out" / "ledger.sqlite")
+    with connection:
+        for i in range(21):
+            known = {"run": f"run-{i:02}", "position": i + 1}
+            connection.execute("INSERT INTO tasks SELECT :run, task FROM tasks LIMIT 1", known)
+            connection.execute(
+                "INSERT INTO plan SELECT :position, :run, campaign, limits, instance_name, source, "
+                "source_parameters FROM plan LIMIT 1",
+                known,
+            )
+            connection.execute(
+                "INSERT INTO outcomes SELECT :run, failed, outcome, recorded FROM outcomes LIMIT 1",
+                known,
+            )
+    connection.close()
+    lines = invoke("campaign", "status", "out").lines
+    assert len(lines) == 21
+    assert lines[-2].startswith("run-18: ZeroDivisionError")
+    assert lines[-1] == "and 2 more; the table has all errors, as has --json"
+    assert len(invoke("campaign", "status", "out", "--json").json()["failures"]) == 22
 
 
 @pytest.mark.parametrize(

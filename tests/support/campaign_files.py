@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,15 @@ from rarmodel.campaigns.table import MEASURED
 SUPPORT = Path(__file__).parent
 
 Row = dict[str, Any]
+
+TURNS = """\
+name: turns
+instances: [one.json]
+methods:
+  - method: campaign_methods:TURNS
+    parameters: {seconds: 0.3}
+seeds: 0..7
+"""
 
 
 def write_instance(folder: Path, name: str = "one", jobs: int = 2) -> Path:
@@ -39,3 +49,12 @@ def rows(folder: Path) -> list[Row]:
 def lasting(folder: Path) -> list[Row]:
     """The same without what may differ if the same runs are done again."""
     return [{k: v for k, v in row.items() if k not in MEASURED} for row in rows(folder)]
+
+
+def recorded(folder: Path) -> dict[str, str]:
+    """Each outcome in a ledger as it stands there, by run."""
+    connection = sqlite3.connect(folder / "ledger.sqlite")
+    try:
+        return dict(connection.execute("SELECT run, outcome || recorded FROM outcomes"))
+    finally:
+        connection.close()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +47,7 @@ class Turns:
         return Attempt(in_turn(instance, self.name), "finished")
 
     def vary(self, *, seconds: float) -> Turns:
-        return Turns(seconds)
+        return Turns(float(seconds))
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,11 @@ class Failing:
 
     name: str
     do: Callable[[], object]
+    stopped: str = "nothing to fail at"
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         self.do()
-        return Attempt(None, "nothing to fail at")
+        return Attempt(None, self.stopped)
 
 
 def _raise() -> None:
@@ -68,9 +73,37 @@ def _exhaust() -> None:
         held.append(bytearray(50_000_000))
 
 
+def _begin(do: Callable[[], object]) -> Callable[[], object]:
+    """The same, after a sign that it begins."""
+
+    def begun() -> None:
+        Path("begun").touch()
+        do()
+
+    return begun
+
+
+def _says_too_much() -> None:
+    raise ValueError("one\ntwo \udce9 " + "y" * 1_000_000)
+
+
+def _write() -> None:
+    os.write(2, b"z" * 1_000_000 + b"\nlast \x1b[2J\n")
+    os._exit(4)
+
+
 TURNS = Turns()
 RAISES = Failing("raises", _raise)
 EXITS = Failing("exits", lambda: os._exit(3))
 ABORTS = Failing("aborts", os.abort)
-HANGS = Failing("hangs", lambda: time.sleep(600))
+HANGS = Failing("hangs", _begin(lambda: time.sleep(600)))
+# With Python's lock held, as some solvers hold it.
+HOLDS_THE_LOCK = Failing("holds-the-lock", _begin(lambda: ctypes.PyDLL(None).sleep(600)))
+SAYS_TOO_MUCH = Failing("says-too-much", _says_too_much)
+SAYS_NO_TEXT = Failing("says-no-text", lambda: None, "half \udce9")
+WRITES = Failing("writes", _write)
+READS = Failing("reads", sys.stdin.read)
+GOES_AWAY = Failing("goes-away", lambda: os.chdir("/"))
+LEAVES_A_THREAD = Failing("leaves", threading.Thread(target=time.sleep, args=(600,)).start)
+INTERRUPTED = Failing("interrupted", lambda: os.kill(os.getpid(), signal.SIGINT))
 EXHAUSTS = Failing("exhausts", _exhaust)

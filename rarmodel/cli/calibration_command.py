@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.errors import UsageError, one_line
+from rarmodel.errors import one_line
 
+from .inputs import share_stdin
 from .options import INTRA_SERVER, JSON, NETWORK, REDUCTION, Number, Span
+from .outputs import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
@@ -57,14 +58,11 @@ def calibrate(
     from rarmodel import api, files  # noqa: PLC0415
     from rarmodel.calibration import kind_of, picture  # noqa: PLC0415
 
-    if output == "-" and as_json:
-        raise UsageError("--output - and --json both write to stdout; choose one")
-    if [table, instance, *nccl_tests].count("-") > 1:
-        raise UsageError("only one input can come from stdin")
+    check_output(output, as_json=as_json)
+    share_stdin(table, instance, *nccl_tests)
     kind = None if plot is None else kind_of(plot)
-    for path in (plot, output):
-        if path not in {None, "-"}:
-            files.check_writable(path)
+    if plot is not None:
+        files.check_writable(plot)
     model = None if instance is None else api.load_instance(instance)
     given = {name: value for name, value in constants.items() if value is not None}
     found = api.calibrate(
@@ -79,16 +77,13 @@ def calibrate(
         text = files.format_json(found.sections()) + "\n"
         if model is not None:
             text = files.to_json(found.applied(model))
-        if output == "-":
-            answer_json(text.rstrip("\n"))
-        else:
-            files.write_text(output, text)
+        write_json(text, output)
     if plot is not None and kind is not None:
         files.write_bytes(plot, picture(found, kind))
     for note in found.notes:
         say(one_line(f"note: {note}"))
     if as_json:
-        answer_json(json.dumps(found.summary(), indent=2, ensure_ascii=False, allow_nan=False))
+        answer_json(found.summary())
     elif output != "-":
         _print(found)
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -119,7 +118,7 @@ def figures(folder: str, as_json: bool) -> int:  # noqa: FBT001
 
     found = compare_figures(folder)
     if as_json:
-        answer_json(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        answer_json([asdict(one) for one in found])
         return FINE
     for i, (title, of_figure) in enumerate(groupby(found, lambda one: (one.figure, one.measure))):
         if i > 0:
@@ -133,7 +132,7 @@ def _show(found: Standing, *, as_json: bool) -> None:
     if as_json:
         fields = {**asdict(found), "open": found.open}
         fields["failures"] = [{"run": run, "error": error} for run, error in found.failures]
-        answer_json(json.dumps(fields, indent=2, ensure_ascii=False))
+        answer_json(fields)
         return
     for label, count in (
         ("planned", found.planned),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -11,7 +10,9 @@ import rich_click as click
 
 from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
+from .inputs import read_schedules, share_stdin
 from .options import JSON, Number
+from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
@@ -84,12 +85,8 @@ def solve(
 
     from . import tables  # noqa: PLC0415
 
-    if output == "-" and as_json:
-        raise UsageError("--output - and --json both write to stdout; choose one")
-    if instance == data == "-":
-        raise UsageError("instance and data cannot both come from stdin")
-    if output not in {None, "-"}:
-        files.check_writable(output)
+    check_output(output, as_json=as_json)
+    share_stdin(instance, data)
     with progress() as (name, report):
         name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}")
         result = api.solve(
@@ -107,13 +104,9 @@ def solve(
             progress=report,
         )
     if output is not None and result.schedule is not None:
-        text = files.to_json(result.schedule)
-        if output == "-":
-            answer_json(text.rstrip("\n"))
-        else:
-            files.write_text(output, text)
+        write_json(files.to_json(result.schedule), output)
     if as_json:
-        answer_json(json.dumps(result.summary(), indent=2, ensure_ascii=False))
+        answer_json(result.summary())
     else:
         for line in tables.result(result):
             (say if output == "-" else answer)(line)
@@ -125,30 +118,20 @@ def solve(
     return FINE
 
 
-def _note_other_instance(source: str, made_for: str, name: str) -> None:
-    """Say so if a schedule was made for another instance."""
-    if made_for != name:
-        say(f"{source}: note: made for instance {made_for!r}, checked against {name!r}")
-
-
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
 @JSON
 def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     """Check SCHEDULE, a file or - for stdin, against INSTANCE, and derive what follows from it."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
-    if instance == schedule == "-":
-        raise UsageError("instance and schedule cannot both come from stdin")
-    problem = api.load_instance(instance)
-    claimed = files.read_schedule(schedule)
-    _note_other_instance(schedule, claimed.instance, problem.name)
+    problem, (claimed,) = read_schedules(instance, [schedule])
     report = api.verify(problem, claimed)
     if as_json:
-        answer_json(json.dumps(report.summary(), indent=2, ensure_ascii=False))
+        answer_json(report.summary())
     else:
         for line in tables.verdict(report):
             answer(line)
@@ -181,17 +164,13 @@ def audit(
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Check the paper's lemmas and theorem on sjf-bco's schedule for INSTANCE, or on another."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
-    if instance == schedule == "-":
-        raise UsageError("instance and schedule cannot both come from stdin")
-    problem = api.load_instance(instance)
-    claimed = None if schedule is None else files.read_schedule(schedule)
-    if schedule is not None and claimed is not None:
-        _note_other_instance(schedule, claimed.instance, problem.name)
-        report = api.verify(problem, claimed)
+    problem, claimed = read_schedules(instance, [] if schedule is None else [schedule])
+    for one in claimed:
+        report = api.verify(problem, one)
         if not report.feasible:
             for violation in report.violations:
                 say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
@@ -200,14 +179,14 @@ def audit(
         name(f"{instance}: audit")
         outcome = api.audit(
             problem,
-            claimed,
+            next(iter(claimed), None),
             solver=solver,
             time_limit=time_limit,
             threads=threads,
             progress=tell,
         )
     if as_json:
-        answer_json(json.dumps(outcome.summary(), indent=2, ensure_ascii=False, allow_nan=False))
+        answer_json(outcome.summary())
     else:
         for line in tables.audit(outcome):
             answer(line)
@@ -250,8 +229,7 @@ def compare(
 
     from . import tables  # noqa: PLC0415
 
-    if [*instances, data].count("-") > 1:
-        raise UsageError("only one input can come from stdin")
+    share_stdin(*instances, data)
     asked = bool(methods or formulations)
     with progress() as (name, report):
         comparisons = api.compare(
@@ -270,7 +248,7 @@ def compare(
         )
     if as_json:
         rows = [row for comparison in comparisons for row in comparison.rows()]
-        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
+        answer_json(rows)
     else:
         for i, comparison in enumerate(comparisons):
             if i > 0:
@@ -290,7 +268,7 @@ def schema(kind: str) -> int:
     from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
 
     model = Instance if kind == "instance" else Schedule
-    answer_json(json.dumps(model.model_json_schema(), indent=2, ensure_ascii=False))
+    answer_json(model.model_json_schema())
     return FINE
 
 
@@ -321,11 +299,10 @@ def formulate(
 
     from . import tables  # noqa: PLC0415
 
-    if instance == data == "-":
-        raise UsageError("instance and data cannot both come from stdin")
+    share_stdin(instance, data)
     _, size = api.formulate(instance, formulation, output=output, horizon=horizon, data=data)
     if as_json:
-        answer_json(json.dumps(size.summary(), indent=2))
+        answer_json(size.summary())
     else:
         for line in tables.model_size(size):
             answer(line)
@@ -342,7 +319,7 @@ def solvers(as_json: bool) -> int:  # noqa: FBT001
 
     rows = api.engines()
     if as_json:
-        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
+        answer_json(rows)
     else:
         show(tables.engines(rows))
     return FINE
@@ -358,7 +335,7 @@ def instances(as_json: bool) -> int:  # noqa: FBT001
 
     rows = api.bundled()
     if as_json:
-        answer_json(json.dumps(rows, indent=2, ensure_ascii=False))
+        answer_json(rows)
     else:
         show(tables.bundled(rows))
     return FINE

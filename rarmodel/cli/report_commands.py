@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from rarmodel.errors import UsageError, listed, one_line
+from rarmodel.errors import UsageError
 
-from .terminal import answer, say
-
-if TYPE_CHECKING:
-    from rarmodel.schema import Instance, Schedule
+from .inputs import read_schedules
+from .terminal import answer
 
 FORMS = ("png", "svg", "html")
 INSTANCE = click.argument("instance")
@@ -44,7 +41,7 @@ def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[st
     if form not in FORMS:
         raise UsageError(f"{output}: a file that ends in .png, .svg or .html is expected")
     files.check_writable(output)
-    problem, claimed = _read(instance, schedules)
+    problem, claimed = read_schedules(instance, schedules)
     files.write_bytes(output, api.plot(problem, claimed, form=form, parts=parts or None))
     return 0
 
@@ -57,7 +54,7 @@ def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
     """Compare each SCHEDULE, a file or - for stdin, of INSTANCE in one HTML page."""
     from rarmodel import api  # noqa: PLC0415
 
-    write_page(output, lambda: api.report(*_read(instance, schedules)))
+    write_page(output, lambda: api.report(*read_schedules(instance, schedules)))
     return 0
 
 
@@ -70,21 +67,3 @@ def write_page(output: str, make: Callable[[], str]) -> None:
         return
     files.check_writable(output)
     files.write_text(output, make())
-
-
-def _read(instance: str, schedules: tuple[str, ...]) -> tuple[Instance, list[Schedule]]:
-    """Instance and schedules from their files; says which were made for another instance."""
-    from rarmodel import api, files  # noqa: PLC0415
-
-    if (instance, *schedules).count("-") > 1:
-        raise UsageError("only one input can come from stdin")
-    problem = api.load_instance(instance)
-    claimed = [files.read_schedule(schedule) for schedule in schedules]
-    others = [
-        source
-        for source, schedule in zip(schedules, claimed, strict=True)
-        if schedule.instance != problem.name
-    ]
-    if others:
-        say(one_line(f"note: made for another instance than {problem.name!r}: {listed(others)}"))
-    return problem, claimed

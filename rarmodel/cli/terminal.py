@@ -50,8 +50,13 @@ def answer(text: str) -> None:
         raise InputError([Problem("", message)], "standard output") from error
 
 
-def answer_json(text: str) -> None:
-    """Write JSON to stdout, with escapes for what is no ASCII unless stdout is UTF-8."""
+def answer_json(value: object) -> None:
+    """Write plain data to stdout as JSON."""
+    answer_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def answer_text(text: str) -> None:
+    """Write a text of JSON to stdout, with escapes for what is no ASCII unless that is UTF-8."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if codecs.lookup(encoding).name != "utf-8":
         text = "".join(char if char.isascii() else json.dumps(char)[1:-1] for char in text)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from rarmodel.errors import UsageError, one_line
 
+from .inputs import share_stdin
 from .options import (
     ALPHA,
     CONCURRENCY,
@@ -26,6 +26,7 @@ from .options import (
     Span,
     Weights,
 )
+from .outputs import check_output, write_json
 from .terminal import answer_json, say
 
 if TYPE_CHECKING:
@@ -83,11 +84,10 @@ def generate(
     """Draw a random instance of FAMILY: paper, contention or small; print it, or write it."""
     from rarmodel import api, files  # noqa: PLC0415
 
-    if output != "-":
-        files.check_writable(output)
+    check_output(output)
     given = {key: value for key, value in knobs.items() if value is not None}
     instance = api.generate(family, name=name, contention=not no_contention, **given)
-    _write(files.to_json(instance), output)
+    write_json(files.to_json(instance), output)
     say(one_line(_sizes(instance)))
     return 0
 
@@ -140,15 +140,10 @@ def import_trace(
     """Make an instance of TRACE, - for stdin, and say what became of each row."""
     from rarmodel import api, files  # noqa: PLC0415
 
-    if output == "-" and as_json:
-        raise UsageError("--output - and --json both write to stdout; choose one")
     if output is None and not as_json:
         output = "-"
-    if output not in {None, "-"}:
-        files.check_writable(output)
-    sources = [trace, *(options[name] for name in ("cluster", "slurm_conf", "slurm_topology"))]
-    if sources.count("-") > 1:
-        raise UsageError("only one input can come from stdin")
+    check_output(output, as_json=as_json)
+    share_stdin(trace, *(options[name] for name in ("cluster", "slurm_conf", "slurm_topology")))
     given = {key: value for key, value in options.items() if value is not None}
     rates = {key: given.pop(key) for key in RATES if key in given}
     changes = {key: given.pop(key) for key in CONTENTION if key in given}
@@ -162,11 +157,11 @@ def import_trace(
         **given,
     )
     if output is not None:
-        _write(files.to_json(imported.instance), output)
+        write_json(files.to_json(imported.instance), output)
     for line in (*imported.account.lines(), _sizes(imported.instance)):
         say(one_line(line))
     if as_json:
-        answer_json(json.dumps(imported.account.summary(), indent=2, ensure_ascii=False))
+        answer_json(imported.account.summary())
     return 0
 
 
@@ -181,16 +176,6 @@ def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--column {text!r}: {name} is given twice")
         found[name] = column
     return found
-
-
-def _write(text: str, output: str) -> None:
-    """Write an instance to a file, or to stdout."""
-    from rarmodel import files  # noqa: PLC0415
-
-    if output == "-":
-        answer_json(text.rstrip("\n"))
-    else:
-        files.write_text(output, text)
 
 
 def _sizes(instance: Instance) -> str:

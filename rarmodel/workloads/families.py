@@ -161,7 +161,7 @@ def description_of(settings: Settings) -> str:
     changed = [
         f"{key}={value!r}"
         for key, value in asdict(settings).items()
-        if value != own[key] and key != "seed"
+        if value not in (own[key], None) and key != "seed"
     ]
     but = f", with {', '.join(changed)}" if changed else ""
     return f"Drawn at random from family {settings.family!r}, seed {settings.seed}{but}."

@@ -72,7 +72,7 @@ def test_invalid_schedule_of_another_instance_is_shown_with_a_note(
     output = tmp_path / "report.html"
     outcome = invoke("report", instance_file, source, "--output", output)
     assert outcome.code == 0
-    assert outcome.lines == [f"note: made for another instance than 'example': {str(source)!r}"]
+    assert outcome.lines == [f"{source}: note: made for instance 'other', taken for 'example'"]
     assert "The verifier refuses this schedule" in output.read_text(encoding="utf-8")
 
 

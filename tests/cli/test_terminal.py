@@ -72,7 +72,7 @@ def test_json_answer_means_the_same_in_every_encoding(
     out = stream(encoding)
     monkeypatch.setattr(sys, "stdout", out)
     value = {"name": 'é – 任务 😀 \n \x1b \\ "'}
-    answer_json(json.dumps(value, ensure_ascii=False))
+    answer_json(value)
     assert json.loads(written(out).decode(encoding)) == value
 
 

@@ -157,7 +157,7 @@ def test_schedule_made_for_another_instance_is_a_note_on_stderr(
     assert outcome.code == 0
     assert outcome.json()["feasible"] is True
     assert outcome.lines == [
-        f"{schedule}: note: made for instance 'an\\nother', checked against 'example'"
+        f"{schedule}: note: made for instance 'an\\nother', taken for 'example'"
     ]
 
 
@@ -172,7 +172,7 @@ def test_both_from_standard_input_is_a_usage_error(invoke: Invoke) -> None:
     outcome = invoke("verify", "-", "-", stdin=json.dumps(instance_data()))
     assert outcome.code == 2
     assert outcome.out == ""
-    assert outcome.lines == ["instance and schedule cannot both come from stdin"]
+    assert outcome.lines == ["only one input can come from stdin"]
 
 
 def test_bundled_instance_is_found_by_name(invoke: Invoke, tmp_path: Path) -> None:

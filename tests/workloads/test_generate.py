@@ -171,6 +171,7 @@ def test_knobs_arrive_in_the_instance() -> None:
     assert contention.overhead_ms_per_server == 1.5
     assert instance.time.slot_seconds == 2
     assert "network_gbps=25.0" in (instance.description or "")
+    assert "None" not in (instance.description or "")
 
 
 def test_racks_make_a_tree_with_oversubscribed_uplinks() -> None:

@@ -1,0 +1,33 @@
+"""Files that commands read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rarmodel.errors import UsageError, one_line
+
+from .terminal import say
+
+if TYPE_CHECKING:
+    from rarmodel.schema import Instance, Schedule
+
+
+def share_stdin(*sources: str | None) -> None:
+    """Refuse several inputs from standard input, which can be read once."""
+    if sources.count("-") > 1:
+        raise UsageError("only one input can come from stdin")
+
+
+def read_schedules(instance: str, sources: Sequence[str]) -> tuple[Instance, list[Schedule]]:
+    """An instance and schedules from their files; says which were made for another instance."""
+    from rarmodel import api, files  # noqa: PLC0415 - loads slowly
+
+    share_stdin(instance, *sources)
+    problem = api.load_instance(instance)
+    schedules = [files.read_schedule(source) for source in sources]
+    for source, schedule in zip(sources, schedules, strict=True):
+        if schedule.instance != problem.name:
+            made, name = schedule.instance, problem.name
+            say(one_line(f"{source}: note: made for instance {made!r}, taken for {name!r}"))
+    return problem, schedules

@@ -186,27 +186,29 @@ def plan_of(layout: Layout, skeleton: Plan, packing: Packing) -> Plan:
 
 
 @_inner
+def _cut(slots: Ints, free: Ints, count: int, step: int, at: int) -> int:
+    """Make two steps of one, the second from slot `at` on; the number of steps afterwards."""
+    for i in range(count, step, -1):
+        slots[i + 1] = slots[i]
+        free[i] = free[i - 1]
+    slots[step + 1] = at
+    return count + 1
+
+
+@_inner
 def _reserve(slots: Ints, free: Ints, count: int, start: int, end: int, gpus: int) -> int:
     """Take GPUs from `start` until before `end`; the number of steps afterwards."""
     step = 0
     while slots[step + 1] <= start:
         step += 1
     if slots[step] < start:
-        for i in range(count, step, -1):
-            slots[i + 1] = slots[i]
-            free[i] = free[i - 1]
-        count += 1
+        count = _cut(slots, free, count, step, start)
         step += 1
-        slots[step] = start
     while slots[step + 1] <= end:
         free[step] -= gpus
         step += 1
     if slots[step] < end:
-        for i in range(count, step, -1):
-            slots[i + 1] = slots[i]
-            free[i] = free[i - 1]
-        count += 1
-        slots[step + 1] = end
+        count = _cut(slots, free, count, step, end)
         free[step] -= gpus
     return count
 

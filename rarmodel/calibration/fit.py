@@ -69,7 +69,8 @@ def fit(cases: Cases, given: Mapping[str, float], defaults: Mapping[str, float])
     Raises
     ------
     InputError
-        If they determine none of those that are free, or not the compute time of a job.
+        If they determine none of those that are free, or not the compute time of a job, or floating
+        point is not up to their numbers.
     """
     found = _settled(cases, dict(given), defaults)
     asked = set(CONTENTION) - given.keys()
@@ -210,7 +211,13 @@ def _near_end(cases: Cases, name: str, value: float) -> float | None:
 
 
 def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -> Fit:
-    """Least squares from one start, within the ranges."""
+    """Least squares from one start, within the ranges.
+
+    Raises
+    ------
+    InputError
+        If floating point is not up to the numbers.
+    """
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
 
     columns = [cases.names.index(name) for name in free]
@@ -226,17 +233,28 @@ def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -
         cost = float(np.sum(residuals(np.empty(0)) ** 2))
         return Fit(dict(start), (), (), (), None, cost)
     low, high = np.transpose([_range(cases, name) for name in free])
-    found = least_squares(
-        residuals,
-        np.clip([start[name] for name in free], low, high),
-        jac=lambda point: slopes(cases, values(point))[:, columns],
-        bounds=(low, high),
-        x_scale=[_unit(cases, name) for name in free],
-        xtol=_TOLERANCE,
-        ftol=_TOLERANCE,
-        gtol=_TOLERANCE,
-    )
+    try:
+        with np.errstate(all="ignore"):  # Steps that lead nowhere are not taken.
+            found = least_squares(
+                residuals,
+                np.clip([start[name] for name in free], low, high),
+                jac=lambda point: slopes(cases, values(point))[:, columns],
+                bounds=(low, high),
+                x_scale=[_unit(cases, name) for name in free],
+                xtol=_TOLERANCE,
+                ftol=_TOLERANCE,
+                gtol=_TOLERANCE,
+            )
+    except ValueError as error:  # SciPy's own steps lose their way.
+        raise _too_far_apart() from error
+    if not np.isfinite(found.cost):
+        raise _too_far_apart()
     return Fit(values(found.x), (), (), tuple(free), None, 2 * float(found.cost))
+
+
+def _too_far_apart() -> InputError:
+    message = "the rows cannot be fitted: their numbers lie too far apart; check their units"
+    return InputError([Problem("", message)])
 
 
 def _with_covariance(cases: Cases, found: Fit) -> Fit:

@@ -270,6 +270,25 @@ def test_what_is_called_undetermined_changes_no_prediction(seed: int, kinds: lis
     }
 
 
+@pytest.mark.parametrize("network_gbps", [1e-30, 1e-9])
+def test_numbers_too_far_apart_for_floating_point_are_refused(network_gbps: float) -> None:
+    names = ("job", "gpus", "servers", "concurrent_jobs", "gradient_mb", "compute_ms")
+    rows: list[dict[str, Any]] = [
+        {**dict(zip(names, values, strict=True)), "network_gbps": rate, "relative_time": time}
+        for *values, rate, time in (
+            ("a", 3, 3, 1, 3.0, 0.5, 1e-30, 1e-30),
+            ("b", 1000, 1000, 8, 3.0, 1e12, 1e-30, 1e-30),
+            ("b", 1, 1, 2, 1e4, 1e4, 1e-30, 1e-30),
+            ("b", 2**53 - 1, 2**53 - 1, 1, 1e-9, 0.0, 1e-9, 0.5),
+            ("a", 2, 1, 1, 1e-30, 1e-9, network_gbps, 0.5),
+        )
+    ]
+    rows.append(dict(zip(names, ("b", 1, 1, 2**53 - 1, 1e30, 1e-9), strict=True)))
+    rows[-1] |= {"network_gbps": 1e-9, "iteration_ms": 1e-30}
+    with pytest.raises(InputError, match="too far apart; check their units"):
+        rarmodel.calibrate(rows, rates={"intra_server_gbps": 100.0})
+
+
 LARGE = st.sampled_from([1e-30, 1e-9, 0.5, 3.0, 1e4, 1e12, 1e30])
 COUNT = st.sampled_from([1, 2, 3, 8, 1000, 2**53 - 1])
 

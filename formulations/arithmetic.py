@@ -1,4 +1,4 @@
-"""Up to which speeds the engines' arithmetic is exact enough to be believed."""
+"""Up to which speeds and lengths the engines' arithmetic is exact enough to be believed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ below one iteration."""
 
 MAX_NONLINEAR_SPEED = 10_000
 """The same for non-linear engines, whose tolerances are relative to τ."""
+
+MAX_LENGTH = 10_000_000
+"""Slots of a job up to which linear engines, whose tolerances are 1e-9 of a job, tell slots apart;
+HiGHS was seen not to end at all, in spite of its time limit, with some hundred million."""
 
 
 def greatest_speeds(scope: Scope) -> dict[str, int]:
@@ -27,5 +31,16 @@ def too_fast(scope: Scope, most: int = MAX_SPEED) -> str | None:
             return (
                 f"job {j!r} does up to {speed:,} iterations per slot, and solvers' arithmetic "
                 f"cannot be trusted above {most:,} in this formulation; take shorter slots"
+            )
+    return None
+
+
+def too_long(scope: Scope) -> str | None:
+    """Why engines cannot be trusted with execution times; None if they can."""
+    for j, extreme in zip(scope.jobs, scope.extremes, strict=True):
+        if extreme.least_slots > MAX_LENGTH:
+            return (
+                f"job {j!r} takes {extreme.least_slots:,} slots and more, and solvers' arithmetic "
+                f"cannot be trusted above {MAX_LENGTH:,} in this formulation; take longer slots"
             )
     return None

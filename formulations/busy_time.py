@@ -38,6 +38,7 @@ from rarmodel.heuristics.room import TOLERANCE
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
+from .arithmetic import too_long
 from .formulation import Formulation, Plan, Scope, put
 
 Gpu = tuple[str, int]
@@ -342,11 +343,11 @@ def _size(scope: Scope) -> int:
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why not: so many jobs and GPUs that no engine gets anywhere."""
+    """Why not: so many jobs and GPUs that no engine gets anywhere, or jobs too long."""
     terms = _size(scope)
     if terms > MAX_TERMS:
         return f"the model, with about {terms:,} terms, is larger than {MAX_TERMS:,}"
-    return None
+    return too_long(scope)
 
 
 BUSY_TIME = Formulation(

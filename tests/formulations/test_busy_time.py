@@ -10,7 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from documents import instance_data, job_data
+from documents import instance_data, instance_of, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -187,6 +187,18 @@ def test_a_model_that_is_too_large_is_refused_in_one_line() -> None:
     assert result.stopped == "the model, with about 125,424 terms, is larger than 50,000"
     assert result.seconds < 10
     assert result.lower_bound == 273
+
+
+def test_jobs_too_long_for_solvers_arithmetic_are_refused_in_one_line() -> None:
+    def unfit(iterations: int) -> str | None:
+        instance = instance_of(job_data("a", iterations=iterations), horizon=10**10)
+        return BUSY_TIME.unfit(scope_of(instance, 10**10))
+
+    assert unfit(100_000_000) is None  # 10 million slots.
+    assert unfit(100_000_001) == (
+        "job 'a' takes 10,000,001 slots and more, and solvers' arithmetic cannot be trusted above "
+        "10,000,000 in this formulation; take longer slots"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int)
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; a truth value is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,11 @@ class Limits:
             wrong.append(f"time limit {self.time_limit}: it must be at least 0 seconds")
         if not 0 <= self.gap < 1:
             wrong.append(f"gap {self.gap}: it must be at least 0 and below 1")
-        if self.threads is not None and not (_is_whole(self.threads) and self.threads >= 1):
+        if self.threads is not None and not (is_whole(self.threads) and self.threads >= 1):
             wrong.append(f"threads {self.threads}: it must be a whole number of at least 1")
-        if self.iterations is not None and not (
-            _is_whole(self.iterations) and self.iterations >= 1
-        ):
+        if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
             wrong.append(f"iterations {self.iterations}: it must be a whole number of at least 1")
-        if not (_is_whole(self.seed) and 0 <= self.seed < 2**31):
+        if not (is_whole(self.seed) and 0 <= self.seed < 2**31):
             wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
         if wrong:
             raise UsageError("; ".join(wrong))

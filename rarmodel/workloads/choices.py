@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rarmodel.errors import UsageError
+from rarmodel.limits import is_whole
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,16 @@ class Choices:
 
     def __post_init__(self) -> None:
         wrong = []
-        if self.max_jobs is not None and self.max_jobs < 1:
-            wrong.append(f"max jobs {self.max_jobs}: it must be at least 1")
+        for name, value, least in (
+            ("max jobs", self.max_jobs, 1),
+            ("horizon", self.horizon, 1),
+            ("seed", self.seed, 0),
+        ):
+            if value is not None and not (is_whole(value) and value >= least):
+                wrong.append(f"{name} {value!r}: it must be a whole number of at least {least}")
         if self.default_seconds is not None and not 0 < self.default_seconds < 1e10:
             wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
         if not 1e-3 <= self.slot_seconds <= 1e10:
             wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
-        if self.horizon is not None and self.horizon < 1:
-            wrong.append(f"horizon {self.horizon}: it must be at least 1 slot")
         if wrong:
             raise UsageError("; ".join(wrong))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rarmodel.errors import UsageError
+from rarmodel.limits import is_whole
 from rarmodel.model import timing
 from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from rarmodel.schema.cluster import MAX_GPUS
@@ -17,10 +18,6 @@ MAX_JOBS = 1_000_000
 
 Span = tuple[float, float]
 """Least and greatest value, both included."""
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int)
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ class Settings:
         if self.horizon is not None:
             wholes["horizon"] = (self.horizon, 1, 2**53 - 1)
         for name, (value, least, most) in wholes.items():
-            if not (_is_whole(value) and least <= value <= most):
+            if not (is_whole(value) and least <= value <= most):
                 yield f"{name} {value}: it must be a whole number from {least} to {most}"
         for name, counts in (
             ("capacities", self.capacities),
@@ -123,7 +120,7 @@ class Settings:
             ("weights of sizes", [weight for _, weight in self.sizes]),
             ("batch sizes", self.batch_sizes),
         ):
-            if not counts or not all(_is_whole(c) and 1 <= c <= MAX_GPUS for c in counts):
+            if not counts or not all(is_whole(c) and 1 <= c <= MAX_GPUS for c in counts):
                 yield f"{name} {list(counts)}: whole numbers of at least 1 are expected"
         if len({gpus for gpus, _ in self.sizes}) < len(self.sizes):
             yield "sizes: a number of GPUs occurs twice; give each one weight"
@@ -140,7 +137,7 @@ class Settings:
             ("iterations", self.iterations),
             ("execution slots", self.execution_slots),
         ):
-            if not all(_is_whole(end) for end in span):
+            if not all(is_whole(end) for end in span):
                 yield f"{name} {span[0]}..{span[1]}: they must be whole numbers"
         for name in (
             "slot_seconds",

@@ -258,3 +258,5 @@ def test_unknown_family_is_refused_with_those_there_are() -> None:
 def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(UsageError, match=r"jobs 0: .*; seed -1: .*; alpha -1: "):
         rarmodel.generate("paper", jobs=0, seed=-1, alpha=-1)
+    with pytest.raises(UsageError, match="jobs True: it must be a whole number from 1 to"):
+        rarmodel.generate("paper", jobs=True)

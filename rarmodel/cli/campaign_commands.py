@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON
-from .report_commands import PAGE, write_page
+from .outputs import PAGE, write_page
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, Number
+from .options import JSON, POSITIVE, SEED, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, show
 
@@ -30,7 +30,7 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--log", is_flag=True, help="Show the solver's log (on stderr).", default=False
         ),
-        click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
+        SEED,
         click.option("--threads", type=click.IntRange(1), help="Threads of the solver."),
         click.option(
             "--gap",
@@ -60,7 +60,7 @@ def rarmodel() -> None:
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
 @click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
 @DATA
-@click.option("--time-limit", type=Number(0, min_open=True), metavar="SECONDS")
+@click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
 @click.option("--iterations", type=click.IntRange(1), help="Stop search after so many; repeatable.")
 @_limits
 @click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
@@ -147,7 +147,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @click.option("--solver", metavar="NAME", help="Solver for the bounds; highs by default.")
 @click.option(
     "--time-limit",
-    type=Number(0, min_open=True),
+    type=POSITIVE,
     metavar="SECONDS",
     default=60.0,
     show_default=True,
@@ -203,7 +203,7 @@ def audit(
 @DATA
 @click.option(
     "--time-limit",
-    type=Number(0, min_open=True),
+    type=POSITIVE,
     metavar="SECONDS",
     default=60.0,
     show_default=True,

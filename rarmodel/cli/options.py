@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import rich_click as click
@@ -77,16 +78,34 @@ INTRA_SERVER = click.option(
 REDUCTION = click.option(
     "--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction."
 )
-OVERSUBSCRIPTION = click.option(
-    "--oversubscription", type=POSITIVE, metavar="X", help="Rate below a switch over its uplink's."
-)
-ALPHA = click.option("--alpha", type=Number(0), metavar="X", help="Degradation of shared links.")
-CONCURRENCY = click.option(
-    "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1."
-)
-OVERHEAD = click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2.")
-NO_CONTENTION = click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0.")
 SEED = click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-HORIZON = click.option(
-    "--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots."
-)
+
+
+def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of what an instance has beside its jobs and servers."""
+    for option in reversed(
+        (
+            NETWORK,
+            click.option(
+                "--oversubscription",
+                type=POSITIVE,
+                metavar="X",
+                help="Rate below a switch over its uplink's.",
+            ),
+            INTRA_SERVER,
+            REDUCTION,
+            click.option(
+                "--alpha", type=Number(0), metavar="X", help="Degradation of shared links."
+            ),
+            click.option(
+                "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1."
+            ),
+            click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2."),
+            click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0."),
+            click.option(
+                "--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots."
+            ),
+        )
+    ):
+        function = option(function)
+    return function

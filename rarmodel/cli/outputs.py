@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import rich_click as click
+
 from rarmodel.errors import UsageError
 
-from .terminal import answer_text
+from .terminal import answer, answer_text
+
+PAGE = click.option(
+    "--output", metavar="FILE", required=True, help="The HTML file to write; - for stdout."
+)
 
 
 def check_output(output: str | None, *, as_json: bool = False) -> None:
@@ -25,3 +33,14 @@ def write_json(text: str, output: str) -> None:
         answer_text(text.rstrip("\n"))
     else:
         files.write_text(output, text)
+
+
+def write_page(output: str, make: Callable[[], str]) -> None:
+    """Make a page, and write it to a file or, if that is `-`, to stdout."""
+    from rarmodel import files  # noqa: PLC0415
+
+    if output == "-":
+        answer(make())
+        return
+    files.check_writable(output)
+    files.write_text(output, make())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import rich_click as click
@@ -10,13 +9,10 @@ import rich_click as click
 from rarmodel.errors import UsageError
 
 from .inputs import read_schedules
-from .terminal import answer
+from .outputs import PAGE, write_page
 
 FORMS = ("png", "svg", "html")
 INSTANCE = click.argument("instance")
-PAGE = click.option(
-    "--output", metavar="FILE", required=True, help="The HTML file to write; - for stdout."
-)
 SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDULE...")
 
 
@@ -56,14 +52,3 @@ def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
 
     write_page(output, lambda: api.report(*read_schedules(instance, schedules)))
     return 0
-
-
-def write_page(output: str, make: Callable[[], str]) -> None:
-    """Make a page, and write it to a file or, if that is `-`, to stdout."""
-    from rarmodel import files  # noqa: PLC0415
-
-    if output == "-":
-        answer(make())
-        return
-    files.check_writable(output)
-    files.write_text(output, make())

@@ -9,23 +9,7 @@ import rich_click as click
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
-from .options import (
-    ALPHA,
-    CONCURRENCY,
-    HORIZON,
-    INTRA_SERVER,
-    JSON,
-    NETWORK,
-    NO_CONTENTION,
-    OVERHEAD,
-    OVERSUBSCRIPTION,
-    POSITIVE,
-    REDUCTION,
-    SEED,
-    Counts,
-    Span,
-    Weights,
-)
+from .options import JSON, POSITIVE, SEED, Counts, Span, Weights, model_options
 from .outputs import check_output, write_json
 from .terminal import answer_json, say
 
@@ -61,17 +45,9 @@ NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
     default=None,
     help="Whether that counts for each second of iteration time.",
 )
-@NETWORK
 @click.option("--racks", type=click.IntRange(0), metavar="N", help="A tree of racks; 0: a star.")
-@OVERSUBSCRIPTION
-@INTRA_SERVER
-@REDUCTION
-@ALPHA
-@CONCURRENCY
-@OVERHEAD
-@NO_CONTENTION
 @click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot.")
-@HORIZON
+@model_options
 @NAMED
 @click.option("--output", metavar="FILE", default="-", help="Write the instance to a file.")
 def generate(
@@ -117,15 +93,7 @@ def generate(
 )
 @SEED
 @click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", default=60.0, show_default=True)
-@HORIZON
-@NETWORK
-@OVERSUBSCRIPTION
-@INTRA_SERVER
-@REDUCTION
-@ALPHA
-@CONCURRENCY
-@OVERHEAD
-@NO_CONTENTION
+@model_options
 @NAMED
 @click.option("--output", metavar="FILE", help="Write the instance to a file; - for stdout.")
 @JSON

@@ -39,7 +39,7 @@ class Limits:
     time_limit
         Seconds; None for no limit.
     gap
-        Relative gap at which to stop, `(incumbent − bound) / incumbent`.
+        Relative gap at which to stop; see `rarmodel.bounds.relative_gap`.
     threads
         Threads of the solver; None leaves it to the solver.
     seed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .bounds import relative_gap
 from .schema import Schedule
 from .verifier import Report
 
@@ -31,10 +32,10 @@ class Goal:
 
     @property
     def gap(self) -> float | None:
-        """`(value − bound) / |value|`; None if one of them is unknown."""
+        """The relative gap; None if value or bound is unknown."""
         if self.value is None or self.bound is None:
             return None
-        return max(0.0, self.value - self.bound) / max(abs(self.value), 1e-9)
+        return relative_gap(self.value, self.bound)
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,12 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """`(makespan − lower_bound) / makespan`; None if one of them is unknown.
-
-        Of another objective: `Goal.gap`.
-        """
+        """The relative gap of the makespan, or of the other objective; None if it is unknown."""
         if self.goal is not None:
             return self.goal.gap
         if self.makespan is None or self.lower_bound is None:
             return None
-        return (self.makespan - self.lower_bound) / self.makespan
+        return relative_gap(self.makespan, self.lower_bound)
 
     def summary(self) -> dict[str, Any]:
         """The result as plain data, without the schedule; what `solve --json` prints."""

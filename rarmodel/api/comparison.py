@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
+from rarmodel.bounds import relative_gap
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result
@@ -70,7 +71,7 @@ class Comparison:
             if result.goal is None:
                 row["gap"] = None
                 if makespan is not None and row["best_bound"] is not None:
-                    row["gap"] = (makespan - row["best_bound"]) / makespan
+                    row["gap"] = relative_gap(makespan, row["best_bound"])
                     if makespan <= row["best_bound"]:
                         row["status"] = "optimal"
             rows.append(row)

@@ -1,7 +1,7 @@
 """Lower bounds on the optimal makespan; each true for every schedule."""
 
 from .best import all_bounds, best_bound, limit_bound, why_infeasible
-from .bound import LowerBound
+from .bound import LowerBound, relative_gap
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
@@ -14,6 +14,7 @@ __all__ = [
     "limit_bound",
     "long_jobs",
     "longest_job",
+    "relative_gap",
     "shared_links",
     "why_infeasible",
     "wide_jobs",

@@ -1,4 +1,4 @@
-"""What a lower bound is."""
+"""What a lower bound is, and how far from it a value may be."""
 
 from __future__ import annotations
 
@@ -18,3 +18,13 @@ class LowerBound(NamedTuple):
 
     slots: int
     name: str
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """Part of a value that a perfect schedule could save at most: `(value − bound) / |value|`.
+
+    0 where value and bound meet, also at 0, and where a bound exceeds the value by float noise.
+    """
+    if value <= bound:
+        return 0.0
+    return (value - bound) / max(abs(value), 1e-9)

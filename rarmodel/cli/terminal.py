@@ -93,6 +93,8 @@ def progress() -> Iterator[
     from rich.console import Console  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    from rarmodel.bounds import relative_gap  # noqa: PLC0415
+
     console = Console(stderr=True)
     with console.status("working …") as status:
         doing = "working …"
@@ -109,7 +111,7 @@ def progress() -> Iterator[
             if bound is not None:
                 parts.append(f"bound {bound:.0f}")
             if incumbent and bound is not None:
-                parts.append(f"gap {(incumbent - bound) / incumbent:.1%}")
+                parts.append(f"gap {relative_gap(incumbent, bound):.1%}")
             status.update(Text("  ".join(parts)))
 
         yield name, report

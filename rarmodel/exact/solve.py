@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from rarmodel.bounds import LowerBound, best_bound, why_infeasible
+from rarmodel.bounds import LowerBound, best_bound, relative_gap, why_infeasible
 from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.formulations import Formulation, Scope
@@ -88,7 +88,7 @@ class _Search:
             return 1.0 if goal is None or goal.gap is None else goal.gap
         if self.makespan is None:
             return 1.0
-        return (self.makespan - self.bound.slots) / self.makespan
+        return relative_gap(self.makespan, self.bound.slots)
 
     @property
     def seconds_left(self) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import LowerBound, relative_gap
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -27,7 +27,7 @@ class Row:
     makespan, mean_completion
         In slots; None if some job has no completion time.
     gap
-        `(makespan − bound) / makespan` to the best bound; None if the schedule breaks a constraint.
+        Relative gap to the best bound; None if the schedule breaks a constraint.
     ratio
         Makespan over the least one of a feasible schedule; None if it breaks a constraint.
     utilisation
@@ -73,7 +73,7 @@ def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:
                 violations=len(report.violations),
                 makespan=report.makespan,
                 mean_completion=report.mean_completion,
-                gap=(makespan - bound.slots) / makespan if makespan else None,
+                gap=relative_gap(makespan, bound.slots) if makespan else None,
                 ratio=makespan / least if makespan and least else None,
                 utilisation=drawing.utilisation,
                 spread=sum(run.spread and run.carried_out for run in drawing.runs),

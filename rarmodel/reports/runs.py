@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarmodel.bounds import relative_gap
 from rarmodel.errors import InputError, Problem, listed
 
 Row = Mapping[str, Any]
@@ -158,7 +159,7 @@ def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
         known = [b for b in (bounds.get(key), _number(row, "lower_bound")) if b is not None]
         gap, optimal = _number(row, "gap"), _text(row, "status") == "optimal"
         if makespan is not None and known and _about_makespan(row):
-            gap = (makespan - max(known)) / makespan
+            gap = relative_gap(makespan, max(known))
             optimal = optimal or gap <= 0
         runs.append(
             Run(

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import LowerBound, best_bound, relative_gap
 from rarmodel.bounds.lanes import lanes
 from rarmodel.bounds.lanes import prepare as prepare_lanes
 from rarmodel.engine import NEVER, arrays_of, new_state
@@ -69,7 +69,7 @@ class _Known:
         if self.plan is not None and self.makespan <= self.bound.slots:
             return "the makespan meets the lower bound"
         if self.plan is not None and (
-            self.makespan - self.bound.slots <= self.limits.gap * self.makespan
+            relative_gap(self.makespan, self.bound.slots) <= self.limits.gap
         ):
             return "the makespan is within the gap of the lower bound"
         if perf_counter() >= self.deadline:

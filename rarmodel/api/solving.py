@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rarmodel import registry
-from rarmodel.bounds import best_bound, why_infeasible
+from rarmodel.bounds import best_bound, why_infeasible, with_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result, status_of
@@ -172,7 +172,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         solver=None,
         solver_version=None,
         status=status_of(report.makespan if report else None, bound.slots, horizon),
-        schedule=schedule,
+        schedule=with_bound(schedule, instance, bound) if schedule else None,
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,

@@ -2,6 +2,7 @@
 
 from .best import all_bounds, best_bound, limit_bound, why_infeasible
 from .bound import LowerBound, relative_gap
+from .claim import known_bound, with_bound
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
@@ -11,6 +12,7 @@ __all__ = [
     "area",
     "best_bound",
     "greatest_area",
+    "known_bound",
     "limit_bound",
     "long_jobs",
     "longest_job",
@@ -18,4 +20,5 @@ __all__ = [
     "shared_links",
     "why_infeasible",
     "wide_jobs",
+    "with_bound",
 ]

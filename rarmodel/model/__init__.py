@@ -1,6 +1,7 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
 from .contention import contention_level, linear_degradation, ring_share
+from .digest import instance_digest
 from .extremes import (
     Extremes,
     LeastSlots,
@@ -29,6 +30,7 @@ __all__ = [
     "compute_seconds",
     "contention_level",
     "exchange_bits",
+    "instance_digest",
     "iteration_seconds",
     "job_extremes",
     "least_slots_by_placement",

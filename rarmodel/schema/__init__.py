@@ -2,7 +2,7 @@
 
 from .cluster import Cluster, Link, Network, Server, StarNetwork, TreeNetwork
 from .instance import Contention, Instance, Job, LinearDegradation, Time
-from .schedule import Assignment, Schedule
+from .schedule import Assignment, ProvenBound, Schedule
 
 __all__ = [
     "Assignment",
@@ -13,6 +13,7 @@ __all__ = [
     "LinearDegradation",
     "Link",
     "Network",
+    "ProvenBound",
     "Schedule",
     "Server",
     "StarNetwork",

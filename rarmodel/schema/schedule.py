@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .base import MAX_INTEGER, Name, Record, Version
+from .base import MAX_INTEGER, Count, Name, Record, Version
 
 Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
 """A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
@@ -25,6 +25,19 @@ class Assignment(Record):
     """Indices (from 0) of the GPUs held, by server; as many in all as the job asks for."""
 
 
+class ProvenBound(Record):
+    """A lower bound on the makespan that was proven when a schedule was made."""
+
+    slots: Count
+    """No schedule of the instance is shorter."""
+
+    name: Name
+    """Name of the bound, or of the solver that proved it."""
+
+    instance_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Digest of the instance that the bound is about; for another instance it says nothing."""
+
+
 class Schedule(Record):
     """An assignment for each job. Completion times are not part of it: they follow from it."""
 
@@ -39,3 +52,6 @@ class Schedule(Record):
 
     assignments: tuple[Assignment, ...]
     """One assignment for each job."""
+
+    bound: ProvenBound | None = None
+    """The best lower bound known when the schedule was made."""

@@ -1,0 +1,45 @@
+"""Lower bounds that travel with schedules, so that a later reader knows what was proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rarmodel.model import instance_digest
+from rarmodel.schema import Instance, ProvenBound, Schedule
+
+from .best import best_bound
+from .bound import LowerBound
+
+
+def with_bound(schedule: Schedule, instance: Instance, bound: LowerBound) -> Schedule:
+    """A schedule that carries a bound which holds for every schedule of its instance."""
+    if bound.slots < 1:
+        return schedule
+    claim = ProvenBound(
+        slots=bound.slots, name=bound.name, instance_sha256=instance_digest(instance)
+    )
+    return schedule.model_copy(update={"bound": claim})
+
+
+def known_bound(
+    instance: Instance, schedules: Iterable[Schedule], least_makespan: int | None = None
+) -> LowerBound:
+    """The best bound at hand: of those that take no search, and those that schedules carry.
+
+    Parameters
+    ----------
+    instance
+        The problem. A bound that was proven for another instance does not count.
+    schedules
+        Schedules, with bounds or without.
+    least_makespan
+        The least verified makespan in slots. A bound above it is false, and is ignored.
+    """
+    known = [best_bound(instance)]
+    for schedule in schedules:
+        claim = schedule.bound
+        if claim is None or claim.instance_sha256 != instance_digest(instance):
+            continue
+        if least_makespan is None or claim.slots <= least_makespan:
+            known.append(LowerBound(claim.slots, claim.name))
+    return max(known, key=lambda bound: bound.slots)

@@ -1,0 +1,62 @@
+"""Bounds that travel with schedules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rarmodel
+from rarmodel.bounds import LowerBound, best_bound, known_bound, with_bound
+from rarmodel.files import read_schedule, to_json, write_text
+from rarmodel.schema import Instance, Schedule
+
+INSTANCE = rarmodel.load_instance("start-later")
+"""Its optimum of 9 slots is above the bounds that take no search."""
+
+
+@pytest.fixture(scope="module")
+def schedule() -> Schedule:
+    found = rarmodel.solve(INSTANCE, method="sjf-bco").schedule
+    assert found is not None
+    return found
+
+
+def test_a_solve_writes_the_bound_that_it_proved_into_its_schedule(schedule: Schedule) -> None:
+    assert schedule.bound is not None
+    assert (schedule.bound.slots, schedule.bound.name) == best_bound(INSTANCE)
+
+
+def test_a_bound_is_read_again_from_a_file(schedule: Schedule, tmp_path: Path) -> None:
+    file = tmp_path / "schedule.json"
+    write_text(file, to_json(with_bound(schedule, INSTANCE, LowerBound(9, "cpsat"))))
+    assert known_bound(INSTANCE, [read_schedule(file)]) == (9, "cpsat")
+
+
+def test_the_name_of_an_instance_does_not_matter_but_its_numbers_do(schedule: Schedule) -> None:
+    claimed = with_bound(schedule, INSTANCE, LowerBound(9, "cpsat"))
+    renamed = INSTANCE.model_copy(update={"name": "other", "description": "the same"})
+    assert known_bound(renamed, [claimed]).slots == 9
+    fewer = INSTANCE.model_copy(update={"jobs": INSTANCE.jobs[:-1]})
+    assert known_bound(fewer, [claimed]) == best_bound(fewer)
+
+
+def test_a_bound_above_a_verified_makespan_is_ignored(schedule: Schedule) -> None:
+    false = with_bound(schedule, INSTANCE, LowerBound(10, "rumour"))
+    assert known_bound(INSTANCE, [false], least_makespan=9) == best_bound(INSTANCE)
+
+
+def test_a_schedule_without_a_bound_stays_as_it_is(schedule: Schedule) -> None:
+    assert with_bound(schedule, INSTANCE, LowerBound(0, "none")) is schedule
+    plain = schedule.model_copy(update={"bound": None})
+    assert known_bound(INSTANCE, [plain]) == best_bound(INSTANCE)
+
+
+def test_equal_instances_of_different_files_have_one_digest() -> None:
+    again = Instance.model_validate_json(INSTANCE.model_dump_json())
+    claimed = with_bound(
+        Schedule(schema_version=1, instance="x", method="y", assignments=()),
+        again,
+        LowerBound(9, "cpsat"),
+    )
+    assert known_bound(INSTANCE, [claimed]).slots == 9

@@ -50,6 +50,9 @@ class Limits:
         Receives makespan of the incumbent and lower bound (None where unknown) as they change.
     iterations
         Iterations after which to stop, for methods that count them; None for no limit.
+    patience
+        Iterations without a better schedule or bound after which to stop, for the same methods;
+        None for no such limit.
     """
 
     time_limit: float | None = None
@@ -59,6 +62,7 @@ class Limits:
     log: Callable[[str], None] | None = None
     progress: Callable[[float | None, float | None], None] | None = None
     iterations: int | None = None
+    patience: int | None = None
 
     def __post_init__(self) -> None:
         wrong = []
@@ -68,8 +72,9 @@ class Limits:
             wrong.append(f"gap {self.gap}: it must be at least 0 and below 1")
         if self.threads is not None and not (is_whole(self.threads) and self.threads >= 1):
             wrong.append(f"threads {self.threads}: it must be a whole number of at least 1")
-        if self.iterations is not None and not (is_whole(self.iterations) and self.iterations >= 1):
-            wrong.append(f"iterations {self.iterations}: it must be a whole number of at least 1")
+        for name, count in (("iterations", self.iterations), ("patience", self.patience)):
+            if count is not None and not (is_whole(count) and count >= 1):
+                wrong.append(f"{name} {count}: it must be a whole number of at least 1")
         if not (is_whole(self.seed) and 0 <= self.seed < 2**31):
             wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
         if wrong:

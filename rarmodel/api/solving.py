@@ -33,7 +33,7 @@ class Method(Protocol):
     """What makes schedules: a placement policy, or any callable with a name.
 
     If it has a method `prepare(instance)` as well, that is called before the clock starts. If it
-    has `counts_iterations`, and that is true, it stops after `Limits.iterations` of them.
+    has `counts_iterations`, and that is true, it minds `Limits.iterations` and `Limits.patience`.
     """
 
     @property
@@ -54,6 +54,7 @@ def solve(
     gap: float = 0.0,
     threads: int | None = None,
     iterations: int | None = None,
+    patience: int | None = None,
     seed: int = 0,
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
@@ -75,7 +76,7 @@ def solve(
     data
         What the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file that holds them.
-    time_limit, gap, threads, iterations, seed, log, progress
+    time_limit, gap, threads, iterations, patience, seed, log, progress
         See `Limits`.
 
     Returns
@@ -96,16 +97,22 @@ def solve(
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
         raise UsageError("a solver goes with a formulation, for instance time-indexed")
-    if iterations is not None and formulation is not None:
-        raise UsageError("iterations go with a method that counts them, for instance search")
+    counted = iterations is not None or patience is not None
+    if counted and formulation is not None:
+        raise UsageError(
+            "iterations and patience go with a method that counts iterations, for instance search"
+        )
     if data is not None and formulation is None:
         raise UsageError("data goes with a formulation that needs it")
-    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
     problem = load_instance(instance)
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
-        if iterations is not None and not getattr(found, "counts_iterations", False):
-            raise UsageError(f"method {found.name!r} does not count iterations; leave them out")
+        if counted and not getattr(found, "counts_iterations", False):
+            raise UsageError(
+                f"method {found.name!r} does not count iterations; "
+                "leave iterations and patience out"
+            )
         return solve_by_method(problem, found, limits)
     stated = registry.find("formulations", formulation)
     engine = default_solver(stated) if solver is None else registry.find("solvers", solver)

@@ -61,7 +61,17 @@ def rarmodel() -> None:
 @click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
 @DATA
 @click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
-@click.option("--iterations", type=click.IntRange(1), help="Stop search after so many; repeatable.")
+@click.option(
+    "--iterations",
+    type=click.IntRange(1),
+    help="Stop search after so many; it then finds the same schedule each time.",
+)
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Stop search after N iterations in which nothing got better.",
+)
 @_limits
 @click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
 @JSON
@@ -73,6 +83,7 @@ def solve(
     data: str | None,
     time_limit: float | None,
     iterations: int | None,
+    patience: int | None,
     gap: float,
     threads: int | None,
     seed: int,
@@ -97,6 +108,7 @@ def solve(
             data=data,
             time_limit=time_limit,
             iterations=iterations,
+            patience=patience,
             gap=gap,
             threads=threads,
             seed=seed,

@@ -8,6 +8,7 @@ from .evaluate import (
     Engine,
     Evaluation,
     Placements,
+    decisions,
     evaluate,
     placements_of,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "Placements",
     "State",
     "arrays_of",
+    "decisions",
     "evaluate",
     "new_state",
     "placements_of",

@@ -86,8 +86,8 @@ def placements_of(workers: Iterable[Mapping[int, int]]) -> Placements:
     return Placements(*(np.array(values, np.int64) for values in (at, server, count)))
 
 
-def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
-    """Evaluate a schedule that assigns each job once to servers that exist."""
+def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]:
+    """Starts and placements of a schedule that assigns each job once to servers that exist."""
     index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     by_job = {assignment.job: assignment for assignment in schedule.assignments}
     assignments = [by_job[job.name] for job in instance.jobs]
@@ -96,7 +96,12 @@ def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
         {index[name]: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
         for assignment in assignments
     )
-    return Engine(instance).evaluate(starts, placements)
+    return starts, placements
+
+
+def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
+    """Evaluate a schedule that assigns each job once to servers that exist."""
+    return Engine(instance).evaluate(*decisions(instance, schedule))
 
 
 @compiled

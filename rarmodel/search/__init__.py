@@ -1,5 +1,7 @@
 """Method `search`: good starts, then changes of orders and of servers on all threads."""
 
-from .search import SEARCH, Search
+from .plan import Plan
+from .search import DEFAULT_SECONDS, SEARCH, Search
+from .session import Session
 
-__all__ = ["SEARCH", "Search"]
+__all__ = ["DEFAULT_SECONDS", "SEARCH", "Plan", "Search", "Session"]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine import State
+from rarmodel.engine import Engine, State, decisions
 from rarmodel.engine.arrays import Ints
+from rarmodel.errors import VerificationError
 from rarmodel.model import best_placements, job_extremes
 from rarmodel.model.numbering import number_gpus
 from rarmodel.schema import Instance, Schedule
@@ -67,6 +68,21 @@ def decoded(layout: Layout, work: Work, state: State) -> Plan:
         server=work.server[source],
         workers=work.workers[source],
     )
+
+
+def plan_of_schedule(instance: Instance, schedule: Schedule) -> Plan:
+    """The plan of a feasible schedule; GPUs are numbered anew.
+
+    Raises
+    ------
+    VerificationError
+        If it never ends, or a server would hold more workers than it has GPUs.
+    """
+    starts, placements = decisions(instance, schedule)
+    makespan, completions = Engine(instance).evaluate(starts, placements)
+    if makespan < 0:
+        raise VerificationError(f"the schedule by {schedule.method!r} is not feasible")
+    return Plan(makespan, starts, completions, *placements)
 
 
 def one_after_another(instance: Instance) -> Plan:

@@ -114,11 +114,15 @@ def test_it_stops_at_the_time_limit_and_says_so() -> None:
     assert result.status == "feasible"
 
 
-def test_it_stops_when_nothing_better_comes() -> None:
-    result = solve("start-later", method="search", threads=1)
-    jobs = len(load_instance("start-later").jobs)
-    assert result.stopped == f"nothing better in {30 + 20 * jobs} iterations"
-    assert (result.status, result.makespan) == ("feasible", 9)
+def test_it_stops_when_its_patience_is_over() -> None:
+    result = solve("philly-2869ce", method="search", threads=1, patience=2)
+    assert result.stopped == "nothing better in 2 iterations"
+    assert result.status == "feasible"
+
+
+def test_with_nothing_asked_it_stops_at_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rarmodel.search.search.DEFAULT_SECONDS", 0.5)
+    assert solve("philly-2869ce", method="search").stopped == "time limit"
 
 
 def test_it_stops_at_the_gap() -> None:
@@ -170,8 +174,12 @@ def test_jobs_that_together_take_more_slots_than_can_be_counted_are_no_schedule(
 def test_iterations_go_with_methods_that_count_them() -> None:
     with pytest.raises(UsageError, match="'sjf-bco' does not count iterations"):
         solve("two-servers", method="sjf-bco", iterations=5)
-    with pytest.raises(UsageError, match="iterations 0: it must be a whole number"):
-        solve("two-servers", method="search", iterations=0)
+    with pytest.raises(UsageError, match="'sjf-bco' does not count iterations"):
+        solve("two-servers", method="sjf-bco", patience=5)
+    with pytest.raises(UsageError, match="iterations and patience go with a method"):
+        solve("two-servers", formulation="time-indexed", patience=5)
+    with pytest.raises(UsageError, match=r"iterations 0: .* whole .*; patience True: .* whole"):
+        solve("two-servers", method="search", iterations=0, patience=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")

@@ -1,0 +1,232 @@
+"""A search that can be stopped and gone on with: what it knows, and its threads' state."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from math import inf
+from time import perf_counter
+
+import numpy as np
+
+from rarmodel.bounds import LowerBound, best_bound, relative_gap
+from rarmodel.bounds.lanes import lanes
+from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.engine.arrays import Ints
+from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance, Schedule
+
+from .decode import decode
+from .layout import layout_of, new_work
+from .plan import Plan, decoded, one_after_another, plan_of_schedule
+from .starts import first_orders
+from .worker import Worker
+
+MOST_START_WORK = 2_000_000
+"""Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+BOUND_AFTER = 3
+"""Iterations before the lane bound, which need not prove more than what is possible."""
+BOUND_SHARE = 0.2
+"""Part of the time left that the lane bound may take, about."""
+MOST_IMPROVEMENTS = 20
+"""How many of the plans that were the best for a while are kept."""
+
+
+class _Ground:
+    """An instance laid out, and the orders to start from."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.arrays, self.layout = arrays_of(instance), layout_of(instance)
+        self.state = new_state(self.arrays)
+        self.work = new_work(self.arrays, self.layout)
+        least = np.array([extreme.least_slots for extreme in job_extremes(instance)], np.int64)
+        self.orders = list(first_orders(self.layout, least))
+        self._none_late = np.zeros(len(least), np.int64)
+
+    def decode(self, order: Ints, mode: Ints) -> int:
+        """The makespan of an order; `NEVER` if it gives no schedule."""
+        genes = order, mode, self._none_late
+        makespan = decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
+        return makespan if makespan >= 0 else NEVER
+
+
+class Session:
+    """A search for one instance, which goes on where it was each time that it is run.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    limits
+        Of these the session minds `gap`, `threads`, `seed` and `progress`.
+
+    Attributes
+    ----------
+    instance
+        The problem.
+    plan
+        The shortest plan known, whether or not it meets the horizon; None if there is none.
+    bound
+        The best lower bound known.
+    improvements
+        At most 20 of the plans that were the best for a while, the shortest last.
+    """
+
+    def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
+        self.instance = instance
+        self.plan: Plan | None = None
+        self.bound: LowerBound = best_bound(instance)
+        self.improvements: list[Plan] = []
+        self._limits = limits or Limits()
+        self._ground: _Ground | None = None
+        self._tried: list[tuple[int, int]] = []
+        self._workers: list[Worker] = []
+        self._iterations = 0
+        self._lanes_open = True
+
+    @property
+    def makespan(self) -> int:
+        """Makespan of the shortest plan in slots; `NEVER` if there is none."""
+        return NEVER if self.plan is None else self.plan.makespan
+
+    def take(self, found: Plan | Schedule | None) -> bool:
+        """Keep a plan, or a feasible schedule of the instance, if it is shorter; whether it is."""
+        if isinstance(found, Schedule):
+            found = plan_of_schedule(self.instance, found)
+        if found is None or found.makespan >= self.makespan:
+            return False
+        self.plan = found
+        self.improvements.append(found)
+        if len(self.improvements) > MOST_IMPROVEMENTS:
+            # Every other one, so that those kept tell of the whole way.
+            del self.improvements[-2::-2]
+        return True
+
+    def raise_bound(self, bound: LowerBound) -> bool:
+        """Keep a lower bound if it is greater; whether it is."""
+        if bound.slots <= self.bound.slots:
+            return False
+        self.bound = bound
+        return True
+
+    def schedule(self, method: str) -> Schedule | None:
+        """The shortest schedule known; None if none meets the horizon.
+
+        Parameters
+        ----------
+        method
+            Name of the method in the schedule.
+        """
+        alone = sum(extreme.least_slots for extreme in job_extremes(self.instance))
+        if alone <= self.instance.time.horizon < self.makespan:
+            self.take(one_after_another(self.instance))
+        if self.plan is None or self.makespan > self.instance.time.horizon:
+            return None
+        return self.plan.schedule(self.instance, method)
+
+    def run(
+        self,
+        deadline: float | None = None,
+        iterations: int | None = None,
+        patience: int | None = None,
+    ) -> str:
+        """Search until there is a reason to stop, and say which.
+
+        Whatever stopped the last run, this one goes on where that was. Without a time limit, the
+        result depends on the seed, the number of threads and the number of iterations only, in
+        however many runs these are.
+
+        Parameters
+        ----------
+        deadline
+            The reading of `time.perf_counter` at which to stop; None for no time limit.
+        iterations
+            How many iterations to make; None for no limit.
+        patience
+            After how many iterations without a better schedule or bound to stop; None for never.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            At Ctrl-C. The session knows what it has found, and may be run again.
+        """
+        deadline = inf if deadline is None else deadline
+        while not self._workers:
+            if stopped := self._over(deadline):
+                return stopped
+            self._start()
+        made = idle = 0
+        with ThreadPoolExecutor(len(self._workers)) as pool:
+            while True:
+                if stopped := self._over(deadline):
+                    return stopped
+                if made == iterations:
+                    return "iteration limit"
+                if idle == patience:
+                    return f"nothing better in {patience} iterations"
+                before = self.makespan, self.bound
+                self._iterate(pool)
+                if self._iterations >= BOUND_AFTER and self._lanes_open:
+                    self._prove_lanes(deadline)
+                made += 1
+                idle = idle + 1 if (self.makespan, self.bound) == before else 0
+
+    def _over(self, deadline: float) -> str:
+        """Why to stop; nothing if there is no reason."""
+        if self.plan is not None and self.makespan <= self.bound.slots:
+            return "the makespan meets the lower bound"
+        if self.plan is not None and (
+            relative_gap(self.makespan, self.bound.slots) <= self._limits.gap
+        ):
+            return "the makespan is within the gap of the lower bound"
+        return TIME_LIMIT if perf_counter() >= deadline else ""
+
+    def _report(self) -> None:
+        if self._limits.progress:
+            makespan = None if self.plan is None else self.makespan
+            self._limits.progress(makespan, self.bound.slots)
+
+    def _start(self) -> None:
+        """Try one more of the orders to start from; after the last, begin with the best ones."""
+        if self._ground is None:
+            self._ground = _Ground(self.instance)
+        ground, tried = self._ground, self._tried
+        most = max(3, MOST_START_WORK // len(self.instance.jobs))
+        if len(tried) < min(most, len(ground.orders)):
+            order, mode = ground.orders[len(tried)]
+            makespan = ground.decode(order, mode)
+            if makespan < NEVER:
+                self.take(decoded(ground.layout, ground.work, ground.state))
+            tried.append((makespan, len(tried)))
+            self._report()
+            return
+        best = [place for _, place in sorted(tried)]
+        for index in range(self._limits.threads or processors()):
+            order, mode = ground.orders[best[index % len(best)]]
+            draws = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
+            self._workers.append(Worker(ground.arrays, ground.layout, index, order, mode, draws))
+
+    def _iterate(self, pool: ThreadPoolExecutor) -> None:
+        """Let each worker search for a moment."""
+        steps = [pool.submit(w.step, self.plan, self.bound.slots) for w in self._workers]
+        try:
+            wait(steps)
+        finally:
+            for step in steps:
+                self.take(step.result())
+            self._iterations += 1
+        self._report()
+
+    def _prove_lanes(self, deadline: float) -> None:
+        """Prove more, now that it is known what is possible."""
+        begun = perf_counter()
+        seconds = BOUND_SHARE * (deadline - begun)
+        self._lanes_open = False
+
+        def stop() -> bool:
+            self._lanes_open = perf_counter() - begun > seconds
+            return self._lanes_open
+
+        upper = None if self.plan is None else self.makespan
+        if better := lanes(self.instance, self.bound, upper, stop):
+            self.raise_bound(better)

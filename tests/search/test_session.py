@@ -1,0 +1,113 @@
+"""A session can be stopped and gone on with, and takes what others know."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from rarmodel.api import load_instance, solve
+from rarmodel.bounds import LowerBound
+from rarmodel.errors import VerificationError
+from rarmodel.limits import Limits
+from rarmodel.schema import Instance
+from rarmodel.search import Session
+from rarmodel.search.session import MOST_IMPROVEMENTS
+from rarmodel.search.worker import Worker
+from rarmodel.verifier import verify
+
+
+@pytest.fixture
+def instance() -> Instance:
+    return load_instance("philly-2869ce")  # No bound that it proves soon is met.
+
+
+def session_of(instance: Instance, threads: int = 2) -> Session:
+    return Session(instance, Limits(threads=threads, seed=4))
+
+
+def test_runs_in_parts_end_where_one_run_does(instance: Instance) -> None:
+    whole, parts = session_of(instance), session_of(instance)
+    assert whole.run(iterations=30) == "iteration limit"
+    for iterations in (1, 2, 9, 18):
+        assert parts.run(iterations=iterations) == "iteration limit"
+    assert whole.schedule("search") == parts.schedule("search")
+    assert whole.bound == parts.bound
+
+
+def test_without_time_there_is_no_schedule_and_then_there_is(instance: Instance) -> None:
+    session = session_of(instance)
+    assert session.run(deadline=perf_counter()) == "time limit"
+    assert session.plan is None
+    assert session.run(iterations=1) == "iteration limit"
+    schedule = session.schedule("mine")
+    assert schedule is not None
+    report = verify(instance, schedule)
+    assert (report.feasible, report.makespan) == (True, session.makespan)
+    assert schedule.method == "mine"
+
+
+def test_ctrl_c_keeps_what_was_found(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = session_of(instance)
+    step, steps = Worker.step, []
+
+    def interrupted(worker: Worker, *known: object) -> object:
+        steps.append(worker)
+        if len(steps) == 6:
+            raise KeyboardInterrupt
+        return step(worker, *known)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Worker, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.run(iterations=30)
+    before = session.makespan
+    assert session.plan is not None
+    assert session.run(iterations=30) == "iteration limit"
+    assert session.makespan <= before
+
+
+def test_a_better_schedule_from_outside_is_taken(instance: Instance) -> None:
+    better = solve(instance, method="search", iterations=30, threads=1).schedule
+    assert better is not None
+    session = session_of(instance)
+    assert session.take(better)
+    assert not session.take(better)
+    assert session.makespan == verify(instance, better).makespan
+    session.run(iterations=1)
+    first = session.improvements[0]
+    assert first.makespan == verify(instance, better).makespan
+    again = first.schedule(instance, "again")
+    assert verify(instance, again).makespan == first.makespan
+
+
+def test_an_infeasible_schedule_is_refused() -> None:
+    instance = load_instance("start-later")
+    schedule = solve(instance, method="search", iterations=1).schedule
+    assert schedule is not None
+    at_once = tuple(a.model_copy(update={"start": 0}) for a in schedule.assignments)
+    with pytest.raises(VerificationError, match="the schedule by 'search' is not feasible"):
+        Session(instance).take(schedule.model_copy(update={"assignments": at_once}))
+
+
+def test_a_bound_from_outside_can_end_the_search(instance: Instance) -> None:
+    session = session_of(instance)
+    session.run(iterations=1)
+    assert not session.raise_bound(LowerBound(session.bound.slots, "no better"))
+    assert session.raise_bound(LowerBound(session.makespan, "from outside"))
+    assert session.run() == "the makespan meets the lower bound"
+    assert session.bound.name == "from outside"
+
+
+def test_improvements_end_with_the_best_and_are_few(instance: Instance) -> None:
+    session = session_of(instance)
+    session.run(iterations=20)
+    makespans = [plan.makespan for plan in session.improvements]
+    assert makespans == sorted(makespans, reverse=True)
+    assert makespans[-1] == session.makespan
+    assert session.plan is not None
+    for makespan in range(session.makespan - 1, session.makespan - 100, -1):
+        session.take(session.plan._replace(makespan=makespan))
+    kept = [plan.makespan for plan in session.improvements]
+    assert MOST_IMPROVEMENTS / 2 <= len(kept) <= MOST_IMPROVEMENTS
+    assert kept == sorted(kept, reverse=True)
+    assert kept[-1] == session.makespan

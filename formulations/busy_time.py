@@ -358,4 +358,5 @@ BUSY_TIME = Formulation(
     size=_size,
     unfit=_unfit,
     model_class="integer",
+    reads=frozenset({"estimates"}),
 )

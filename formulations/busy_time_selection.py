@@ -107,4 +107,5 @@ BUSY_TIME_SELECTION = replace(
     size=_size,
     unfit=_unfit,
     restricts=True,
+    reads=frozenset({"limit", "pool", "schedules", "estimates"}),
 )

@@ -176,4 +176,5 @@ COMPACT = Formulation(
     size=_size,
     unfit=too_fast,
     model_class="linear",
+    reads=frozenset(),
 )

@@ -42,6 +42,8 @@ class Scope:
         Whether the model must hold every feasible schedule. If not, it may leave out those to
         which an equal or better one remains: of equal servers, say, one order is enough. Whatever
         adds constraints or another objective needs every schedule.
+    allowed
+        Rules that placements must pass before variables are made for them; see `Allows`.
     """
 
     instance: Instance
@@ -51,6 +53,11 @@ class Scope:
     lower_bound: int
     data: Mapping[str, Any] = field(default_factory=dict)
     every_schedule: bool = False
+    allowed: tuple[Allows, ...] = ()
+
+    def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
+        """Whether every rule lets a job have such a placement, complete or begun; see `Allows`."""
+        return all(rule(self, job, workers, left) for rule in self.allowed)
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
@@ -139,6 +146,12 @@ def _proves(scope: Scope) -> bool:
 Component = Callable[[Any, Scope], None]
 """Adds variables and constraints of one idea to a model."""
 
+Allows = Callable[[Scope, str, Mapping[str, int], int], bool]
+"""Whether a job may be placed so: scope, job, workers by server, workers that are left to place.
+
+A placement is made server by server, in input order, and each step of it is asked about. A rule
+that says no to a step says no to all that can follow. With 0 left the placement is complete."""
+
 
 @dataclass(frozen=True)
 class Formulation:
@@ -172,6 +185,14 @@ class Formulation:
         Not so for a choice from a pool.
     base
         The formulation that this one extends; None if there is none.
+    evaluate
+        A model without variables whose components have the values that a schedule gives them, for
+        additions to refer to. It takes time with what they refer to, and not with the size of the
+        model. None if a schedule can only be judged by the model itself.
+    lists_placements
+        Whether the model has a variable for each placement, so that rules can leave some out.
+    reads
+        Names of the entries of `data` that it may read; None if only a run tells.
     """
 
     name: str
@@ -185,6 +206,9 @@ class Formulation:
     restricts: bool = False
     proves: Callable[[Scope], bool] = _proves
     base: Formulation | None = None
+    evaluate: Callable[[Scope, Schedule], pyo.ConcreteModel] | None = None
+    lists_placements: bool = False
+    reads: frozenset[str] | None = None
 
     def extended(
         self,
@@ -193,6 +217,7 @@ class Formulation:
         objective: Callable[[Any, Scope], Any] | None = None,
         objective_name: str | None = None,
         model_class: ModelClass | None = None,
+        allows: Allows | None = None,
     ) -> Formulation:
         """Give this formulation more variables and constraints, or another objective.
 
@@ -208,13 +233,28 @@ class Formulation:
             What that is, in words; by default the function's name.
         model_class
             What an engine must be able to solve, if that changes.
+        allows
+            A rule that placements must pass: those that do not get no variables.
+
+        Raises
+        ------
+        UsageError
+            If there is a rule, and this formulation lists no placements.
         """
         base = self
+        if allows is not None and not base.lists_placements:
+            raise UsageError(
+                f"{name}: formulation {base.name!r} lists no placements that a rule could leave "
+                "out; extend time-indexed, or state the rule as constraints"
+            )
 
-        def build(scope: Scope) -> pyo.ConcreteModel:
+        def wider(scope: Scope) -> Scope:
+            rules = () if allows is None else (allows,)
+            return replace(scope, every_schedule=True, allowed=(*scope.allowed, *rules))
+
+        def added(model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
             import pyomo.environ as pyo  # noqa: PLC0415
 
-            model = base.build(replace(scope, every_schedule=True))
             for component in components:
                 component(model, scope)
             if objective is not None:
@@ -224,19 +264,25 @@ class Formulation:
                 model.add_component(f"minimise_{_identifier(name)}", pyo.Objective(expr=expression))
             return model
 
+        evaluate = base.evaluate
         words = self.objective
         if objective is not None:
             words = objective_name or getattr(objective, "__name__", name).replace("_", " ")
         return replace(
             self,
             name=name,
-            build=build,
-            load=lambda model, scope, s: base.load(model, replace(scope, every_schedule=True), s),
-            plan=lambda model, scope: base.plan(model, replace(scope, every_schedule=True)),
+            build=lambda scope: added(base.build(wider(scope)), scope),
+            load=lambda model, scope, schedule: base.load(model, wider(scope), schedule),
+            plan=lambda model, scope: base.plan(model, wider(scope)),
+            size=lambda scope: base.size(wider(scope)),
+            unfit=lambda scope: base.unfit(wider(scope)),
             objective=words,
             model_class=model_class or self.model_class,
             restricts=True,
             base=self.base or self,
+            reads=None,
+            evaluate=evaluate
+            and (lambda scope, schedule: added(evaluate(wider(scope), schedule), scope)),
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, islice
+from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.contention import ring_share
@@ -39,7 +41,34 @@ class Placement:
     least_slots: int
 
 
-def number_of_placements(scope: Scope) -> dict[int, int]:
+MAX_PLACEMENTS = 20_000
+"""Placements of one job that are worth a list: each has a variable in every slot."""
+
+
+class Ways(NamedTuple):
+    """How many placements a job has, and the most servers that one of them uses."""
+
+    number: int
+    most_servers: int
+
+
+def number_of_placements(scope: Scope) -> dict[str, Ways]:
+    """By job: in how many ways its workers can be put on the servers.
+
+    Where rules leave some out, the others are counted, up to one more than `MAX_PLACEMENTS`.
+    """
+    if scope.allowed:
+        counted = {}
+        for j in scope.jobs:
+            servers = [len(way) for way in islice(_spreads(scope, j), MAX_PLACEMENTS + 1)]
+            counted[j] = Ways(len(servers), max(servers, default=0))
+        return counted
+    ways = ways_by_size(scope)
+    most = len(scope.servers)
+    return {j: Ways(ways[job.gpus], min(job.gpus, most)) for j, job in scope.jobs.items()}
+
+
+def ways_by_size(scope: Scope) -> dict[int, int]:
     """By ring size: in how many ways its workers can be put on the servers."""
     sizes = {job.gpus for job in scope.instance.jobs}
     largest = max(sizes)
@@ -67,42 +96,55 @@ def most_rings(scope: Scope) -> dict[str, int]:
 
 def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     """By job: its placements by a label such as `s0:2 s1:1`; those that meet the horizon alone."""
-    rings = most_rings(scope)
     index = {name: s for s, name in enumerate(scope.servers)}
-    ways: dict[int, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
-    for size in {job.gpus for job in scope.instance.jobs}:
-        ways[size] = []
-        for workers in _spreads(list(scope.servers), _capacities(scope), size):
-            used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
-            ways[size].append((workers, tuple(scope.tree.links[l].node for l in used)))
-    rates = _Rates(scope, rings)
+    rates = _Rates(scope, most_rings(scope))
+    # Without rules, jobs of one size have one list.
+    shared: dict[int, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
     options: dict[str, dict[str, Placement]] = {}
     for name, job in scope.jobs.items():
+        ways = shared.get(job.gpus)
+        if ways is None:
+            ways = []
+            for workers in _spreads(scope, name):
+                used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
+                ways.append((workers, tuple(scope.tree.links[l].node for l in used)))
+            if not scope.allowed:
+                shared[job.gpus] = ways
         options[name] = {}
-        for workers, links in ways[job.gpus]:
+        for workers, links in ways:
             placement = _placement(job, workers, links, rates)
             if placement is not None and placement.least_slots <= scope.horizon:
-                label = " ".join(f"{server}:{count}" for server, count in workers.items())
+                label = label_of(workers)
                 while label in options[name]:  # Servers may have names that read like labels.
                     label += "'"
                 options[name][label] = placement
     return options
 
 
-def _capacities(scope: Scope) -> list[int]:
-    return [server.gpus for server in scope.servers.values()]
+def label_of(workers: Mapping[str, int]) -> str:
+    """What a placement is called: `s0:2 s1:1`."""
+    return " ".join(f"{server}:{count}" for server, count in workers.items())
 
 
-def _spreads(servers: list[str], capacities: list[int], gpus: int) -> Iterator[dict[str, int]]:
-    """All ways to put so many workers on the servers."""
-    if gpus == 0:
-        yield {}
-        return
-    if sum(capacities) < gpus:
-        return
-    for here in range(min(gpus, capacities[0]), -1, -1):
-        for rest in _spreads(servers[1:], capacities[1:], gpus - here):
-            yield {servers[0]: here, **rest} if here else rest
+def _spreads(scope: Scope, job: str) -> Iterator[dict[str, int]]:
+    """All ways to put a job's workers on the servers that its rules allow."""
+    servers = list(scope.servers.values())
+    room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
+
+    def placed(s: int, begun: dict[str, int], left: int) -> Iterator[dict[str, int]]:
+        if begun and not scope.allows(job, begun, left):
+            return
+        if left == 0:
+            yield begun
+            return
+        # A server after another without workers changes nothing that a rule could refuse.
+        for here in range(s, len(servers)):
+            if room[here] < left:
+                return
+            for count in range(min(left, servers[here].gpus), 0, -1):
+                yield from placed(here + 1, {**begun, servers[here].name: count}, left - count)
+
+    yield from placed(0, {}, scope.jobs[job].gpus)
 
 
 class _Rates:

@@ -27,7 +27,7 @@ from rarmodel.verifier import verify
 from .formulation import Scope
 from .gpu_loads import Held, Stay, least_busy_numbering, loads
 from .heuristic_pool import heuristic_schedules
-from .placements import number_of_placements, placements
+from .placements import placements, ways_by_size
 
 MOST_SCHEDULES = 20_000
 """Most schedules of a pool, as many as differ in some job's start or execution time."""
@@ -228,7 +228,7 @@ class _All(NamedTuple):
 def _enumerated(instance: Instance, horizon: int) -> _All | None:
     """All schedules within a horizon; None if there are too many."""
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
-    if sum(number_of_placements(scope).values()) > MOST_PLACEMENTS:
+    if sum(ways_by_size(scope).values()) > MOST_PLACEMENTS:
         return None
     ways = [tuple(options.values()) for options in placements(scope).values()]
     index = {server: s for s, server in enumerate(scope.servers)}

@@ -412,4 +412,5 @@ RAR_DDLS = Formulation(
     size=_size,
     unfit=partial(too_fast, most=MAX_NONLINEAR_SPEED),
     model_class="nonlinear",
+    reads=frozenset(),
 )

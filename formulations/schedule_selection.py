@@ -136,4 +136,5 @@ SCHEDULE_SELECTION = Formulation(
     unfit=unfit,
     model_class="integer",
     proves=holds_all,
+    reads=frozenset({"pool", "schedules"}),
 )

@@ -51,7 +51,7 @@ from rarmodel.verifier import Run, simulate
 
 from .arithmetic import too_fast
 from .formulation import Formulation, Plan, Scope, put
-from .placements import most_rings, number_of_placements, placements
+from .placements import MAX_PLACEMENTS, most_rings, number_of_placements, placements
 from .symmetry import canonical
 from .time_indexed_components import (
     capacity,
@@ -64,6 +64,7 @@ from .time_indexed_components import (
     symmetry,
     work,
 )
+from .time_indexed_values import evaluate
 
 COMPONENTS = (starts_and_ends, placement, capacity, contention, speed, work)
 """What the model is made of, in order: a later one uses variables of earlier ones."""
@@ -81,18 +82,14 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
-MAX_PLACEMENTS = 20_000
-"""Placements of one job that are worth a list: each has a variable in every slot."""
-
-
 def _unfit(scope: Scope) -> str | None:
     """Why not: a job with very many placements, or too great a speed."""
     ways = number_of_placements(scope)
-    for j, job in scope.jobs.items():
-        if ways[job.gpus] > MAX_PLACEMENTS:
+    for j, (number, _) in ways.items():
+        if number > MAX_PLACEMENTS:
             return (
-                f"job {j!r} can be placed in {ways[job.gpus]:.3g} ways, and up to "
-                f"{MAX_PLACEMENTS:,} are listed; time-indexed-compact lists none"
+                f"job {j!r} can be placed in {number:.3g} ways{' or more' * bool(scope.allowed)}, "
+                f"and up to {MAX_PLACEMENTS:,} are listed; time-indexed-compact lists none"
             )
     return too_fast(scope)
 
@@ -107,10 +104,9 @@ def _size(scope: Scope) -> int:
     rings = most_rings(scope)
     most = max(rings.values(), default=1)
     terms = 0
-    for job in scope.instance.jobs:
-        spread = min(job.gpus, len(scope.servers))
-        levels = (spread - 1) * (most if rings else 0)
-        terms += 8 + ways[job.gpus] * (5 + 2 * spread + levels * (1 + spread))
+    for number, servers in ways.values():
+        levels = max(0, servers - 1) * (most if rings else 0)
+        terms += 8 + number * (5 + 2 * servers + levels * (1 + servers))
     return scope.horizon * terms
 
 
@@ -183,4 +179,7 @@ TIME_INDEXED = Formulation(
     size=_size,
     unfit=_unfit,
     model_class="integer",
+    evaluate=evaluate,
+    lists_placements=True,
+    reads=frozenset(),
 )

@@ -6,6 +6,6 @@ if __name__ != "rarmodel.solvers":
         "install the project (pip install -e .) and import rarmodel.solvers"
     )
 
-from .answer import Answer, Solver, Termination
+from .answer import Answer, Solver, Termination, first_answer
 
-__all__ = ["Answer", "Solver", "Termination"]
+__all__ = ["Answer", "Solver", "Termination", "first_answer"]

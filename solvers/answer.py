@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
 
 if TYPE_CHECKING:
@@ -71,3 +72,20 @@ class Solver(Protocol):
         UsageError
             If the solver cannot take the model: not installed, or not of a class it solves.
         """
+
+
+def first_answer(solvers: list[Solver], model: pyo.ConcreteModel, limits: Limits) -> Answer:
+    """The answer of the first solver that takes a model; those that refuse it are dropped.
+
+    Raises
+    ------
+    UsageError
+        If the last one refuses it too.
+    """
+    while True:
+        try:
+            return solvers[0].solve(model, limits)
+        except UsageError:
+            if len(solvers) == 1:
+                raise
+            solvers.pop(0)

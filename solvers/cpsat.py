@@ -62,20 +62,22 @@ class CpSat:
                 for name, thing in by_name.items()
                 if getattr(thing, "value", None) is not None and thing.is_variable_type()
             }
-            left = limits.time_limit
-            if left is not None:
-                left = max(0.0, left - (time.perf_counter() - begun))
             request = {
                 "model": str(path),
                 "start": start,
                 "seed": limits.seed,
                 "gap": limits.gap,
                 "threads": limits.threads,
-                "time_limit": left,
                 "log": limits.log is not None,
                 "progress": limits.progress is not None,
             }
-            message, interrupted = _run(request, limits)
+            try:
+                message, interrupted = _run(request, limits, begun)
+            except _EndedError:
+                # A check in OR-Tools 9.15 fails where a hint suits no solution of the model.
+                if not start:
+                    raise
+                message, interrupted = _run(request | {"start": {}}, limits, begun)
         if "refusal" in message:
             raise UsageError(
                 f"solver 'cpsat' cannot solve this model: {_named(message['refusal'], by_name)}; "
@@ -100,6 +102,10 @@ class CpSat:
 CPSAT = CpSat()
 
 
+class _EndedError(UsageError):
+    """The process has ended without an answer: OR-Tools has aborted it."""
+
+
 class _Process:
     """A running program that solves one model after another."""
 
@@ -116,7 +122,8 @@ class _Process:
         self.lines: SimpleQueue[str] = SimpleQueue()
         self.last: str | None = None
         self.ended = threading.Event()
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self) -> None:
         # In a thread of its own, so that Ctrl-C is heard; and the answer is kept, so that no
@@ -149,6 +156,9 @@ class _Process:
                 self.popen.stdin.close()
         self.popen.kill()
         self.popen.wait()
+        self.reader.join()
+        if self.popen.stdout is not None:
+            self.popen.stdout.close()
 
 
 _idle: list[_Process] = []
@@ -161,8 +171,12 @@ def _end_all() -> None:
         _idle.pop().end()
 
 
-def _run(request: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], bool]:
+def _run(request: dict[str, Any], limits: Limits, begun: float) -> tuple[dict[str, Any], bool]:
     """Have a process solve a model; its answer, and whether Ctrl-C was pressed meanwhile."""
+    left = limits.time_limit
+    if left is not None:
+        left = max(0.0, left - (time.perf_counter() - begun))
+    request = request | {"time_limit": left}
     process = _idle.pop() if _idle else _Process()
     interrupted = False
     try:
@@ -190,7 +204,7 @@ def _answer(process: _Process, limits: Limits, *, stop: bool) -> dict[str, Any]:
             _pass_on(json.loads(process.lines.get()), limits)
         if ended:
             if process.last is None:
-                raise UsageError("solver 'cpsat' failed: its process ended without an answer")
+                raise _EndedError("solver 'cpsat' failed: its process ended without an answer")
             message: dict[str, Any] = json.loads(process.last)
             return message
 

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 # A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def idle_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `search` find nothing, so that exact solves have something left to find."""
+    from rarmodel.search import Session
+
+    monkeypatch.setattr(Session, "run", lambda *_, **__: "idle")

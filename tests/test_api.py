@@ -95,9 +95,9 @@ def test_bundled_instances_are_rows() -> None:
 # Solving
 
 
-def test_solve_uses_sjf_bco_unless_asked_otherwise() -> None:
+def test_solve_searches_unless_asked_otherwise() -> None:
     result = rarmodel.solve(instance_of())
-    assert result.method == result.name == "sjf-bco"
+    assert result.method == result.name == "search"
     assert result.makespan == 2
     assert result.schedule is not None
     assert rarmodel.verify(instance_of(), result.schedule).makespan == 2
@@ -111,7 +111,7 @@ def test_method_is_a_name_an_import_path_or_an_object() -> None:
 
 
 def test_formulation_is_solved_and_verified() -> None:
-    result = rarmodel.solve(instance_of(), formulation="time-indexed")
+    result = rarmodel.solve(instance_of(), formulation="time-indexed", solver="highs")
     assert (result.formulation, result.solver, result.method) == ("time-indexed", "highs", None)
     assert result.status == "optimal"
     assert result.makespan == result.lower_bound == 2

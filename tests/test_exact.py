@@ -60,6 +60,7 @@ def claim(**known: Any) -> Answer:
     return Answer(**(fields | {"seconds": 0.0, "message": ""} | known))
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_without_a_better_solution_the_heuristic_schedule_is_the_answer() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim()))
     assert result.status == "feasible"
@@ -71,18 +72,21 @@ def test_without_a_better_solution_the_heuristic_schedule_is_the_answer() -> Non
     assert result.lower_bound < result.makespan
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_a_solver_that_says_optimal_is_not_taken_at_its_word() -> None:
     finished = claim(termination="finished", has_solution=True, bound=None)
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(finished))
     assert result.status == "feasible"
 
 
+@pytest.mark.usefixtures("idle_search")
 @pytest.mark.parametrize(("bound", "slots"), [(6.2, 7), (7.0, 7), (7.0000001, 7), (7.001, 8)])
 def test_bounds_are_rounded_up_but_not_for_noise(bound: float, slots: int) -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=bound)))
     assert (result.lower_bound, result.bound_name) == (slots, "claims")
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_a_bound_above_a_verified_makespan_is_ignored() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim(bound=999.0)))
     assert "bound, 999, exceeds the makespan" in result.stopped
@@ -99,6 +103,7 @@ def test_a_solver_that_is_not_installed_is_refused_at_once() -> None:
         solve(hard_instance(), formulation="time-indexed", solver=Absent(claim()))
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
     class Impatient(Claims):
         """Gives up on every horizon but the last, which it calls infeasible."""
@@ -112,6 +117,7 @@ def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
     assert "infeasible, though a schedule is known" in result.stopped
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_horizons_grow_from_the_bound_to_the_best_makespan() -> None:
     horizons = []
 
@@ -120,8 +126,9 @@ def test_horizons_grow_from_the_bound_to_the_best_makespan() -> None:
 
     answer = claim(termination="infeasible")
     instance = hard_instance()
-    bound, makespan = best_bound(instance).slots, solve(instance).makespan
+    bound = best_bound(instance).slots
     result = solve(instance, formulation="time-indexed", solver=Claims(answer, infeasible))
+    makespan = result.makespan
     assert horizons[0] == bound
     assert horizons == sorted(set(horizons))
     assert makespan is not None
@@ -130,6 +137,7 @@ def test_horizons_grow_from_the_bound_to_the_best_makespan() -> None:
     assert "no schedule is shorter" in result.stopped
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
     def all_at_once(model: pyo.ConcreteModel, scope: Scope) -> Plan:
         jobs = scope.instance.jobs
@@ -156,6 +164,7 @@ def test_a_plan_that_places_a_job_wrongly_is_refused(plan: Plan) -> None:
         schedule_of(hard_instance(), plan, "wrong")
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_speeds_beyond_a_solvers_arithmetic_are_not_given_to_it() -> None:
     instance = hard_instance()
     jobs = tuple(
@@ -187,6 +196,7 @@ def test_limits_out_of_range_are_usage_errors(wrong: dict[str, Any]) -> None:
         solve(hard_instance(), **wrong)
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_interrupt_while_building_returns_the_heuristic_schedule() -> None:
     def build(scope: Scope) -> pyo.ConcreteModel:
         raise KeyboardInterrupt
@@ -212,6 +222,7 @@ def test_no_time_at_all_still_gives_a_schedule() -> None:
         assert result.schedule is not None
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_a_gap_that_the_heuristics_reach_needs_no_solver() -> None:
     result = solve(hard_instance(), formulation="time-indexed", solver=Claims(claim()), gap=0.9)
     assert result.status == "feasible"
@@ -247,14 +258,25 @@ def test_status_comes_from_whole_numbers(
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")
 def test_ctrl_c_writes_the_best_schedule_whole(tmp_path: Path) -> None:
     instance = random_instance(Random(5), jobs=14, servers=4, tree=True, most_slots=8)
+    time = instance.time.model_copy(update={"horizon": 80})
+    instance = instance.model_copy(update={"time": time})
     source, target = tmp_path / "instance.json", tmp_path / "schedule.json"
     source.write_text(to_json(instance), encoding="utf-8")
-    command = ["solve", str(source), "--formulation", "time-indexed", "--output", str(target)]
+    # No bound of the search is one on this objective, so that the solver has its turn.
+    (tmp_path / "mine.py").write_text(
+        "from rarmodel.formulations.time_indexed import TIME_INDEXED\n"
+        "TOTAL = TIME_INDEXED.extended(\n"
+        "    'total', objective=lambda m, scope: sum(m.completion[j] for j in scope.jobs)\n"
+        ")\n",
+        encoding="utf-8",
+    )
+    command = ["solve", str(source), "--formulation", "mine:TOTAL", "--output", str(target)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "rarmodel", *command, "--json", "--log"],
+        [sys.executable, "-m", "rarmodel", *command, "--solver", "highs", "--json", "--log"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=tmp_path,
     )
     assert process.stderr is not None
     for line in process.stderr:

@@ -5,10 +5,11 @@ from .comparison import Comparison, compare
 from .inputs import calibrate, generate, import_trace
 from .listing import bundled, engines
 from .showing import plot, report
-from .solving import DEFAULT_METHOD, Method, default_solver, formulate, solve
+from .solving import AUTO, DEFAULT_METHOD, Method, formulate, solve, solvers_for
 from .sources import load_instance
 
 __all__ = [
+    "AUTO",
     "DEFAULT_METHOD",
     "Comparison",
     "Method",
@@ -16,7 +17,6 @@ __all__ = [
     "bundled",
     "calibrate",
     "compare",
-    "default_solver",
     "engines",
     "formulate",
     "generate",
@@ -25,5 +25,6 @@ __all__ = [
     "plot",
     "report",
     "solve",
+    "solvers_for",
     "verify",
 ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
 from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
-from .solving import default_solver
+from .solving import solvers_for
 from .sources import ScheduleSource, Source, load_instance, load_schedule
 
 if TYPE_CHECKING:
@@ -75,7 +74,9 @@ def audit(
     from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
 
-    engine = default_solver(TIME_INDEXED) if solver is None else registry.find("solvers", solver)
-    if TIME_INDEXED.model_class not in engine.model_classes:
-        raise UsageError(f"solver {engine.name!r} does not solve {TIME_INDEXED.model_class} models")
-    return _audit(problem, engine, limits, claimed)
+    engines = solvers_for(TIME_INDEXED, solver)
+    if TIME_INDEXED.model_class not in engines[0].model_classes:
+        raise UsageError(
+            f"solver {engines[0].name!r} does not solve {TIME_INDEXED.model_class} models"
+        )
+    return _audit(problem, engines, limits, claimed)

@@ -15,7 +15,14 @@ from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result
 from rarmodel.schema import Instance
 
-from .solving import Method, default_solver, fitting_solvers, solve_by_formulation, solve_by_method
+from .solving import (
+    AUTO,
+    Method,
+    check_entries,
+    solve_by_formulation,
+    solve_by_method,
+    solvers_for,
+)
 from .sources import Data, Source, entries_of, load_instance
 
 if TYPE_CHECKING:
@@ -103,10 +110,10 @@ def compare(
         One or several instances, files, or names of bundled ones.
     methods, formulations
         What to compare; if neither is given, everything installed that asks for no more than the
-        instance does, each formulation on each installed solver that solves its class of models.
+        instance does.
     solvers
         Solvers of the formulations: each formulation is solved by those that solve its class of
-        models. By default `highs`, or another installed one where that cannot.
+        models. By default, and as `auto`, the one that proves most.
     time_limit
         Seconds for each solve.
     data
@@ -140,22 +147,22 @@ def compare(
     for asked in methods or ():
         method = registry.find("policies", asked)
         solves.append((method.name, partial(solve_by_method, method=method, limits=limits)))
-    engines = [registry.find("solvers", solver) for solver in solvers or ()]
-    for wanted in formulations or ():
-        formulation = registry.find("formulations", wanted)
+    stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
+    check_entries(problems, stated, entries)
+    for formulation in stated:
         if everything and formulation.restricts:
             continue  # Its schedules answer another question.
-        for engine in _engines_for(formulation, engines, everything=everything):
+        for engines in _engines_for(formulation, solvers or (), everything=everything):
             attempt = partial(
                 solve_by_formulation,
                 formulation=formulation,
-                solver=engine,
+                solvers=engines,
                 limits=limits,
                 data=entries,
                 # What nobody asked for by name may turn out to be none for this instance.
                 strict=not everything,
             )
-            solves.append((f"{formulation.name} on {engine.name}", attempt))
+            solves.append((f"{formulation.name} on {engines[0].name}", attempt))
     comparisons: list[Comparison] = []
     for problem in problems:
         results: list[Result] = []
@@ -170,16 +177,17 @@ def compare(
 
 
 def _engines_for(
-    formulation: Formulation, asked: Sequence[Solver], *, everything: bool
-) -> Sequence[Solver]:
-    """Solvers to pair a formulation with: those asked for that fit, or else all or the default."""
+    formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
+) -> Sequence[Sequence[Solver]]:
+    """Solvers to pair a formulation with: those asked for that fit, all, or the preferred one."""
     if not asked:
-        return fitting_solvers(formulation) if everything else [default_solver(formulation)]
-    fitting = [one for one in asked if formulation.model_class in one.model_classes]
-    if not fitting and not everything:
-        names = ", ".join(one.name for one in asked)
+        return [solvers_for(formulation, AUTO)]
+    pairs = [solvers_for(formulation, one) for one in asked]
+    fitting_pairs = [pair for pair in pairs if formulation.model_class in pair[0].model_classes]
+    if not fitting_pairs and not everything:
+        names = ", ".join(pair[0].name for pair in pairs)
         raise UsageError(
             f"formulation {formulation.name!r} is {formulation.model_class}, which {names} "
             "cannot solve"
         )
-    return fitting
+    return fitting_pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from rarmodel.heuristics import Attempt
     from rarmodel.solvers import Solver
 
-DEFAULT_METHOD = "sjf-bco"
-DEFAULT_SOLVER = "highs"
+DEFAULT_METHOD = "search"
+AUTO = "auto"
+"""The solver that `rarmodel.solvers.choice` prefers for the class of models."""
 
 
 class Method(Protocol):
@@ -67,15 +68,16 @@ def solve(
     instance
         An instance, a file, or the name of a bundled instance.
     method
-        A name, `package.module:Name`, or an object; `sjf-bco` if nothing is asked for.
+        A name, `package.module:Name`, or an object; `search` if nothing is asked for, which then
+        takes 10 seconds at most.
     formulation
         The same for a formulation; it excludes `method`.
     solver
-        The formulation's solver, the same way; by default `highs`, or another installed one if
-        that cannot solve the formulation's class of models.
+        The formulation's solver, the same way; by default `auto`: of the installed ones that
+        solve the formulation's class of models, the one that proves most.
     data
         What the formulation needs beside the instance, such as weights or deadlines: named
-        entries, or a JSON file that holds them.
+        entries, or a JSON file that holds them. An entry that it does not read is an error.
     time_limit, gap, threads, iterations, patience, seed, log, progress
         See `Limits`.
 
@@ -115,14 +117,15 @@ def solve(
             )
         return solve_by_method(problem, found, limits)
     stated = registry.find("formulations", formulation)
-    engine = default_solver(stated) if solver is None else registry.find("solvers", solver)
-    return solve_by_formulation(problem, stated, engine, limits, entries_of(data))
+    entries = entries_of(data)
+    check_entries([problem], [stated], entries)
+    return solve_by_formulation(problem, stated, solvers_for(stated, solver), limits, entries)
 
 
 def solve_by_formulation(
     instance: Instance,
     formulation: Formulation,
-    solver: Solver,
+    solvers: Sequence[Solver],
     limits: Limits,
     data: Mapping[str, Any],
     *,
@@ -131,26 +134,41 @@ def solve_by_formulation(
     """Solve by a formulation; unless strict, one that does not fit the instance gives no error."""
     from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
 
-    return solve_formulation(instance, formulation, solver, limits, data, strict=strict)
+    return solve_formulation(instance, formulation, solvers, limits, data, strict=strict)
 
 
-def fitting_solvers(formulation: Formulation) -> list[Solver]:
-    """Installed solvers that solve the formulation's class of models, the default one first."""
-    found = [registry.find("solvers", name) for name in registry.names("solvers")]
-    fitting = [s for s in found if formulation.model_class in s.model_classes and s.version()]
-    return sorted(fitting, key=lambda solver: (solver.name != DEFAULT_SOLVER, solver.name))
+def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
+    """The solver asked for; or, if that is `auto`, all that fit, the preferred one first."""
+    if asked is not None and asked != AUTO:
+        return [registry.find("solvers", asked)]
+    from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415 - few need it
+
+    return require_solvers(formulation.model_class, formulation.name)
 
 
-def default_solver(formulation: Formulation) -> Solver:
-    """Find the default solver, or another installed one if that cannot take the formulation."""
-    fitting = fitting_solvers(formulation)
-    if not fitting:
-        raise UsageError(
-            f"no installed solver solves {formulation.model_class} models such as "
-            f"{formulation.name!r}; `rarmodel solvers` lists those there are"
-        )
-    # Of those that solve non-linear models, scip needs no licence.
-    return next((s for s in fitting if s.name in {DEFAULT_SOLVER, "scip"}), fitting[0])
+def check_entries(
+    instances: Iterable[Instance], formulations: Sequence[Formulation], data: Mapping[str, Any]
+) -> None:
+    """Refuse entries of data that none of the formulations reads, as far as this can be known.
+
+    Raises
+    ------
+    UsageError
+        With all of them, and what was probably meant.
+    """
+    if not data:
+        return
+    from rarmodel.exact import entries_read  # noqa: PLC0415 - loads Numba
+    from rarmodel.formulations.entries import require_read  # noqa: PLC0415
+
+    asked: set[str] = set()
+    for instance in instances:
+        for formulation in formulations:
+            read = entries_read(instance, formulation, data)
+            if read is None:
+                return
+            asked |= read
+    require_read(data, asked, " and ".join(formulation.name for formulation in formulations))
 
 
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
@@ -227,7 +245,9 @@ def formulate(
         raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
     problem = load_instance(instance)
     stated = registry.find("formulations", formulation)
-    scope = scope_for(problem, stated, horizon, entries_of(data))
+    entries = entries_of(data)
+    check_entries([problem], [stated], entries)
+    scope = scope_for(problem, stated, horizon, entries)
     if (terms := stated.size(scope)) > MAX_TERMS:
         raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
     model = stated.build(scope)

@@ -18,7 +18,6 @@ from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Job, Schedule
-from rarmodel.search import SEARCH
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
@@ -29,8 +28,6 @@ from .occurring import greatest_slots
 HEURISTIC_SHARE = 0.05
 """Part of the time left that each heuristic may take, for execution times that occur."""
 
-SEARCH_ITERATIONS = 40
-"""Iterations of `search` that look for T*, a few seconds for hundreds of jobs."""
 SHARE = 0.25
 """Part of the time left that θ*_u may take; the rest is for T*."""
 
@@ -114,7 +111,10 @@ class _Optimum(NamedTuple):
 
 
 def audit(
-    instance: Instance, solver: Solver, limits: Limits, schedule: Schedule | None = None
+    instance: Instance,
+    solvers: list[Solver],
+    limits: Limits,
+    schedule: Schedule | None = None,
 ) -> Audit:
     """Check Lemmas 2, 3, 4 and Theorem 5 on a schedule.
 
@@ -122,8 +122,8 @@ def audit(
     ----------
     instance
         The problem.
-    solver
-        Looks for θ*_u and T*; it solves integer models.
+    solvers
+        Who may look for θ*_u and T*, the preferred one first; they solve integer models.
     limits
         The time limit is for θ*_u and T*. Algorithm 1 runs to its end whatever it says, since
         otherwise it would return another limit.
@@ -148,8 +148,8 @@ def audit(
     makespan = max(slots for slots in report.completion.values() if slots is not None)
     load = _busiest(schedule, {job.name: least for job, least in _least(instance)})
     attained = _attained_spread(instance, real, limits, begun)
-    shared = least_limit(instance, solver, _part(limits, begun, SHARE))
-    best = _optimum(instance, makespan, shared, solver, limits, begun)
+    shared = least_limit(instance, solvers, _part(limits, begun, SHARE))
+    best = _optimum(instance, makespan, shared, solvers, limits, begun)
     quantities = Quantities(
         makespan=makespan,
         limit=load if returned is None else returned,
@@ -278,11 +278,11 @@ def _optimum(
     instance: Instance,
     makespan: int,
     shared: LeastLimit,
-    solver: Solver,
+    solvers: list[Solver],
     limits: Limits,
     begun: float,
 ) -> _Optimum:
-    """T*: by bounds if a makespan meets them, and else by `time-indexed` in the time left."""
+    """T*: by bounds if the makespan meets them, and else by `time-indexed` in the time left."""
     simple = best_bound(instance)
     low, name, high = simple.slots, simple.name, makespan
     least = shared.slots.low
@@ -292,19 +292,10 @@ def _optimum(
         return _Optimum(exactly(high), name, "the makespan meets the lower bound")
     if shared.stopped == INTERRUPTED:
         return _Optimum(Range(low, high), name, INTERRUPTED)
-    searching = replace(_part(limits, begun, 0.5), iterations=SEARCH_ITERATIONS)
-    SEARCH.prepare(instance)
-    found = SEARCH(instance, searching)
-    if found.bound is not None and found.bound.slots > low:
-        low, name = found.bound
-    if found.schedule is not None:
-        high = min(high, require_feasible(instance, found.schedule).makespan or high)
-    if low >= high or found.stopped == INTERRUPTED:
-        return _Optimum(Range(min(low, high), high), name, found.stopped)
     rest = _part(limits, begun, 1.0)
-    result = solve_formulation(instance, TIME_INDEXED, solver, rest, strict=False)
+    result = solve_formulation(instance, TIME_INDEXED, solvers, rest, strict=False)
     if result.makespan is not None:
         high = min(high, result.makespan)
     if result.lower_bound is not None and result.lower_bound > low:
-        low, name = result.lower_bound, result.bound_name or solver.name
+        low, name = result.lower_bound, result.bound_name or solvers[0].name
     return _Optimum(Range(min(low, high), high), name, result.stopped)

@@ -12,7 +12,7 @@ from rarmodel.formulations.busy_time import BUSY_TIME, busiest_gpu, simple_bound
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
-from rarmodel.solvers import Solver
+from rarmodel.solvers import Solver, first_answer
 
 from .claims import Range
 
@@ -32,7 +32,7 @@ class LeastLimit(NamedTuple):
     stopped: str
 
 
-def least_limit(instance: Instance, solver: Solver, limits: Limits) -> LeastLimit:
+def least_limit(instance: Instance, solvers: list[Solver], limits: Limits) -> LeastLimit:
     """θ*_u, by simple bounds if these meet, and else by `busy-time` within the time limit.
 
     No solver's word is taken for a way to share jobs out: its busiest GPU is found from who serves
@@ -50,7 +50,7 @@ def least_limit(instance: Instance, solver: Solver, limits: Limits) -> LeastLimi
         return LeastLimit(Range(low, high), unfit)
     model = BUSY_TIME.build(scope)
     try:
-        answer = solver.solve(model, limits)
+        answer = first_answer(solvers, model, limits)
     except UsageError as error:
         return LeastLimit(Range(low, high), str(error))
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rarmodel.engine.enumerate import all_schedules
 from rarmodel.formulations import Scope
-from rarmodel.formulations.placements import number_of_placements, placements
+from rarmodel.formulations.placements import placements, ways_by_size
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 
@@ -34,7 +34,7 @@ def greatest_slots(instance: Instance) -> dict[str, int] | None:
         return None
     horizon = instance.time.horizon
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
-    if sum(number_of_placements(scope).values()) > MOST_PLACEMENTS:
+    if sum(ways_by_size(scope).values()) > MOST_PLACEMENTS:
         return None
     ways = [tuple(options.values()) for options in placements(scope).values()]
     index = {server: s for s, server in enumerate(scope.servers)}

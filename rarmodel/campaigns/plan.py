@@ -199,7 +199,7 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
         raise UsageError(f"formulation {formulation.name!r} does not count iterations")
     data = None if entry.data is None else read_data(folder / entry.data)
     parts = []
-    for name in entry.solvers or [api.default_solver(formulation).name]:
+    for name in entry.solvers or [api.solvers_for(formulation, api.AUTO)[0].name]:
         solver = registry.find("solvers", name)
         if formulation.model_class not in solver.model_classes:
             raise UsageError(

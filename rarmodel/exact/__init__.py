@@ -1,6 +1,8 @@
 """Solving formulations: heuristics first, then models, then the verifier."""
 
+from .models import MAX_TERMS
 from .plans import one_by_one, schedule_of
-from .solve import MAX_TERMS, solve_formulation
+from .reading import entries_read
+from .solve import solve_formulation
 
-__all__ = ["MAX_TERMS", "one_by_one", "schedule_of", "solve_formulation"]
+__all__ = ["MAX_TERMS", "entries_read", "one_by_one", "schedule_of", "solve_formulation"]

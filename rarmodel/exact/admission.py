@@ -1,9 +1,9 @@
-"""Whether a schedule satisfies a model, whatever its user has added to it."""
+"""Whether a schedule satisfies a formulation, whatever its user has added, and its value there."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
@@ -19,6 +19,36 @@ SECONDS = 10.0
 """Time for the solver to find values of added variables, all others being given."""
 
 
+class Verdict(NamedTuple):
+    """Of a schedule in a formulation: what it breaks, or else the value of the objective."""
+
+    broken: str | None
+    value: float = 0.0
+
+
+def judge(
+    formulation: Formulation, scope: Scope, schedule: Schedule, solver: Solver, limits: Limits
+) -> Verdict | None:
+    """Judge a schedule without the model; None if the formulation can only judge by its model.
+
+    Variables that were added are left to the solver, all else being what the schedule makes it.
+    """
+    if formulation.evaluate is None:
+        return None
+    try:
+        model: Any = formulation.evaluate(scope, schedule)
+    except (AttributeError, KeyError):
+        return None  # An addition refers to what only the model has.
+    for name, component in model.known.items():
+        if changed := component.changed():
+            return Verdict(f"{name}[{changed[0]}], which is fixed")
+    variables = list(model.component_data_objects(pyo.Var))
+    added = not all(variable.fixed for variable in variables)
+    if added and not solver.solve(model, _brief(limits)).has_solution:
+        return Verdict("the added variables have no values that suit it")
+    return _verdict(model, variables)
+
+
 def admit(
     model: pyo.ConcreteModel,
     formulation: Formulation,
@@ -26,8 +56,8 @@ def admit(
     schedule: Schedule,
     solver: Solver,
     limits: Limits,
-) -> str | None:
-    """Set the model's variables to a schedule; None if it satisfies the model, or else what not.
+) -> Verdict:
+    """Set the model's variables to a schedule, and judge it by the model.
 
     Variables that the formulation does not know, because they were added to it, are left to the
     solver, with all others held where the schedule has them.
@@ -39,37 +69,41 @@ def admit(
     formulation.load(model, scope, schedule)
     given = [variable for variable in free if variable.value is not None]
     if not given:
-        return "the formulation has no place for it"
+        return Verdict("the formulation, which has no place for it")
     if len(given) < len(free):
         for variable in given:
             variable.fix()
         try:
-            seconds = SECONDS if limits.time_limit is None else min(SECONDS, limits.time_limit)
-            quiet = replace(limits, time_limit=seconds, gap=0.0, log=None, progress=None)
-            if not solver.solve(model, quiet).has_solution:
-                return "the added variables have no values that suit it"
+            if not solver.solve(model, _brief(limits)).has_solution:
+                return Verdict("the added variables have no values that suit it")
         finally:
             for variable in given:
                 variable.unfix()
-    return _broken(model, variables)
+    return _verdict(model, variables)
 
 
-def _broken(model: pyo.ConcreteModel, variables: list[Any]) -> str | None:
-    """The first variable or constraint that its values break."""
+def _brief(limits: Limits) -> Limits:
+    seconds = SECONDS if limits.time_limit is None else min(SECONDS, limits.time_limit)
+    return replace(limits, time_limit=seconds, gap=0.0, log=None, progress=None)
+
+
+def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
+    """The first variable or constraint that its values break, or the objective."""
     for variable in variables:
         if variable.value is None:
             # Nothing refers to it, or the solver would have given it a value.
             continue
         low, high = variable.bounds
         if _outside(variable.value, low, high):
-            return str(variable.name)
+            return Verdict(str(variable.name))
         if not variable.is_continuous() and abs(variable.value - round(variable.value)) > TOLERANCE:
-            return str(variable.name)
+            return Verdict(str(variable.name))
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         body = pyo.value(constraint.body, exception=False)
         if body is None or _outside(body, pyo.value(constraint.lower), pyo.value(constraint.upper)):
-            return str(constraint.name)
-    return None
+            return Verdict(str(constraint.name))
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    return Verdict(None, float(pyo.value(objective)))
 
 
 def _outside(value: float, low: float | None, high: float | None) -> bool:

@@ -244,7 +244,7 @@ class Told:
 
 
 def limit_by(solver: Any, instance: Instance) -> LeastLimit:
-    return least_limit_module.least_limit(instance, solver, Limits(time_limit=30, threads=1))
+    return least_limit_module.least_limit(instance, [solver], Limits(time_limit=30, threads=1))
 
 
 def answer(*, bound: float | None, solved: bool = False, termination: Any = "finished") -> Answer:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from documents import instance_data, job_data
 
+from rarmodel.api import solvers_for
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+
 if TYPE_CHECKING:
     from invocation import Invoke
 
@@ -41,7 +44,7 @@ def test_methods_and_formulations_stand_side_by_side(invoke: Invoke, instance_fi
     method, formulation = outcome.json()
     assert (method["method"], method["formulation"]) == ("random", None)
     assert (formulation["method"], formulation["formulation"]) == (None, "time-indexed")
-    assert formulation["solver"] == "highs"
+    assert formulation["solver"] == solvers_for(TIME_INDEXED, "auto")[0].name
 
 
 def test_table_has_a_title_and_a_line_for_each_method(

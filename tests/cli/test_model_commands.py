@@ -10,6 +10,7 @@ import pytest
 
 import rarmodel
 from rarmodel import registry
+from rarmodel.api import AUTO, solvers_for
 
 if TYPE_CHECKING:
     from invocation import Invoke
@@ -130,15 +131,16 @@ def test_malformed_data_is_one_line(
     assert invoke("solve", "two-servers", "--data", str(data)).code == 2
 
 
-def test_compare_with_nothing_asked_pairs_formulations_with_solvers(invoke: Invoke) -> None:
+def test_compare_with_nothing_asked_takes_the_preferred_solver_of_each(invoke: Invoke) -> None:
     outcome = invoke("compare", "two-servers", "--time-limit", "30", "--json")
     assert outcome.code == 0
     rows = outcome.json()
-    installed = [row for row in rarmodel.engines() if row["version"]]
-    pairs = {(row["formulation"], row["solver"]) for row in rows if row["formulation"]}
-    for engine in installed:
-        assert ("time-indexed", engine["name"]) in pairs
-        assert (("rar-ddls", engine["name"]) in pairs) == ("nonlinear" in engine["model_classes"])
+    pairs = [(row["formulation"], row["solver"]) for row in rows if row["formulation"]]
+    assert pairs == [
+        (formulation.name, solvers_for(formulation, AUTO)[0].name)
+        for name in registry.names("formulations")
+        if not (formulation := registry.find("formulations", name)).restricts
+    ]
     assert {row["method"] for row in rows} >= set(registry.names("policies"))
     assert all(row["verified"] for row in rows)
     exact = [r for r in rows if r["formulation"] == "time-indexed"]

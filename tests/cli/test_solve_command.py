@@ -39,7 +39,7 @@ def test_default_method_solves_and_exits_0(invoke: Invoke, instance_file: Path) 
         "mean completion",
         "seconds",
     ]
-    assert "sjf-bco" in outcome.out
+    assert "search" in outcome.out
     assert "2 slots" in outcome.out
 
 
@@ -78,7 +78,7 @@ def test_schedule_is_written_and_verifies(
     output = tmp_path / "out.json"
     outcome = invoke("solve", instance_file, "--output", output)
     assert outcome.code == 0
-    assert read_schedule(output).method == "sjf-bco"
+    assert read_schedule(output).method == "search"
     assert invoke("verify", instance_file, output).code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["instance.json", "out.json"]
 

@@ -9,7 +9,7 @@ from random import Random
 import pyomo.environ as pyo
 import pytest
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
@@ -90,12 +90,13 @@ def test_every_feasible_schedule_is_a_solution_of_the_original_program(
     instance: Instance, seed: int, spare: int
 ) -> None:
     found = run_policy(instance, random_placement, seed=seed)
-    if found is None or found.makespan > 60 or RAR_DDLS.unfit(scope_of(instance, 1)):
-        return
+    assume(found is not None and found.makespan <= 60)
+    assert found is not None
+    assume(RAR_DDLS.unfit(scope_of(instance, 1)) is None)
     scope = scope_of(instance, found.makespan + spare)
     model = RAR_DDLS.build(scope)
-    broken = admit(model, RAR_DDLS, scope, found.schedule, HIGHS, Limits())
-    assert broken is None
+    verdict = admit(model, RAR_DDLS, scope, found.schedule, HIGHS, Limits())
+    assert (verdict.broken, verdict.value) == (None, found.makespan)
     assert pyo.value(model.makespan) == found.makespan
     plan = RAR_DDLS.plan(model, scope)
     assert plan is not None

@@ -1,0 +1,208 @@
+"""Models of a formulation, asked for better schedules and for proofs.
+
+Where the makespan is minimised, the model is first asked for schedules barely longer than the lower
+bound, then for longer ones, up to the best known: a short horizon makes a small model, and one
+without a solution raises the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from time import perf_counter
+
+import pyomo.environ as pyo
+
+from rarmodel.bounds import LowerBound
+from rarmodel.errors import VerificationError
+from rarmodel.formulations import Scope
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT
+from rarmodel.solvers import Answer, first_answer
+from rarmodel.verifier import require_feasible
+
+from .admission import admit
+from .known import Known
+from .plans import schedule_of
+
+TERMS_PER_SECOND = 40_000
+"""About how many terms of a model Pyomo builds, writes and hands over in a second."""
+
+MAX_TERMS = 20_000_000
+"""About how many terms of a model fit the memory of a workstation."""
+
+SHARE = 0.25
+"""Part of the time left that a horizon below the best makespan may take."""
+
+WORDS = {
+    "finished": "the solver reached its gap",
+    "infeasible": "the solver proved that there is no schedule within the horizon",
+    "time-limit": TIME_LIMIT,
+    "interrupted": INTERRUPTED,
+}
+
+
+def minimise_makespan(known: Known) -> None:
+    """Ask for schedules within longer and longer horizons, up to the best known makespan."""
+    stride = 1
+    while True:
+        top = known.makespan or known.instance.time.horizon
+        horizon = min(known.bound.slots + stride - 1, top)
+        left = known.seconds_for_models
+        if not known.formulation.proves(known.scope(top)):
+            horizon = top  # A bound within its pool says nothing of what lies outside.
+        share = left if left is None or horizon == top else SHARE * left
+        answer = ask(known, horizon, share)
+        if answer is None or known.closed:
+            if answer is not None and answer.termination == "infeasible":
+                known.stopped = "the solver proved that no schedule is shorter"
+            return
+        if answer.termination == "infeasible" and horizon < top:
+            stride *= 2
+        elif answer.termination == "time-limit" and horizon < top:
+            stride = top
+        else:
+            return
+
+
+def minimise_objective(known: Known) -> None:
+    """Ask for the best schedule of all; of a model that is too large, for one no longer than known.
+
+    The shorter model proves nothing, but its solutions are schedules like any other.
+    """
+    horizon = known.instance.time.horizon
+    answer = ask(known, horizon, known.seconds_for_models)
+    if answer is None and known.makespan is not None and known.makespan < horizon:
+        why = known.stopped
+        if ask(known, known.makespan, known.seconds_for_models, proves=False) is not None:
+            known.stopped = f"{why}; a model of {known.makespan:,} slots proves nothing"
+
+
+def too_large(known: Known, scope: Scope) -> str | None:
+    """Why a model is not built; None if it can be."""
+    if unfit := known.formulation.unfit(scope):
+        return unfit
+    terms = known.formulation.size(scope)
+    if terms > MAX_TERMS:
+        return (
+            f"the model, with about {terms:,} terms, is too large to build; longer slots "
+            "(time.slot_seconds) or a shorter horizon make it smaller"
+        )
+    left = known.seconds_for_models
+    if left is not None and terms > TERMS_PER_SECOND * left:
+        return (
+            f"the model, with about {terms:,} terms, is too large for the time limit; "
+            f"--time-limit {math.ceil(2 * terms / TERMS_PER_SECOND)} or longer slots "
+            "(time.slot_seconds) make room for it"
+        )
+    return None
+
+
+def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = True) -> Answer | None:
+    """Build the model for a horizon, solve it, and take what it gives; None if that is over."""
+    formulation = known.formulation
+    scope = known.scope(horizon)
+    if reason := too_large(known, scope):
+        known.stopped = reason
+        return None
+    proves = proves and formulation.proves(scope)
+    begun = perf_counter()
+    model = formulation.build(scope)
+    _offer_start(known, model, scope)
+    if known.closed:
+        known.stopped = "a heuristic schedule is within the gap of the lower bound"
+        return None
+    if seconds is not None:
+        seconds = max(0.0, seconds - (perf_counter() - begun))
+    answer = first_answer(known.solvers, model, replace(known.limits, time_limit=seconds))
+    known.solved = answer.termination != "error"
+    known.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
+    relaxed = False
+    if answer.has_solution:
+        try:
+            relaxed = _take(known, model, scope)
+        except VerificationError as error:
+            known.stopped = f"the solver's solution is dropped, and its bound: {error}"
+            return None
+    if proves:
+        _raise_bound(known, scope, answer)
+    elif answer.termination == "infeasible":
+        known.stopped = "the pool has no schedule within the horizon"
+    if answer.termination == "finished" and known.gap > known.limits.gap + 1e-9:
+        known.stopped = "the solver finished, but its bound and its solution do not meet"
+        if not proves:
+            known.stopped = "the solver found the best of the pool"
+        elif relaxed:
+            known.stopped = "the solver finished; the model is a relaxation"
+    return answer
+
+
+def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
+    """Load the best schedule that satisfies the model as a starting solution, if there is one."""
+    formulation = known.formulation
+    if not formulation.restricts:
+        if known.schedule is not None and known.makespan == scope.horizon:
+            formulation.load(model, scope, known.schedule)
+        return
+    for schedule in known.unjudged:
+        report = require_feasible(known.instance, schedule)
+        if report.makespan is not None and report.makespan <= scope.horizon:
+            verdict = admit(model, formulation, scope, schedule, known.solver, known.brief())
+            if verdict.broken is None:
+                known.improve(schedule, report, verdict.value)
+    known.unjudged.clear()
+    best = known.schedule
+    if best is None or admit(model, formulation, scope, best, known.solver, known.brief()).broken:
+        for variable in model.component_data_objects(pyo.Var):
+            if not variable.fixed:
+                variable.set_value(None, skip_validation=True)
+
+
+def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
+    """Take the solution that the model's variables hold; whether it is that of a relaxation.
+
+    Raises
+    ------
+    VerificationError
+        If it is no feasible schedule, or none that satisfies the model.
+    """
+    formulation = known.formulation
+    plan = formulation.plan(model, scope)
+    if plan is None:
+        return True
+    schedule = schedule_of(known.instance, plan, formulation.name)
+    report = require_feasible(known.instance, schedule)
+    value = None
+    if formulation.restricts:
+        verdict = admit(model, formulation, scope, schedule, known.solver, known.brief())
+        if verdict.broken is not None:
+            raise VerificationError(
+                f"{formulation.name}: with the completions that follow from the model of "
+                f"contention, the schedule breaks {verdict.broken}"
+            )
+        value = verdict.value
+    known.improve(schedule, report, value)
+    return False
+
+
+def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
+    if answer.termination == "infeasible":
+        if known.makespan is not None and known.makespan <= scope.horizon:
+            known.stopped = "the solver calls the model infeasible, though a schedule is known"
+            return
+        known.infeasible = scope.horizon >= known.instance.time.horizon
+        known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))
+    elif answer.bound is None:
+        return
+    elif known.by_makespan:
+        # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
+        slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
+        if known.makespan is not None and slots > known.makespan:
+            known.stopped = f"the solver's bound, {slots}, exceeds the makespan; it is ignored"
+        else:
+            known.raise_bound(LowerBound(slots, known.solver.name))
+    else:
+        slack = 1e-6 * max(1.0, abs(answer.bound))
+        if known.value is not None and answer.bound > known.value + slack:
+            known.stopped = f"the solver's bound, {answer.bound:g}, exceeds the objective"
+        else:
+            known.value_bound = answer.bound

@@ -1,0 +1,38 @@
+"""Which entries of data formulations read, found out before time is spent on a solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rarmodel.bounds import best_bound
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.entries import Entries
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance
+
+from .plans import one_by_one
+
+
+def entries_read(
+    instance: Instance, formulation: Formulation, data: Mapping[str, Any]
+) -> frozenset[str] | None:
+    """Names of the entries that a formulation reads; None if only its model tells.
+
+    What it adds to another formulation is tried on the schedule that runs one job after another.
+    """
+    if formulation.reads is not None:
+        return formulation.reads
+    if formulation.evaluate is None:
+        return None
+    entries = Entries(data)
+    schedule = one_by_one(instance)
+    horizon = instance.time.horizon
+    extremes, tree = job_extremes(instance), topology(instance.cluster)
+    bound = best_bound(instance).slots
+    scope = Scope(instance, tree, extremes, horizon, bound, entries, every_schedule=True)
+    try:
+        formulation.evaluate(scope, schedule)
+    except (AttributeError, KeyError):
+        return None  # It refers to what only the model has.
+    return frozenset(entries.asked)

@@ -1,0 +1,97 @@
+"""Schedules that need no model: those of all methods, and what `search` makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from time import perf_counter
+
+import numpy as np
+
+from rarmodel.engine import Engine, placements_of
+from rarmodel.formulations import Plan
+from rarmodel.formulations.heuristic_pool import heuristic_schedules
+from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.limits import INTERRUPTED
+from rarmodel.model import best_placements, job_extremes
+from rarmodel.schema import Instance
+from rarmodel.search import SEARCH
+
+from .known import SEARCH_SHARE, Known
+from .plans import one_by_one, schedule_of
+
+HEURISTICS_SHARE = 0.05
+"""Part of the time limit after which no further heuristic begins."""
+
+FIRST_PATIENCE = 10
+"""Iterations of `search` without a better schedule or bound after which the model has its turn."""
+
+
+def prepare(instance: Instance) -> None:
+    """Compile policies, search and engine, once in an installation's life, before the clock."""
+    for policy in HEURISTICS:
+        policy.prepare(instance)
+    SEARCH.prepare(instance)
+    starts = np.zeros(len(instance.jobs), np.int64)
+    Engine(instance).evaluate(starts, placements_of(best_placements(instance)), limit=-1)
+
+
+def first_schedules(known: Known) -> None:
+    """Collect the schedules of all methods, and of `search` within its share of the time.
+
+    A formulation that restricts has its own idea of a good schedule: it is offered all schedules
+    that the methods make with any of their parameters.
+    """
+    instance, limits = known.instance, known.limits
+    for policy in HEURISTICS:
+        left = None
+        if limits.time_limit is not None:
+            spent = perf_counter() - known.begun
+            left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
+            if left == 0 and known.session.plan is not None:
+                break
+        attempt = policy(instance, replace(limits, time_limit=left))
+        if attempt.schedule is not None:
+            known.collect(attempt.schedule)
+        if attempt.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+    alone = sum(extreme.least_slots for extreme in job_extremes(instance))
+    best = instance.time.horizon if known.makespan is None else known.makespan - 1
+    if alone <= best:
+        known.collect(one_by_one(instance))
+    share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
+    if not known.closed:
+        search_until(known, share, FIRST_PATIENCE)
+    if known.formulation.restricts:
+        for starts, gpus in heuristic_schedules(instance, instance.time.horizon):
+            if perf_counter() > share and known.schedule is not None:
+                break
+            workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
+            known.collect(schedule_of(instance, Plan(starts, workers, gpus), "heuristic"))
+
+
+def search_until(known: Known, deadline: float, patience: int | None = None) -> None:
+    """Let `search` go on where it was, and take the schedules and the bound that it finds."""
+    begun = perf_counter()
+    try:
+        known.stopped = known.session.run(None if deadline == inf else deadline, patience=patience)
+    finally:
+        known.searched += perf_counter() - begun
+        _harvest(known)
+
+
+def _harvest(known: Known) -> None:
+    """Take what the search has found, also if it was interrupted."""
+    session = known.session
+    known.raise_bound(session.bound)
+    if known.formulation.restricts:
+        # With other aims a longer schedule may be the better one.
+        for plan in session.improvements:
+            if not any(plan is other for other in known.seen):
+                known.seen.append(plan)
+                if plan.makespan <= known.instance.time.horizon:
+                    known.collect(plan.schedule(known.instance, SEARCH.name))
+    elif known.makespan is None or session.makespan < known.makespan:
+        schedule = session.schedule(SEARCH.name)
+        if schedule is not None:
+            known.collect(schedule)

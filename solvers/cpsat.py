@@ -36,7 +36,7 @@ class CpSat:
 
     name = "cpsat"
     model_classes = frozenset({"integer"})
-    install = "pip install 'rarmodel[cpsat]'"
+    install = "pip install ortools"
 
     def version(self) -> str | None:
         """Version of OR-Tools; None if it is not installed."""

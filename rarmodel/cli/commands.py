@@ -56,9 +56,9 @@ def rarmodel() -> None:
 
 @rarmodel.command()
 @INSTANCE
-@click.option("--method", metavar="NAME", help="Method; sjf-bco if nothing is asked for.")
+@click.option("--method", metavar="NAME", help="Method; search if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
-@click.option("--solver", metavar="NAME", help="The formulation's solver; highs by default.")
+@click.option("--solver", metavar="NAME", help="The formulation's solver; auto, the one that proves most, by default.")
 @DATA
 @click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
 @click.option(
@@ -156,7 +156,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @rarmodel.command()
 @INSTANCE
 @click.option("--schedule", metavar="FILE", help="Audit this schedule; by default sjf-bco's.")
-@click.option("--solver", metavar="NAME", help="Solver for the bounds; highs by default.")
+@click.option("--solver", metavar="NAME", help="Solver for the bounds; auto by default.")
 @click.option(
     "--time-limit",
     type=POSITIVE,

@@ -119,8 +119,25 @@ def _no_signature_of_records(app, what, name, obj, options, signature, returns):
     return ("", None) if record else None
 
 
+def _back_to_docs(app, page, template, context, doctree):
+    """Mend viewcode's links from code to docs: it takes one documented name for a whole module."""
+    if not page.startswith("_modules/"):
+        return
+    names = app.env.get_domain("py").objects
+
+    def mended(match):
+        block, name = match[2], match[3]
+        if name not in names:
+            name = next(other for other in names if other.endswith(f".{block}"))
+        return f"{match[1]}#{name}"
+
+    link = r'(id="([\w.]+)">\s*<a class="viewcode-back" href="[^#]+)#([\w.]+)'
+    context["body"] = re.sub(link, mended, context["body"])
+
+
 def setup(app):
     _prepare()
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-docstring", _field_docstring, priority=600)
     app.connect("autodoc-process-signature", _no_signature_of_records)
+    app.connect("html-page-context", _back_to_docs)

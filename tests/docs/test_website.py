@@ -101,6 +101,21 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
     assert dead_links(site) == []
 
 
+def test_files_and_names_of_plain_pages_become_captions_and_links(site: Path) -> None:
+    seen = []
+    for source in (source for source in SOURCES if source.parts[0] != "api"):
+        text = (DOCS / source).read_text(encoding="utf-8")
+        page = (site / source.with_suffix(".html")).read_text(encoding="utf-8")
+        files = re.findall(r"(?m)^`([\w.-]+)`:\n\n```", text)
+        captions = re.findall(r'code-block-caption"><span class="caption-text">(.+?)</span>', page)
+        assert captions == files
+        prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+        names = set(re.findall(r"`(rarmodel(?:\.\w+)+)`", prose)) - {"rarmodel.policies"}
+        assert [name for name in sorted(names) if f' title="{name}"><code' not in page] == []
+        seen += [*files, *names]
+    assert {"lab.json", "packing.py", "rarmodel.bounds", "rarmodel.Result"} <= set(seen)
+
+
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.html").write_text(

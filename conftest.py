@@ -1,8 +1,9 @@
 """Run the examples of README.md, docs/*.md and docs/formulations/*.md as tests.
 
 A page is one test, run in a copy of docs/examples. `python` blocks are executed, or compared if
-they are interactive sessions; a block with a caption is written to the file of that name; each
-`$ rarmodel` or `$ python -m rarmodel` of a `console` block is run, and all it prints compared.
+they are interactive sessions; a block below a line with the name of a file, such as `rules.json`:,
+is written to that file, or compared with the one in docs/examples; each `$ rarmodel` or
+`$ python -m rarmodel` of a `console` block is run, and all it prints compared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import re
 import shlex
 import shutil
 import sys
@@ -21,25 +23,33 @@ from unittest import SkipTest, mock
 import pytest
 from sybil import Document, Example, Region, Sybil
 from sybil.example import SybilFailure
+from sybil.parsers.abstract.lexers import BlockLexer
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
-from sybil.parsers.myst.lexers import DirectiveLexer
 
 EXAMPLES = Path(__file__).parent / "docs" / "examples"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+CAPTIONED = BlockLexer(
+    re.compile(r"^`(?P<file>[\w.-]+)`:\n\n```\w+\n", re.MULTILINE), r"(?<=\n)```"
+)
+
+
 def captioned_blocks(document: Document) -> Iterator[Region]:
-    """Blocks with a caption: files."""
-    for region in DirectiveLexer("code-block", ".+")(document):
-        if "caption" in region.lexemes["options"]:
-            region.evaluator = write_file
-            yield region
+    """Blocks below the name of a file."""
+    for region in CAPTIONED(document):
+        region.evaluator = write_file
+        yield region
 
 
-def write_file(example: Example) -> None:
-    """Write a block to the file that its caption names."""
-    lexemes = example.region.lexemes
-    Path(lexemes["options"]["caption"]).write_text(lexemes["source"], encoding="utf-8")
+def write_file(example: Example) -> str | None:
+    """Write a block to its file; what differs if it stands for an example's file."""
+    name, source = example.region.lexemes["file"], example.region.lexemes["source"]
+    original = EXAMPLES / name
+    if original.exists() and original.read_text(encoding="utf-8") != source:
+        return f"{name} differs from {original}"
+    Path(name).write_text(source, encoding="utf-8")
+    return None
 
 
 def run(line: str, namespace: dict[str, object]) -> str:

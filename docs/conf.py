@@ -6,7 +6,9 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from pkgutil import walk_packages
 
+from docutils import nodes
 from numba.core.dispatcher import Dispatcher
+from sphinx import addnodes
 
 import rarmodel
 
@@ -26,12 +28,13 @@ html_theme = "furo"
 html_title = f"rarmodel {release}"
 html_copy_source = False
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "code"
 nitpicky = True  # a reference to a name of ours that does not exist fails the build
 nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
+nitpick_ignore = [("py:obj", "rarmodel.policies")]  # a group of entry points, not a module
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
@@ -119,8 +122,52 @@ def _no_signature_of_records(app, what, name, obj, options, signature, returns):
     return ("", None) if record else None
 
 
+def _back_to_docs(app, page, template, context, doctree):
+    """Mend viewcode's links from code to docs: it takes one documented name for a whole module."""
+    if not page.startswith("_modules/"):
+        return
+    names = app.env.get_domain("py").objects
+
+    def mended(match):
+        block, name = match[2], match[3]
+        if name not in names:
+            name = next(other for other in names if other.endswith(f".{block}"))
+        return f"{match[1]}#{name}"
+
+    link = r'(id="([\w.]+)">\s*<a class="viewcode-back" href="[^#]+)#([\w.]+)'
+    context["body"] = re.sub(link, mended, context["body"])
+
+
+def _directives_of_plain_markdown(app, page, source):
+    """Turn into directives of MyST what our pages write so that a code host shows it as well.
+
+    A block below a line with nothing but the name of its file has that name as caption, and a
+    directive in a comment is for the website alone.
+    """
+    text = re.sub(
+        r"(?m)^`([\w.-]+)`:\n\n```(\w+)\n", r"```{code-block} \2\n:caption: \1\n\n", source[0]
+    )
+    source[0] = re.sub(r"(?s)<!--\n(```\{.*?^```)\n-->", r"\n\1\n", text, flags=re.MULTILINE)
+
+
+def _names_as_links(app, doctree):
+    """Link the names of ours in pages to the API reference; a name that is wrong is a warning."""
+    page = app.env.docname
+    for code in [] if page.startswith("api/") else list(doctree.findall(nodes.literal)):
+        name = code.astext()
+        if re.fullmatch(r"rarmodel(\.\w+)+", name) and not isinstance(code.parent, nodes.reference):
+            link = addnodes.pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=name, refdoc=page, refwarn=True
+            )
+            code.replace_self(link)
+            link += code
+
+
 def setup(app):
     _prepare()
+    app.connect("source-read", _directives_of_plain_markdown)
+    app.connect("doctree-read", _names_as_links)
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-docstring", _field_docstring, priority=600)
     app.connect("autodoc-process-signature", _no_signature_of_records)
+    app.connect("html-page-context", _back_to_docs)

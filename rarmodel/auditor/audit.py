@@ -9,7 +9,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from rarmodel.bounds import best_bound
+from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.errors import NoScheduleError
 from rarmodel.exact import solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
@@ -287,7 +287,7 @@ def _optimum(
     low, name, high = simple.slots, simple.name, makespan
     least = shared.slots.low
     if least is not None and least > low:
-        low, name = int(least), "least limit"
+        low, name = LowerBound(int(least), "least limit")
     if low >= high:
         return _Optimum(exactly(high), name, "the makespan meets the lower bound")
     if shared.stopped == INTERRUPTED:

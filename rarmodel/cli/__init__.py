@@ -3,6 +3,7 @@
 from .calibration_command import calibrate
 from .campaign_commands import campaign
 from .commands import main, rarmodel
+from .completion import complete
 from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 
@@ -12,5 +13,6 @@ rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)
+complete(rarmodel)
 
 __all__ = ["main"]

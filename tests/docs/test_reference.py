@@ -39,6 +39,12 @@ def test_command_line_page_has_every_command_and_option(name: str) -> None:
     assert [o for o in options if o.startswith("-") and o not in section and o != "--help"] == []
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_command_line_page_says_how_a_shell_learns_to_complete(shell: str) -> None:
+    section = sections(page("cli.md"))["Shell completion"]
+    assert f"\n_RARMODEL_COMPLETE={shell}_source rarmodel > ~/." in section
+
+
 def test_command_line_page_has_every_field_of_json_output() -> None:
     found = sections(page("cli.md"))
     result = rarmodel.solve(LAB)

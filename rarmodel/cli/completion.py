@@ -1,0 +1,102 @@
+"""What a shell completes: names of parts and of what is bundled, files and folders.
+
+It goes by the names of arguments and options, and by FILE and DIR in their help, so that whatever
+command has them is completed alike. Nothing is loaded before a shell asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Literal
+
+import rich_click as click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
+
+from rarmodel import registry
+
+
+class Completed(StringParamType):
+    """A text that a shell completes to one of some names, or to a file or folder."""
+
+    def __init__(
+        self,
+        names: Callable[[], Iterable[str]] = tuple,
+        other: Literal["file", "dir"] | None = None,
+    ) -> None:
+        self.names = names
+        self.other = other
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """Names that begin so; the shell itself looks for files and folders."""
+        found = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        # Bash forgets what comes before the word that it is to look for files.
+        return [CompletionItem(incomplete, type=self.other), *found] if self.other else found
+
+
+def _instances() -> list[str]:
+    from rarmodel.instances import catalogue  # noqa: PLC0415
+
+    return [entry.name for entry in catalogue()]
+
+
+def _campaigns() -> list[str]:
+    from rarmodel.campaigns.reader import FIGURES, bundled_campaigns  # noqa: PLC0415
+
+    return [FIGURES, *bundled_campaigns()]
+
+
+def _families() -> Iterable[str]:
+    from rarmodel.workloads import FAMILIES  # noqa: PLC0415
+
+    return FAMILIES
+
+
+def _formats() -> Iterable[str]:
+    from rarmodel.workloads import FORMATS  # noqa: PLC0415
+
+    return FORMATS
+
+
+def _models() -> Iterable[str]:
+    from rarmodel.workloads.profiles import profiles  # noqa: PLC0415
+
+    return profiles()
+
+
+def _parts() -> Iterable[str]:
+    from rarmodel.reports.pictures import PARTS  # noqa: PLC0415
+
+    return PARTS
+
+
+FILE, FOLDER = Completed(other="file"), Completed(other="dir")
+BY_NAME = {
+    "instance": Completed(_instances, "file"),
+    "method": Completed(partial(registry.names, "policies")),
+    "formulation": Completed(partial(registry.names, "formulations")),
+    "solver": Completed(partial(registry.names, "solvers")),
+    "part": Completed(_parts),
+    "family": Completed(_families),
+    "form": Completed(_formats),
+    "model": Completed(_models),
+    "file": Completed(_campaigns, "file"),
+    "schedule": FILE,
+    "table": FILE,
+    "trace": FILE,
+    "source": FILE,
+}
+"""By the name of an argument or option, in the singular."""
+BY_METAVAR = {"FILE": FILE, "DIR": FOLDER}
+
+
+def complete(command: click.Command) -> None:
+    """Let shells complete the arguments and options of a command, and of those below it."""
+    for inner in getattr(command, "commands", {}).values():
+        complete(inner)
+    for parameter in command.params:
+        if parameter.type is click.STRING:
+            name = (parameter.name or "").removesuffix("s")
+            by_metavar = BY_METAVAR.get(parameter.metavar or "", click.STRING)
+            parameter.type = BY_NAME.get(name, by_metavar)

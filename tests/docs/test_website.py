@@ -1,0 +1,132 @@
+"""The website as Sphinx builds it: each page under its name, and no dead link."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from elements import Elements
+
+pytest.importorskip("sphinx")
+
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCES = sorted(
+    path.relative_to(DOCS) for path in DOCS.rglob("*.md") if "_build" not in path.parts
+)
+MADE_BY_SPHINX = {"genindex", "modindex", "py-modindex", "search"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The website, built once, by the command that CONTRIBUTING.md gives."""
+    built = tmp_path_factory.mktemp("site")
+    options = ["-q", "-W", "--keep-going", "-b", "html"]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(built)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    return built
+
+
+def heading(source: Path) -> str:
+    """First heading of a Markdown page, without markup and with the quotes that Sphinx makes."""
+    found = re.search(r"(?m)^# (.+)$", (DOCS / source).read_text(encoding="utf-8"))
+    assert found is not None, f"{source} has no heading"
+    return found[1].replace("`", "").replace("'", "’")
+
+
+def shown(page: Path, pattern: str) -> str:
+    """Text of the part of a built page that a pattern finds, without tags."""
+    found = re.search(pattern, page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return "" if found is None else html.unescape(re.sub("<[^>]+>", "", found[1])).strip()
+
+
+def dead_links(site: Path) -> list[str]:
+    """Links within a site, of any kind, to a file or an anchor that is not there."""
+    pages = {page: Elements(page.read_text(encoding="utf-8")) for page in site.rglob("*.html")}
+    anchors = {
+        page.resolve(): {attributes.get("id") for _, attributes in elements.tags}
+        for page, elements in pages.items()
+    }
+    dead = []
+    for page, elements in pages.items():
+        targets = {
+            target
+            for _, attributes in elements.tags
+            for target in (attributes.get("href"), attributes.get("src"))
+            if target
+        }
+        for target in sorted(targets):
+            link = urlsplit(target)
+            if link.scheme or link.netloc:
+                continue
+            file = (page.parent / unquote(link.path) if link.path else page).resolve()
+            fragment = unquote(link.fragment)
+            if not file.is_file() or (fragment and fragment not in anchors.get(file, ())):
+                dead.append(f"{page.relative_to(site)}: {target}")
+    return dead
+
+
+def test_no_page_has_the_name_of_one_that_sphinx_makes() -> None:
+    names = [source.with_suffix("").as_posix().casefold() for source in SOURCES]
+    assert MADE_BY_SPHINX & set(names) == set()
+    assert len(set(names)) == len(names), (
+        "names that differ in case only are one file on some disks"
+    )
+
+
+def test_every_source_has_a_page_with_its_heading(site: Path) -> None:
+    wrong = []
+    for source in SOURCES:
+        page = site / source.with_suffix(".html")
+        titles = shown(page, r"<h1>(.*?)<a class=\"headerlink\""), shown(page, r"<title>(.*?)<")
+        if titles[0] != heading(source) or not titles[1].startswith(heading(source)):
+            wrong.append(f"{source}: {heading(source)!r} is shown as {titles}")
+    assert wrong == []
+
+
+def test_every_page_of_the_site_comes_from_a_source_or_from_sphinx(site: Path) -> None:
+    pages = {page.relative_to(site).with_suffix("").as_posix() for page in site.rglob("*.html")}
+    sources = {source.with_suffix("").as_posix() for source in SOURCES}
+    code = {page for page in pages if page.startswith("_modules/")}
+    assert pages - code == sources | (MADE_BY_SPHINX & pages)
+    assert {"search", "genindex", "py-modindex"} <= pages
+
+
+def test_no_link_of_the_site_is_dead(site: Path) -> None:
+    assert dead_links(site) == []
+
+
+def test_files_and_names_of_plain_pages_become_captions_and_links(site: Path) -> None:
+    seen = []
+    for source in (source for source in SOURCES if source.parts[0] != "api"):
+        text = (DOCS / source).read_text(encoding="utf-8")
+        page = (site / source.with_suffix(".html")).read_text(encoding="utf-8")
+        files = re.findall(r"(?m)^`([\w.-]+)`:\n\n```", text)
+        captions = re.findall(r'code-block-caption"><span class="caption-text">(.+?)</span>', page)
+        assert captions == files
+        prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+        names = set(re.findall(r"`(rarmodel(?:\.\w+)+)`", prose)) - {"rarmodel.policies"}
+        assert [name for name in sorted(names) if f' title="{name}"><code' not in page] == []
+        seen += [*files, *names]
+    assert {"lab.json", "packing.py", "rarmodel.bounds", "rarmodel.Result"} <= set(seen)
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top"><a href="#top">fine</a><a href="deep/b.html#c%C3%A9">fine</a>'
+        '<a href="https://example.org/none#x">not ours</a><img src="none.png">'
+        '<a href="#bottom">dead</a><a href="b.html">dead</a><a href="deep/b.html#ce">dead</a>'
+    )
+    (tmp_path / "deep" / "b.html").write_text('<p id="cé"><a href="../a.html?v=1#top">fine</a>')
+    assert dead_links(tmp_path) == [
+        "a.html: #bottom",
+        "a.html: b.html",
+        "a.html: deep/b.html#ce",
+        "a.html: none.png",
+    ]

@@ -25,16 +25,17 @@ def shared_links(instance: Instance) -> LowerBound | None:
         None if every job fits a server.
     """
     cluster = instance.cluster
+    largest = cluster.largest_server
     wide = [
         (job, least.fewest_servers)
         for job, least in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
-        if job.gpus > cluster.largest_server and least.fewest_servers is not None
+        if job.gpus > largest and least.fewest_servers is not None
     ]
     if not wide:
         return None
     tree = topology(cluster)
     fastest = max(tree.links[path[0]].gbps for path in tree.paths)
-    rings = min(len(wide), cluster.largest_server)  # Each has a worker below the link.
+    rings = min(len(wide), largest)  # Each has a worker below the link.
     shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
     taken = []
     for job, servers in wide:

@@ -58,7 +58,7 @@ def rarmodel() -> None:
 @INSTANCE
 @click.option("--method", metavar="NAME", help="Method; search if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
-@click.option("--solver", metavar="NAME", help="The formulation's solver; auto, the one that proves most, by default.")
+@click.option("--solver", metavar="NAME", help="The formulation's solver; auto by default.")
 @DATA
 @click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
 @click.option(

@@ -25,7 +25,7 @@ def test_solvers_are_listed_with_versions(invoke: Invoke) -> None:
     rows = {row["name"]: row for row in invoke("solvers", "--json").json()}
     assert rows["highs"]["version"]
     assert rows["highs"]["model_classes"] == ["integer", "linear"]
-    assert "rarmodel[cpsat]" in rows["cpsat"]["install"]
+    assert "ortools" in rows["cpsat"]["install"]
 
 
 @pytest.mark.parametrize("ending", ["lp", "mps", "nl"])

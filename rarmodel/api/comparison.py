@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
 from rarmodel.bounds import relative_gap
+from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result
 from rarmodel.schema import Instance
+from rarmodel.tabular import NONE, number
 
 from .solving import (
     AUTO,
@@ -84,6 +86,43 @@ class Comparison:
             rows.append(row)
         return rows
 
+    def table(self) -> list[dict[str, str]]:
+        """The rows as names and values for people."""
+        rows = self.rows()
+        ends = any(row["end"] for row in rows)
+        return [
+            {
+                "method": _source(row),
+                "status": row["status"],
+                "makespan": number(row["makespan"]),
+                "wall-clock": _words(row["makespan_seconds"]),
+                **({"end": (row["end"] or NONE).replace("T", " ")} if ends else {}),
+                "bound": number(row["best_bound"]),
+                "gap": number(row["gap"], ".1%"),
+                "ratio": number(row["ratio"], ".3f"),
+                "mean completion": number(row["mean_completion"], ".1f"),
+                "seconds": number(row["seconds"], ".2f"),
+                "verified": {True: "yes", False: "no", None: NONE}[row["verified"]],
+            }
+            for row in rows
+        ]
+
+    def why_not_optimal(self) -> list[str]:
+        """Why each formulation, and each method without a schedule, ended without an optimum."""
+        return [
+            f"{_source(row)}: {row['stopped']}"
+            for row in self.rows()
+            if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
+        ]
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    return row["method"] or f"{row['formulation']} ({row['solver']})"
+
+
+def _words(seconds: float | None) -> str:
+    return NONE if seconds is None else duration(seconds)
+
 
 def compare(
     instances: Source | Iterable[Source],
@@ -98,7 +137,7 @@ def compare(
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
-    each: Callable[[str, str], None] | None = None,
+    each: Callable[[Instance, str], None] | None = None,
 ) -> list[Comparison]:
     """Compare methods and formulations on instances, side by side.
 
@@ -121,7 +160,7 @@ def compare(
     gap, threads, seed, log, progress
         For each solve; see `Limits`.
     each
-        Told instance and method before each solve.
+        Told the instance, and the name of the method, before each solve.
 
     Raises
     ------
@@ -169,7 +208,7 @@ def compare(
         comparisons.append(Comparison(problem.name, results))
         for name, run in solves:
             if each:
-                each(problem.name, name)
+                each(problem, name)
             results.append(run(problem))
             if results[-1].stopped == INTERRUPTED:
                 return comparisons

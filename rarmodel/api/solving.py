@@ -192,12 +192,13 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     report = require_feasible(instance, schedule) if schedule else None
     return Result(
         instance=instance.name,
+        time=instance.time,
         method=method.name,
         formulation=None,
         solver=None,
         solver_version=None,
         status=status_of(report.makespan if report else None, bound.slots, horizon),
-        schedule=with_bound(schedule, instance, bound) if schedule else None,
+        schedule=(with_bound(schedule.timed(instance.time), instance, bound) if schedule else None),
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,

@@ -74,6 +74,7 @@ class Audit:
             "method": self.schedule.method,
             "verified": self.report.feasible,
             "makespan": q.makespan,
+            **self.report.time.by_clock(q.makespan),
             "limit": q.limit,
             "limit_returned": q.returned,
             "estimated_load": q.estimated_load,

@@ -98,10 +98,11 @@ def solve(
 
     check_output(output, as_json=as_json)
     share_stdin(instance, data)
+    problem = api.load_instance(instance)
     with progress() as (name, report):
-        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}")
+        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}", problem.time)
         result = api.solve(
-            instance,
+            problem,
             method=method,
             formulation=formulation,
             solver=solver,
@@ -120,7 +121,7 @@ def solve(
     if as_json:
         answer_json(result.summary())
     else:
-        for line in tables.result(result):
+        for line in tables.aligned(result.lines()):
             (say if output == "-" else answer)(line)
     if result.schedule is None:
         say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
@@ -145,7 +146,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     if as_json:
         answer_json(report.summary())
     else:
-        for line in tables.verdict(report):
+        for line in tables.aligned(report.lines()):
             answer(line)
         if report.violations:
             answer("")
@@ -188,7 +189,7 @@ def audit(
                 say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
             return UNSOLVED
     with progress() as (name, tell):
-        name(f"{instance}: audit")
+        name(f"{instance}: audit", problem.time)
         outcome = api.audit(
             problem,
             next(iter(claimed), None),
@@ -256,7 +257,7 @@ def compare(
             seed=seed,
             log=say if log else None,
             progress=report,
-            each=lambda instance, part: name(f"{instance}: {part}"),
+            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
         )
     if as_json:
         rows = [row for comparison in comparisons for row in comparison.rows()]
@@ -265,10 +266,9 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            rows = comparison.rows()
-            show(tables.comparison(comparison.instance, rows))
-            for line in tables.why_not_optimal(rows):
-                answer(line)
+            show(tables.comparison(comparison))
+            for line in comparison.why_not_optimal():
+                answer(one_line(line))
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED
 

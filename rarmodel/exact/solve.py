@@ -135,9 +135,10 @@ def _result(known: Known) -> Result:
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        schedule = with_bound(schedule, instance, known.session.bound)
+        schedule = with_bound(schedule.timed(instance.time), instance, known.session.bound)
     return Result(
         instance=instance.name,
+        time=instance.time,
         method=None,
         formulation=formulation.name,
         solver=known.solver.name,

@@ -21,6 +21,7 @@ from .solving import (
     AUTO,
     Method,
     check_entries,
+    prepare,
     solve_by_formulation,
     solve_by_method,
     solvers_for,
@@ -182,10 +183,10 @@ def compare(
         instances = [instances]
     problems = [load_instance(source) for source in instances]
     entries = entries_of(data)
-    solves: list[tuple[str, Callable[[Instance], Result]]] = []
-    for asked in methods or ():
-        method = registry.find("policies", asked)
-        solves.append((method.name, partial(solve_by_method, method=method, limits=limits)))
+    parts = [registry.find("policies", asked) for asked in methods or ()]
+    solves: list[tuple[str, Callable[[Instance], Result]]] = [
+        (method.name, partial(solve_by_method, method=method, limits=limits)) for method in parts
+    ]
     stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
     check_entries(problems, stated, entries)
     for formulation in stated:
@@ -202,6 +203,8 @@ def compare(
                 strict=not everything,
             )
             solves.append((f"{formulation.name} on {engines[0].name}", attempt))
+    if problems:
+        _prepare(problems[0], parts, exact=bool(stated))
     comparisons: list[Comparison] = []
     for problem in problems:
         results: list[Result] = []
@@ -213,6 +216,18 @@ def compare(
             if results[-1].stopped == INTERRUPTED:
                 return comparisons
     return comparisons
+
+
+def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
+    """Compile for all parts at once, so that this is said once."""
+    from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+    from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415
+
+    with told():
+        for method in methods:
+            prepare(method, instance)
+        if exact:
+            prepare_exact(instance)
 
 
 def _engines_for(

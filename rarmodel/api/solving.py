@@ -171,10 +171,18 @@ def check_entries(
     require_read(data, asked, " and ".join(formulation.name for formulation in formulations))
 
 
+def prepare(method: Method, instance: Instance) -> None:
+    """Let a method compile what it needs, and say so on the log if it does."""
+    if own := getattr(method, "prepare", None):
+        from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+
+        with told():
+            own(instance)
+
+
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
     """Solve by a method: its schedule verified, the greater of its bound and ours."""
-    if prepare := getattr(method, "prepare", None):
-        prepare(instance)
+    prepare(method, instance)
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = instance.time.horizon

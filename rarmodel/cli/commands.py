@@ -13,7 +13,7 @@ from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 from .inputs import read_schedules, share_stdin
 from .options import JSON, POSITIVE, SEED, Number
 from .outputs import check_output, write_json
-from .terminal import answer, answer_json, progress, say, show
+from .terminal import answer, answer_json, progress, say, say_what_is_logged, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
@@ -58,7 +58,11 @@ def rarmodel() -> None:
 @INSTANCE
 @click.option("--method", metavar="NAME", help="Method; search if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
-@click.option("--solver", metavar="NAME", help="The formulation's solver; auto, the one that proves most, by default.")
+@click.option(
+    "--solver",
+    metavar="NAME",
+    help="The formulation's solver; auto, the one that proves most, by default.",
+)
 @DATA
 @click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
 @click.option(
@@ -355,6 +359,7 @@ def instances(as_json: bool) -> int:  # noqa: FBT001
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 fine, 1 infeasible or unsolved, 2 bad input or usage."""
+    say_what_is_logged()
     try:
         code = rarmodel(standalone_mode=False)
     except click.ClickException as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rarmodel.duration import duration
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import InputError, Problem, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,6 +28,24 @@ def say(text: str) -> None:
     if sys.stderr is not None:  # None would mean stdout to `print`.
         with suppress(OSError):
             print(text, file=sys.stderr, flush=True)
+
+
+class _Saying(logging.Handler):
+    """Says what the library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record to stderr."""
+        say(one_line(record.getMessage()))
+
+
+_SAYING = _Saying()
+
+
+def say_what_is_logged() -> None:
+    """Let the user hear what the library logs: that it compiles, and how long that took."""
+    log = logging.getLogger("rarmodel")
+    log.addHandler(_SAYING)
+    log.setLevel(logging.INFO)
 
 
 def answer(text: str) -> None:

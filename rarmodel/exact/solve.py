@@ -26,7 +26,8 @@ from rarmodel.solvers import Solver
 from .diagnosis import explain
 from .known import Known
 from .models import minimise_makespan, minimise_objective
-from .schedules import first_schedules, prepare, search_until
+from .prepare import prepare
+from .schedules import first_schedules, search_until
 
 WORTH_A_SEARCH = 0.01
 """Part of the time limit below which no search is begun with what is left."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import logging
 import re
 import shlex
 import shutil
@@ -112,6 +113,8 @@ class Page(pytest.Item):
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
             contextlib.chdir(folder),
             mock.patch.object(sys, "path", ["", *sys.path]),
+            # Pages show what is printed when everything is compiled.
+            mock.patch.object(logging.getLogger("rarmodel"), "disabled", new=True),
         ):
             shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
             shutil.copytree(EXAMPLES, Path(folder, "docs", "examples"))

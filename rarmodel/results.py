@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .bounds import relative_gap
-from .schema import Schedule
+from .schema import Schedule, SlotTime
+from .tabular import number
 from .verifier import Report
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -46,6 +47,8 @@ class Result:
     ----------
     instance
         Name of the instance.
+    time
+        The instance's slots: how long they are, and when the first one begins.
     method, formulation
         What was used, by name; exactly one is not None.
     solver, solver_version
@@ -75,6 +78,7 @@ class Result:
     """
 
     instance: str
+    time: SlotTime
     method: str | None
     formulation: str | None
     solver: str | None
@@ -109,6 +113,28 @@ class Result:
             return None
         return relative_gap(self.makespan, self.lower_bound)
 
+    def lines(self) -> dict[str, str]:
+        """The result as names and values for people."""
+        told = self.time.told
+        source = self.method or f"{self.formulation} on {self.solver} {self.solver_version}"
+        mean = self.report.mean_completion if self.report else None
+        found = {
+            "instance": self.instance,
+            "method" if self.method else "formulation": source,
+            "status": f"{self.status} ({self.stopped})",
+            "makespan": told(self.makespan),
+            "lower bound": told(self.lower_bound, self.bound_name or "proven"),
+        }
+        if end := self.time.end(self.makespan):
+            found["end"] = f"{end}"
+        if goal := self.goal:
+            found[goal.name] = f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"
+        return found | {
+            "gap": number(self.gap, ".2%"),
+            "mean completion": told(mean, form=".2f"),
+            "seconds": number(self.seconds, ".2f"),
+        }
+
     def summary(self) -> dict[str, Any]:
         """The result as plain data, without the schedule; what `solve --json` prints."""
         return {
@@ -119,6 +145,7 @@ class Result:
             "solver_version": self.solver_version,
             "status": self.status,
             "makespan": self.makespan,
+            **self.time.by_clock(self.makespan),
             "mean_completion": self.report.mean_completion if self.report else None,
             "lower_bound": self.lower_bound,
             "bound_name": self.bound_name,

@@ -271,7 +271,7 @@ def test_each_solve_is_told_before_it_begins() -> None:
     rarmodel.compare(
         instance_of(),
         methods=[Fixed(SLOW, "slow"), Fixed(TIGHT, "tight")],
-        each=lambda instance, part: told.append((instance, part)),
+        each=lambda instance, part: told.append((instance.name, part)),
     )
     assert told == [("example", "slow"), ("example", "tight")]
 

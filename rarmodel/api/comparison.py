@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
 from rarmodel.bounds import relative_gap
+from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result
 from rarmodel.schema import Instance
+from rarmodel.tabular import NONE, number
 
 from .solving import (
     AUTO,
     Method,
     check_entries,
+    prepare,
     solve_by_formulation,
     solve_by_method,
     solvers_for,
@@ -84,6 +87,43 @@ class Comparison:
             rows.append(row)
         return rows
 
+    def table(self) -> list[dict[str, str]]:
+        """The rows as names and values for people."""
+        rows = self.rows()
+        ends = any(row["end"] for row in rows)
+        return [
+            {
+                "method": _source(row),
+                "status": row["status"],
+                "makespan": number(row["makespan"]),
+                "wall-clock": _words(row["makespan_seconds"]),
+                **({"end": (row["end"] or NONE).replace("T", " ")} if ends else {}),
+                "bound": number(row["best_bound"]),
+                "gap": number(row["gap"], ".1%"),
+                "ratio": number(row["ratio"], ".3f"),
+                "mean completion": number(row["mean_completion"], ".1f"),
+                "seconds": number(row["seconds"], ".2f"),
+                "verified": {True: "yes", False: "no", None: NONE}[row["verified"]],
+            }
+            for row in rows
+        ]
+
+    def why_not_optimal(self) -> list[str]:
+        """Why each formulation, and each method without a schedule, ended without an optimum."""
+        return [
+            f"{_source(row)}: {row['stopped']}"
+            for row in self.rows()
+            if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
+        ]
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    return row["method"] or f"{row['formulation']} ({row['solver']})"
+
+
+def _words(seconds: float | None) -> str:
+    return NONE if seconds is None else duration(seconds)
+
 
 def compare(
     instances: Source | Iterable[Source],
@@ -98,7 +138,7 @@ def compare(
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
-    each: Callable[[str, str], None] | None = None,
+    each: Callable[[Instance, str], None] | None = None,
 ) -> list[Comparison]:
     """Compare methods and formulations on instances, side by side.
 
@@ -121,7 +161,7 @@ def compare(
     gap, threads, seed, log, progress
         For each solve; see `Limits`.
     each
-        Told instance and method before each solve.
+        Told the instance, and the name of the method, before each solve.
 
     Raises
     ------
@@ -143,10 +183,10 @@ def compare(
         instances = [instances]
     problems = [load_instance(source) for source in instances]
     entries = entries_of(data)
-    solves: list[tuple[str, Callable[[Instance], Result]]] = []
-    for asked in methods or ():
-        method = registry.find("policies", asked)
-        solves.append((method.name, partial(solve_by_method, method=method, limits=limits)))
+    parts = [registry.find("policies", asked) for asked in methods or ()]
+    solves: list[tuple[str, Callable[[Instance], Result]]] = [
+        (method.name, partial(solve_by_method, method=method, limits=limits)) for method in parts
+    ]
     stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
     check_entries(problems, stated, entries)
     for formulation in stated:
@@ -163,17 +203,31 @@ def compare(
                 strict=not everything,
             )
             solves.append((f"{formulation.name} on {engines[0].name}", attempt))
+    if problems:
+        _prepare(problems[0], parts, exact=bool(stated))
     comparisons: list[Comparison] = []
     for problem in problems:
         results: list[Result] = []
         comparisons.append(Comparison(problem.name, results))
         for name, run in solves:
             if each:
-                each(problem.name, name)
+                each(problem, name)
             results.append(run(problem))
             if results[-1].stopped == INTERRUPTED:
                 return comparisons
     return comparisons
+
+
+def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
+    """Compile for all parts at once, so that this is said once."""
+    from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+    from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415
+
+    with told():
+        for method in methods:
+            prepare(method, instance)
+        if exact:
+            prepare_exact(instance)
 
 
 def _engines_for(

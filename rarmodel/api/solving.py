@@ -171,10 +171,18 @@ def check_entries(
     require_read(data, asked, " and ".join(formulation.name for formulation in formulations))
 
 
+def prepare(method: Method, instance: Instance) -> None:
+    """Let a method compile what it needs, and say so on the log if it does."""
+    if own := getattr(method, "prepare", None):
+        from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+
+        with told():
+            own(instance)
+
+
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
     """Solve by a method: its schedule verified, the greater of its bound and ours."""
-    if prepare := getattr(method, "prepare", None):
-        prepare(instance)
+    prepare(method, instance)
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = instance.time.horizon
@@ -192,12 +200,13 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     report = require_feasible(instance, schedule) if schedule else None
     return Result(
         instance=instance.name,
+        time=instance.time,
         method=method.name,
         formulation=None,
         solver=None,
         solver_version=None,
         status=status_of(report.makespan if report else None, bound.slots, horizon),
-        schedule=with_bound(schedule, instance, bound) if schedule else None,
+        schedule=(with_bound(schedule.timed(instance.time), instance, bound) if schedule else None),
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.errors import NoScheduleError
-from rarmodel.exact import solve_formulation
+from rarmodel.exact import prepare, solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import run_policy, sjf_bco
 from rarmodel.heuristics.policies import HEURISTICS
@@ -74,6 +74,7 @@ class Audit:
             "method": self.schedule.method,
             "verified": self.report.feasible,
             "makespan": q.makespan,
+            **self.report.time.by_clock(q.makespan),
             "limit": q.limit,
             "limit_returned": q.returned,
             "estimated_load": q.estimated_load,
@@ -137,8 +138,7 @@ def audit(
     VerificationError
         If the schedule breaks a constraint.
     """
-    for policy in HEURISTICS:
-        policy.prepare(instance)
+    prepare(instance)
     begun = perf_counter()
     returned = None
     if schedule is None:

@@ -13,7 +13,7 @@ from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 from .inputs import read_schedules, share_stdin
 from .options import JSON, POSITIVE, SEED, Number
 from .outputs import check_output, write_json
-from .terminal import answer, answer_json, progress, say, show
+from .terminal import answer, answer_json, progress, say, say_what_is_logged, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
@@ -58,7 +58,11 @@ def rarmodel() -> None:
 @INSTANCE
 @click.option("--method", metavar="NAME", help="Method; search if nothing is asked for.")
 @click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
-@click.option("--solver", metavar="NAME", help="The formulation's solver; auto by default.")
+@click.option(
+    "--solver",
+    metavar="NAME",
+    help="The formulation's solver; auto, the one that proves most, by default.",
+)
 @DATA
 @click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
 @click.option(
@@ -98,10 +102,11 @@ def solve(
 
     check_output(output, as_json=as_json)
     share_stdin(instance, data)
+    problem = api.load_instance(instance)
     with progress() as (name, report):
-        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}")
+        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}", problem.time)
         result = api.solve(
-            instance,
+            problem,
             method=method,
             formulation=formulation,
             solver=solver,
@@ -120,7 +125,7 @@ def solve(
     if as_json:
         answer_json(result.summary())
     else:
-        for line in tables.result(result):
+        for line in tables.aligned(result.lines()):
             (say if output == "-" else answer)(line)
     if result.schedule is None:
         say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
@@ -145,7 +150,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     if as_json:
         answer_json(report.summary())
     else:
-        for line in tables.verdict(report):
+        for line in tables.aligned(report.lines()):
             answer(line)
         if report.violations:
             answer("")
@@ -188,7 +193,7 @@ def audit(
                 say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
             return UNSOLVED
     with progress() as (name, tell):
-        name(f"{instance}: audit")
+        name(f"{instance}: audit", problem.time)
         outcome = api.audit(
             problem,
             next(iter(claimed), None),
@@ -256,7 +261,7 @@ def compare(
             seed=seed,
             log=say if log else None,
             progress=report,
-            each=lambda instance, part: name(f"{instance}: {part}"),
+            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
         )
     if as_json:
         rows = [row for comparison in comparisons for row in comparison.rows()]
@@ -265,10 +270,9 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            rows = comparison.rows()
-            show(tables.comparison(comparison.instance, rows))
-            for line in tables.why_not_optimal(rows):
-                answer(line)
+            show(tables.comparison(comparison))
+            for line in comparison.why_not_optimal():
+                answer(one_line(line))
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED
 
@@ -355,6 +359,7 @@ def instances(as_json: bool) -> int:  # noqa: FBT001
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 fine, 1 infeasible or unsolved, 2 bad input or usage."""
+    say_what_is_logged()
     try:
         code = rarmodel(standalone_mode=False)
     except click.ClickException as error:

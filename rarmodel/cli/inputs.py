@@ -28,6 +28,9 @@ def read_schedules(instance: str, sources: Sequence[str]) -> tuple[Instance, lis
     schedules = [files.read_schedule(source) for source in sources]
     for source, schedule in zip(sources, schedules, strict=True):
         if schedule.instance != problem.name:
-            made, name = schedule.instance, problem.name
-            say(one_line(f"{source}: note: made for instance {made!r}, taken for {name!r}"))
+            instances = f"{schedule.instance!r}, taken for {problem.name!r}"
+            say(one_line(f"{source}: note: made for instance {instances}"))
+        if (time := schedule.time) and time.slot_seconds != problem.time.slot_seconds:
+            made, taken = time.slot_seconds, problem.time.slot_seconds
+            say(one_line(f"{source}: note: made for slots of {made:g} s, taken for {taken:g} s"))
     return problem, schedules

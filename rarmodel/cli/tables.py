@@ -8,64 +8,30 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from rarmodel.duration import duration
 from rarmodel.errors import one_line
-from rarmodel.results import Result
+from rarmodel.tabular import NONE, number
 from rarmodel.verifier import Report
 
 if TYPE_CHECKING:
+    from rarmodel.api import Comparison
     from rarmodel.auditor import Audit
+    from rarmodel.auditor.claims import Range
     from rarmodel.calibration import Calibration
     from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
-
-NONE = "-"
-
-
-def number(value: float | None, form: str = "") -> str:
-    """A number in a format, or a dash for none."""
-    return NONE if value is None else format(value, form)
+    from rarmodel.schema import SlotTime
 
 
-def comparison(instance: str, rows: Iterable[Mapping[str, Any]]) -> Table:
+def comparison(found: Comparison) -> Table:
     """One comparison, a row for each method and formulation."""
-    table = _table(
-        f"{instance}",
-        ("method", "left"),
-        ("status", "left"),
-        ("makespan", "right"),
-        ("bound", "right"),
-        ("gap", "right"),
-        ("ratio", "right"),
-        ("mean completion", "right"),
-        ("seconds", "right"),
-        ("verified", "left"),
-    )
+    rows = found.table()
+    names = rows[0] if rows else ()
+    words = {"method", "status", "verified"}
+    table = _table(found.instance, *((n, "left" if n in words else "right") for n in names))
     for row in rows:
-        table.add_row(
-            one_line(_name(row)),
-            row["status"],
-            number(row["makespan"]),
-            number(row["best_bound"]),
-            number(row["gap"], ".1%"),
-            number(row["ratio"], ".3f"),
-            number(row["mean_completion"], ".1f"),
-            number(row["seconds"], ".2f"),
-            {True: "yes", False: "no", None: NONE}[row["verified"]],
-        )
+        table.add_row(*map(one_line, row.values()))
     return table
-
-
-def why_not_optimal(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Why each formulation, and each method without a schedule, ended without an optimum."""
-    return [
-        one_line(f"{_name(row)}: {row['stopped']}")
-        for row in rows
-        if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
-    ]
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return row["method"] or f"{row['formulation']} ({row['solver']})"
 
 
 def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
@@ -112,7 +78,7 @@ def engines(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def model_size(size: ModelSize) -> list[str]:
     """The size of a model as lines of name and value."""
-    return _aligned({name: f"{value:,}" for name, value in size.summary().items()})
+    return aligned({name: f"{value:,}" for name, value in size.summary().items()})
 
 
 def violations(report: Report) -> Table:
@@ -136,49 +102,33 @@ def violations(report: Report) -> Table:
     return table
 
 
-def result(outcome: Result) -> list[str]:
-    """A result as lines of name and value."""
-    source = outcome.method or f"{outcome.formulation} on {outcome.solver} {outcome.solver_version}"
-    lines = {
-        "instance": outcome.instance,
-        "method" if outcome.method else "formulation": source,
-        "status": f"{outcome.status} ({outcome.stopped})",
-        "makespan": _slots(outcome.makespan),
-        "lower bound": f"{_slots(outcome.lower_bound)} ({outcome.bound_name})",
-        **_goal(outcome),
-        "gap": number(outcome.gap, ".2%"),
-        "mean completion": number(
-            outcome.report.mean_completion if outcome.report else None, ".2f"
-        ),
-        "seconds": number(outcome.seconds, ".2f"),
-    }
-    return _aligned(lines)
-
-
-def _goal(outcome: Result) -> dict[str, str]:
-    """The objective, where it is not the makespan."""
-    if (goal := outcome.goal) is None:
-        return {}
-    return {goal.name: f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"}
-
-
 def audit(outcome: Audit) -> list[str]:
     """What the paper's claims are about, as lines of name and value."""
-    q = outcome.quantities
+    q, time = outcome.quantities, outcome.report.time
     origin = "returned by Algorithm 1" if q.returned else "the tightest that the schedule keeps"
     lines = {
         "instance": outcome.instance,
         "schedule": f"{outcome.schedule.method}, verified",
-        "makespan": _slots(q.makespan),
-        "limit": f"{_slots(q.limit)} ({origin})",
-        "busiest GPU": f"{_slots(q.estimated_load)} by estimates, {_slots(q.real_load)} in fact",
+        "makespan": time.told(q.makespan),
+        **({"end": f"{end}"} if (end := time.end(q.makespan)) else {}),
+        "limit": time.told(q.limit, origin),
+        "busiest GPU": (
+            f"{time.told(q.estimated_load)} by estimates, {time.told(q.real_load)} in fact"
+        ),
         "largest job": f"{q.largest_job} GPUs",
         "φ·(u/l)": f"{q.factor} by bounds, {q.attained_factor} by what occurs",
-        "least limit": f"{q.least_limit} slots ({outcome.least_limit_stopped})",
-        "optimum": f"{q.optimum} slots ({outcome.bound_name}; {outcome.stopped})",
+        "least limit": _ranged(time, q.least_limit, outcome.least_limit_stopped),
+        "optimum": _ranged(time, q.optimum, outcome.bound_name, outcome.stopped),
         "seconds": number(outcome.seconds, ".2f"),
     }
-    return _aligned(lines)
+    return aligned(lines)
+
+
+def _ranged(time: SlotTime, between: Range, *notes: str) -> str:
+    """Slots that are known to lie in a range, and what they are by the clock."""
+    ends = [end for end in dict.fromkeys((between.low, between.high)) if end is not None]
+    by_clock = " to ".join(duration(time.seconds(float(end))) for end in ends)
+    return f"{between} slots ({'; '.join([by_clock, *notes])})"
 
 
 def claims(outcome: Audit) -> Table:
@@ -304,28 +254,10 @@ def _spread(mean: float | None, deviation: float | None, form: str) -> str:
     return number(mean, form) + ("" if deviation is None else f" ± {number(deviation, form)}")
 
 
-def verdict(report: Report) -> list[str]:
-    """A verdict as lines of name and value."""
-    used = None
-    if report.utilisation:
-        used = ", ".join(f"{server} {part:.0%}" for server, part in report.utilisation.items())
-    lines = {
-        "feasible": "yes" if report.feasible else "no",
-        "makespan": _slots(report.makespan),
-        "mean completion": _slots(report.mean_completion, ".2f"),
-        "GPU utilisation": used or NONE,
-        "violations": str(len(report.violations)),
-    }
-    return _aligned(lines)
-
-
-def _slots(value: float | None, form: str = "") -> str:
-    return NONE if value is None else f"{number(value, form)} slots"
-
-
-def _aligned(lines: Mapping[str, str]) -> list[str]:
+def aligned(lines: Mapping[str, str]) -> list[str]:
+    """Names and values as lines."""
     width = max(map(len, lines))
-    return [f"{name:{width}}  {one_line(value)}" for name, value in lines.items()]
+    return [one_line(f"{name:{width}}  {value}") for name, value in lines.items()]
 
 
 def _table(title: str | None, *columns: tuple[str, Any]) -> Table:

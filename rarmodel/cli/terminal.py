@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import codecs
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
-from rarmodel.errors import InputError, Problem
+from rarmodel.duration import duration
+from rarmodel.errors import InputError, Problem, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from rarmodel.schema import SlotTime
 
 UNBOUNDED = 1_000_000
 """Width of tables when stdout is no terminal: a row is a line."""
@@ -24,6 +28,24 @@ def say(text: str) -> None:
     if sys.stderr is not None:  # None would mean stdout to `print`.
         with suppress(OSError):
             print(text, file=sys.stderr, flush=True)
+
+
+class _Saying(logging.Handler):
+    """Says what the library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record to stderr."""
+        say(one_line(record.getMessage()))
+
+
+_SAYING = _Saying()
+
+
+def say_what_is_logged() -> None:
+    """Let the user hear what the library logs: that it compiles, and how long that took."""
+    log = logging.getLogger("rarmodel")
+    log.addHandler(_SAYING)
+    log.setLevel(logging.INFO)
 
 
 def answer(text: str) -> None:
@@ -82,13 +104,22 @@ def _discard(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+class Namer(Protocol):
+    """Names the work that a progress line is about, and says how long its slots are."""
+
+    def __call__(self, work: str, time: SlotTime | None = None) -> None:
+        """Name the work, and give what turns its slots into seconds."""
+
+
+def _silent(work: str, time: SlotTime | None = None) -> None:
+    pass
+
+
 @contextmanager
-def progress() -> Iterator[
-    tuple[Callable[[str], None], Callable[[float | None, float | None], None] | None]
-]:
+def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], None] | None]]:
     """A live line on stderr if it is a terminal; functions to name the work and to report on it."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None, None
+        yield _silent, None
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -97,17 +128,18 @@ def progress() -> Iterator[
 
     console = Console(stderr=True)
     with console.status("working …") as status:
-        doing = "working …"
+        doing, slots = "working …", None
 
-        def name(work: str) -> None:
-            nonlocal doing
-            doing = work
+        def name(work: str, time: SlotTime | None = None) -> None:
+            nonlocal doing, slots
+            doing, slots = work, time
             status.update(Text(doing))
 
         def report(incumbent: float | None, bound: float | None) -> None:
             parts = [doing]
             if incumbent is not None:
-                parts.append(f"makespan {incumbent:.0f}")
+                by_clock = f" ({duration(slots.seconds(incumbent))})" if slots else ""
+                parts.append(f"makespan {incumbent:.0f}{by_clock}")
             if bound is not None:
                 parts.append(f"bound {bound:.0f}")
             if incumbent and bound is not None:

@@ -4,22 +4,30 @@ Numba's own cache notices a change of the file in which a function stands, but n
 function calls in other files, whose code is compiled into it: an edit, or an upgrade of rarmodel
 below somebody's compiled placement rule, would go unnoticed. So the key of each entry includes a
 digest of every source file of rarmodel that compiled code can come from.
+
+What is compiled takes half a minute when it happens, and no time later. `told` says so meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache
+
+from rarmodel.duration import duration
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _COMPILED_FOLDERS = ("bounds", "engine", "heuristics", "model", "search")
+_LOG = logging.getLogger("rarmodel")
 
 
 @cache
@@ -79,3 +87,45 @@ def compiled(
         dispatcher.compile(signature)
         dispatcher.disable_compile()
     return cast("_F", dispatcher)
+
+
+class _Watch(event.Listener):  # type: ignore[misc]
+    """Says when the first compilation begins, and knows how long it is since then."""
+
+    def __init__(self) -> None:
+        self._begun: float | None = None
+        self.seconds = 0.0
+
+    def on_start(self, _: event.Event) -> None:
+        """Hear that Numba begins to compile a function."""
+        if self._begun is None:
+            self._begun = perf_counter()
+            _LOG.info("rarmodel compiles what it needs, once; later runs load it from disk")
+
+    def on_end(self, _: event.Event) -> None:
+        """Hear that Numba has compiled a function."""
+        self.seconds = perf_counter() - (self._begun or 0.0)
+
+
+_watched = False
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Say if anything is compiled in here, and how long that took.
+
+    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested. What is
+    loaded from disk is not compiled.
+    """
+    global _watched  # noqa: PLW0603 - Numba's events are the process's, and so is this
+    if _watched:
+        yield
+        return
+    watch, _watched = _Watch(), True
+    try:
+        with event.install_listener("numba:compile", watch):
+            yield
+    finally:
+        _watched = False
+    if watch.seconds:
+        _LOG.info("compiled in %s, which no method's seconds include", duration(watch.seconds))

@@ -2,7 +2,15 @@
 
 from .models import MAX_TERMS
 from .plans import one_by_one, schedule_of
+from .prepare import prepare
 from .reading import entries_read
 from .solve import solve_formulation
 
-__all__ = ["MAX_TERMS", "entries_read", "one_by_one", "schedule_of", "solve_formulation"]
+__all__ = [
+    "MAX_TERMS",
+    "entries_read",
+    "one_by_one",
+    "prepare",
+    "schedule_of",
+    "solve_formulation",
+]

@@ -26,6 +26,8 @@ from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
+from .prepare import prepare
+
 FORMATS = (".lp", ".mps", ".nl")
 """Endings of the files that a model can be written to."""
 
@@ -80,6 +82,7 @@ def scope_for(
     if horizon is None:
         makespans = [instance.time.horizon]
         if formulation.objective == "makespan" and not formulation.restricts:
+            prepare(instance)
             for policy in HEURISTICS:
                 attempt = policy(instance, Limits())
                 if attempt.schedule is not None:

@@ -6,15 +6,11 @@ from dataclasses import replace
 from math import inf
 from time import perf_counter
 
-import numpy as np
-
-from rarmodel.engine import Engine, placements_of
 from rarmodel.formulations import Plan
 from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.limits import INTERRUPTED
-from rarmodel.model import best_placements, job_extremes
-from rarmodel.schema import Instance
+from rarmodel.model import job_extremes
 from rarmodel.search import SEARCH
 
 from .known import SEARCH_SHARE, Known
@@ -25,15 +21,6 @@ HEURISTICS_SHARE = 0.05
 
 FIRST_PATIENCE = 10
 """Iterations of `search` without a better schedule or bound after which the model has its turn."""
-
-
-def prepare(instance: Instance) -> None:
-    """Compile policies, search and engine, once in an installation's life, before the clock."""
-    for policy in HEURISTICS:
-        policy.prepare(instance)
-    SEARCH.prepare(instance)
-    starts = np.zeros(len(instance.jobs), np.int64)
-    Engine(instance).evaluate(starts, placements_of(best_placements(instance)), limit=-1)
 
 
 def first_schedules(known: Known) -> None:

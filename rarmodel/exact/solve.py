@@ -26,7 +26,8 @@ from rarmodel.solvers import Solver
 from .diagnosis import explain
 from .known import Known
 from .models import minimise_makespan, minimise_objective
-from .schedules import first_schedules, prepare, search_until
+from .prepare import prepare
+from .schedules import first_schedules, search_until
 
 WORTH_A_SEARCH = 0.01
 """Part of the time limit below which no search is begun with what is left."""
@@ -135,9 +136,10 @@ def _result(known: Known) -> Result:
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        schedule = with_bound(schedule, instance, known.session.bound)
+        schedule = with_bound(schedule.timed(instance.time), instance, known.session.bound)
     return Result(
         instance=instance.name,
+        time=instance.time,
         method=None,
         formulation=formulation.name,
         solver=known.solver.name,

@@ -14,10 +14,12 @@ from .remembering import once_per_instance
 def instance_digest(instance: Instance) -> str:
     """SHA-256 of all that schedules of an instance depend on, as 64 hexadecimal digits.
 
-    Name and description do not count, nor do fields that are at their defaults.
+    Name, description and the origin of time do not count, nor do fields that are at their defaults.
     """
     content = instance.model_dump(
-        mode="json", exclude={"name", "description", "schema_version"}, exclude_defaults=True
+        mode="json",
+        exclude={"name": True, "description": True, "schema_version": True, "time": {"origin"}},
+        exclude_defaults=True,
     )
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

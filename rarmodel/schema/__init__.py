@@ -1,8 +1,9 @@
 """Schemas of the two file formats: instances and schedules."""
 
 from .cluster import Cluster, Link, Network, Server, StarNetwork, TreeNetwork
-from .instance import Contention, Instance, Job, LinearDegradation, Time
+from .instance import Contention, Instance, Job, LinearDegradation
 from .schedule import Assignment, ProvenBound, Schedule
+from .time import SlotTime, Time
 
 __all__ = [
     "Assignment",
@@ -16,6 +17,7 @@ __all__ = [
     "ProvenBound",
     "Schedule",
     "Server",
+    "SlotTime",
     "StarNetwork",
     "Time",
     "TreeNetwork",

@@ -8,18 +8,9 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from rarmodel.errors import InputError, Problem
 
-from .base import Count, Name, NonNegative, Positive, Record, Version, repeated_names
+from .base import Count, Name, NonNegative, Record, Version, repeated_names
 from .cluster import Cluster
-
-
-class Time(Record):
-    """How time is divided."""
-
-    slot_seconds: Positive
-    """Length of a slot in seconds."""
-
-    horizon: Count
-    """Number of slots, T: a schedule whose makespan exceeds it is infeasible."""
+from .time import Time
 
 
 class LinearDegradation(Record):

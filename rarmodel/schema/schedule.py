@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from .base import MAX_INTEGER, Count, Name, Record, Version
+from .time import SlotTime
 
 Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
 """A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
@@ -50,8 +51,17 @@ class Schedule(Record):
     method: Name
     """What made the schedule."""
 
+    time: SlotTime | None = None
+    """Length of its slots and when slot 0 begins, so that it has clock times by itself."""
+
     assignments: tuple[Assignment, ...]
     """One assignment for each job."""
 
     bound: ProvenBound | None = None
     """The best lower bound known when the schedule was made."""
+
+    def timed(self, time: SlotTime) -> Self:
+        """The schedule with the slots of its instance."""
+        fields = {"slot_seconds", "origin"}
+        slots = SlotTime(**time.model_dump(include=fields, exclude_unset=True))
+        return self.model_copy(update={"time": slots})

@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rarmodel.errors import FEW
+from rarmodel.schema import SlotTime
+from rarmodel.tabular import NONE
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -81,6 +85,8 @@ class Report:
 
     Attributes
     ----------
+    time
+        The instance's slots: how long they are, and when the first one begins.
     feasible
         Whether no constraint is broken.
     violations
@@ -100,6 +106,7 @@ class Report:
         is asked for, following the course from its begin: iterate rather than go by index.
     """
 
+    time: SlotTime
     feasible: bool
     violations: tuple[Violation, ...]
     completion: Mapping[str, int | None]
@@ -108,11 +115,31 @@ class Report:
     utilisation: Mapping[str, float] | None
     periods: Sequence[Period]
 
+    def lines(self) -> dict[str, str]:
+        """The verdict as names and values for people."""
+        found = {
+            "feasible": "yes" if self.feasible else "no",
+            "makespan": self.time.told(self.makespan),
+        }
+        if end := self.time.end(self.makespan):
+            found["end"] = f"{end}"
+        used = [f"{server} {part:.0%}" for server, part in (self.utilisation or {}).items()]
+        if len(used) > FEW:
+            by_use = sorted((part, server) for server, part in (self.utilisation or {}).items())
+            (least, idlest), (most, busiest) = by_use[0], by_use[-1]
+            used = [f"{least:.0%} ({idlest}) to {most:.0%} ({busiest})"]
+        return found | {
+            "mean completion": self.time.told(self.mean_completion, form=".2f"),
+            "GPU utilisation": ", ".join(used) or NONE,
+            "violations": str(len(self.violations)),
+        }
+
     def summary(self) -> dict[str, Any]:
         """The verdict as plain data, without the course of time; what `verify --json` prints."""
         return {
             "feasible": self.feasible,
             "makespan": self.makespan,
+            **self.time.by_clock(self.makespan),
             "mean_completion": self.mean_completion,
             "completion": dict(self.completion),
             "utilisation": None if self.utilisation is None else dict(self.utilisation),

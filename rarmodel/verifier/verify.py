@@ -200,6 +200,7 @@ def _report(
             for i, server in enumerate(instance.cluster.servers)
         }
     return Report(
+        time=instance.time,
         feasible=not violations,
         violations=tuple(violations),
         completion=completion,

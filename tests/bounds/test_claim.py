@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,9 @@ def test_the_name_of_an_instance_does_not_matter_but_its_numbers_do(schedule: Sc
     claimed = with_bound(schedule, INSTANCE, LowerBound(9, "cpsat"))
     renamed = INSTANCE.model_copy(update={"name": "other", "description": "the same"})
     assert known_bound(renamed, [claimed]).slots == 9
+    time = INSTANCE.time.model_copy(update={"origin": datetime(2026, 3, 2)})
+    dated = INSTANCE.model_copy(update={"time": time})
+    assert known_bound(dated, [claimed]).slots == 9
     fewer = INSTANCE.model_copy(update={"jobs": INSTANCE.jobs[:-1]})
     assert known_bound(fewer, [claimed]) == best_bound(fewer)
 

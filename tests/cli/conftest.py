@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -19,6 +20,12 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """No colours, whatever the environment of the tests asks for."""
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said of compilation, which the first test to need it would otherwise cause."""
+    monkeypatch.setattr(logging.getLogger("rarmodel"), "disabled", True)
 
 
 @pytest.fixture
@@ -97,6 +104,18 @@ giving_up = Method("giving-up", None)
 wrong = Method("wrong", [A])
 interrupted = Method("interrupted", None)
 telling = Method("telling", [A, B])
+
+class Compiling(Method):
+    def prepare(self, instance):
+        from rarmodel.engine.compilation import compiled
+
+        # Typed at a prompt, so to say: a function without a file is never kept on disk.
+        namespace = {}
+        exec("def double(x): return 2 * x", namespace)
+        compiled(namespace["double"])(3)
+
+compiling = Compiling("compiling", [A, B])
+compiling_too = Compiling("compiling-too", [A, B])
 nameless = lambda instance, limits: None
 not_callable = type("NotCallable", (), {"name": "x"})()
 """

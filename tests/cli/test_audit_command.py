@@ -41,7 +41,7 @@ def test_claims_are_a_table_with_both_sides(invoke: Invoke) -> None:
     assert outcome.err == ""
     lines = outcome.out.splitlines()
     assert lines[:2] == ["instance     theorem-5-fails", "schedule     sjf-bco, verified"]
-    assert "limit        3 slots (returned by Algorithm 1)" in lines
+    assert "limit        3 slots (3 s; returned by Algorithm 1)" in lines
     rows = [line.split() for line in lines]
     assert [row[0] for row in rows if row and row[0] in CLAIMS] == CLAIMS
     assert ["lemma-3", "yes", "3", "3", "makespan", "≤", "n_g·Ŵ_max"] in rows
@@ -83,7 +83,7 @@ def test_given_schedule_is_audited(
     assert summary["method"] == "by hand"
     assert (summary["limit"], summary["limit_returned"]) == (2, False)
     outcome = invoke("audit", instance_file, "--schedule", schedule_file)
-    assert "limit        2 slots (the tightest that the schedule keeps)" in outcome.out
+    assert "limit        2 slots (2 s; the tightest that the schedule keeps)" in outcome.out
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["table", "json"])

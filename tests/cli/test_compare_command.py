@@ -57,7 +57,7 @@ def test_table_has_a_title_and_a_line_for_each_method(
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0].strip() == "example"
-    heads = "method status makespan bound gap ratio mean completion seconds verified"
+    heads = "method status makespan wall-clock bound gap ratio mean completion seconds verified"
     assert " ".join(lines[2].split()) == heads
     assert [line.split()[0] for line in lines[4:]] == ["first-fit", "list-scheduling"]
     assert all(line.split()[-1] == "yes" for line in lines[4:])
@@ -84,8 +84,8 @@ def test_unsolved_instance_exits_1_and_has_dashes(
     assert outcome.code == 1
     *_, row, why = outcome.out.splitlines()
     cells = row.split()
-    assert cells[:7] == ["first-fit", "infeasible", "-", "5", "-", "-", "-"]
-    assert cells[8] == "-"
+    assert cells[:8] == ["first-fit", "infeasible", "-", "-", "5", "-", "-", "-"]
+    assert cells[9] == "-"
     assert why == "first-fit: the lower bound exceeds the horizon"
     rows = invoke("compare", bad, "--method", "first-fit", "--json").json()
     assert rows[0]["makespan"] is rows[0]["gap"] is rows[0]["ratio"] is rows[0]["verified"] is None

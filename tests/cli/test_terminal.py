@@ -11,6 +11,7 @@ from rich.table import Table
 
 from rarmodel.cli.terminal import answer, answer_json, progress, say, show
 from rarmodel.errors import InputError
+from rarmodel.schema import SlotTime
 
 
 class Broken(io.StringIO):
@@ -182,3 +183,17 @@ def test_progress_on_a_terminal_shows_work_and_numbers_on_stderr_only(
         report(12.0, 9.0)
     assert "[red]x[/red] [/bold]: sjf-bco  makespan 12  bound 9  gap 25.0%" in err.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_progress_tells_slots_by_the_clock_where_their_length_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with progress() as (name, report):
+        assert report is not None
+        name("example: search", SlotTime(slot_seconds=1365.0))
+        report(12.0, 9.0)
+    assert "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%" in err.getvalue()

@@ -39,8 +39,8 @@ def test_feasible_schedule_exits_0(
     assert outcome.err == ""
     assert outcome.out.splitlines() == [
         "feasible         yes",
-        "makespan         2 slots",
-        "mean completion  1.50 slots",
+        "makespan         2 slots (2 s)",
+        "mean completion  1.50 slots (1.5 s)",
         "GPU utilisation  s0 100%, s1 25%",
         "violations       0",
     ]
@@ -55,6 +55,9 @@ def test_json_of_a_feasible_schedule(
     assert outcome.json() == {
         "feasible": True,
         "makespan": 2,
+        "slot_seconds": 1.0,
+        "makespan_seconds": 2.0,
+        "end": None,
         "mean_completion": 1.5,
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},

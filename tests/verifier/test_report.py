@@ -23,6 +23,9 @@ def test_summary_is_plain_json_data(report: Report) -> None:
     assert summary == {
         "feasible": False,
         "makespan": None,
+        "slot_seconds": 1.0,
+        "makespan_seconds": None,
+        "end": None,
         "mean_completion": None,
         "completion": {"a": None, "b": None},
         "utilisation": None,
@@ -50,6 +53,9 @@ def test_summary_of_a_feasible_schedule_has_every_number() -> None:
     assert verify(instance_of(), schedule).summary() == {
         "feasible": True,
         "makespan": 2,
+        "slot_seconds": 1.0,
+        "makespan_seconds": 2.0,
+        "end": None,
         "mean_completion": 1.5,
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},

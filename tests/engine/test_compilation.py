@@ -1,0 +1,140 @@
+"""That something is compiled is said, once; what is loaded from disk is not worth a word."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rarmodel.engine.compilation import compiled, told
+
+SOURCE = "def double(x):\n    return 2 * x\n"
+BEGIN = "rarmodel compiles what it needs, once; later runs load it from disk"
+
+
+def typed_at_a_prompt() -> Callable[[int], int]:
+    """A function without a file, so that it is never kept on disk."""
+    namespace: dict[str, Any] = {}
+    exec(SOURCE, namespace)  # noqa: S102
+    double: Callable[[int], int] = compiled(namespace["double"])
+    return double
+
+
+def of_file(path: Path) -> Callable[[int], int]:
+    """The function of a file, compiled as in a new process."""
+    spec = spec_from_file_location("doubling", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    double: Callable[[int], int] = compiled(module.double)
+    return double
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [message.partition(" in ")[0] for message in caplog.messages]
+
+
+def test_compilation_is_said_when_it_begins_and_when_it_has_ended(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "rarmodel")
+    double, triple = typed_at_a_prompt(), typed_at_a_prompt()
+    with told():
+        assert messages(caplog) == []
+        assert double(3) == 6
+        assert messages(caplog) == [BEGIN]
+        assert triple(3) == 6
+    assert messages(caplog) == [BEGIN, "compiled"]
+    assert caplog.messages[-1].endswith(" s, which no method's seconds include")
+    with told():
+        double(4)
+    assert len(caplog.messages) == 2
+
+
+def test_it_is_said_once_for_what_is_within(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "rarmodel")
+    with told():
+        for double in (typed_at_a_prompt(), typed_at_a_prompt()):
+            with told():
+                double(3)
+    assert messages(caplog) == [BEGIN, "compiled"]
+
+
+def test_nothing_is_said_of_what_is_loaded_from_disk(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "rarmodel")
+    path = tmp_path / "doubling.py"
+    path.write_text(SOURCE)
+    for _ in range(2):
+        with told():
+            of_file(path)(3)
+    assert messages(caplog) == [BEGIN, "compiled"]
+
+
+def test_after_an_interrupt_the_next_compilation_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "rarmodel")
+    with pytest.raises(KeyboardInterrupt), told():
+        raise KeyboardInterrupt
+    with told():
+        typed_at_a_prompt()(3)
+    assert messages(caplog) == [BEGIN, "compiled"]
+
+
+def test_the_library_is_quiet_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    with told():
+        typed_at_a_prompt()(3)
+    assert capfd.readouterr() == ("", "")
+
+
+LOADED_IN_TIME = """
+import sys
+from time import perf_counter
+import rarmodel
+from rarmodel.engine import compilation
+
+loaded = []
+load = compilation._SourcesCache.load_overload
+
+def noted(self, *arguments):
+    loaded.append((perf_counter(), str(self._impl)))
+    return load(self, *arguments)
+
+compilation._SourcesCache.load_overload = noted
+result = {}
+ended = perf_counter()
+assert loaded
+late = [name for moment, name in loaded if moment > ended - result.seconds]
+assert not late, late
+"""
+"""What a function compiled earlier is loaded by is what it would be compiled by otherwise."""
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        *(
+            f"rarmodel.solve('start-later', method='{name}', time_limit=2)"
+            for name in ("first-fit", "random", "sjf-bco", "search")
+        ),
+        "rarmodel.solve('start-later', formulation='time-indexed', time_limit=2)",
+        "rarmodel.solve('two-servers', formulation='schedule-selection', data={'pool': 'all'})",
+        "rarmodel.compare('start-later', methods=['search'], time_limit=1)[0].results[0]",
+        "rarmodel.audit('lemma-3-fails')",
+        "rarmodel.audit('start-later', time_limit=2)",
+    ],
+)
+def test_nothing_is_left_to_compile_once_the_clock_runs(solve: str) -> None:
+    # In a process of its own, where no other test has compiled anything.
+    code = LOADED_IN_TIME.format(solve)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

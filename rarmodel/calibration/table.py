@@ -29,7 +29,7 @@ TIMES = ("iteration_ms", "completion_s", "relative_time")
 
 _TEXTS = {"job"}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
 
 
 @dataclass(frozen=True)

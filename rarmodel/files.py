@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -9,9 +10,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from errno import EACCES, EISDIR, ENOENT, ENOTDIR
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from errno import EACCES, EBADF, EINVAL, EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -24,6 +26,10 @@ from .schema.problems import place_of, problems_of, show
 _R = TypeVar("_R", bound=Record)
 
 STANDARD_INPUT = "-"
+MAX_MB = 512.0
+"""Most that is read of a file, unzipped, in MB (10^6 bytes): beyond it a file is a slip."""
+CHUNK = 1 << 20
+"""Bytes to read at once."""
 _LINE = 100
 _FLAT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -199,20 +205,75 @@ def _path_name(path: str | os.PathLike[str]) -> str:
     return os.fspath(path) or "''"
 
 
-def read_bytes(source: str | os.PathLike[str]) -> tuple[str, bytes]:
-    """Name and content of a file, or of standard input if `source` is `-`.
+def read_bytes(
+    source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
+) -> tuple[str, bytes]:
+    """Name and content of a file, or of standard input; parameters and errors as `open_input`."""
+    with open_input(source, max_mb, cure) as (name, stream):
+        return name, stream.read()
+
+
+@contextmanager
+def open_input(
+    source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
+) -> Iterator[tuple[str, BinaryIO]]:
+    """Name and content of a file, or of standard input, as a stream that can be read again.
+
+    Parameters
+    ----------
+    source
+        The file; standard input if it is `-`. A pipe, which can be read only once, is read whole.
+    max_mb
+        Most MB to read.
+    cure
+        What the user can do about a larger file, for the end of a sentence.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is too large.
     """
     name = _name_of(source)
     try:
-        raw = _standard_input() if source == STANDARD_INPUT else Path(source).read_bytes()
-    except (OSError, ValueError) as error:
+        with _opened(source) as stream:
+            yield name, _again(stream, source, name, max_mb, cure)
+    except OSError as error:
         raise _unusable(error, name, "cannot be read") from error
-    return name, raw
+
+
+def too_large(max_mb: float, name: str, cure: str) -> InputError:
+    """The refusal of a file that has more than so many MB."""
+    return InputError([Problem("", f"more than {max_mb:g} MB{cure}")], name)
+
+
+def _opened(source: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
+    if source != STANDARD_INPUT:
+        try:
+            return Path(source).open("rb")
+        except ValueError as error:  # A byte 0 in its name.
+            raise OSError(EINVAL, str(error)) from error
+    if sys.stdin is None or sys.stdin.closed:
+        raise OSError(EBADF, "it is closed")
+    return nullcontext(sys.stdin.buffer)
+
+
+def _again(
+    stream: BinaryIO, source: str | os.PathLike[str], name: str, max_mb: float, cure: str
+) -> BinaryIO:
+    """A stream of the same content that can be read again, if that is not too large."""
+    if source != STANDARD_INPUT:
+        status = os.fstat(stream.fileno())
+        if status.st_size > max_mb * 1e6:
+            raise too_large(max_mb, name, cure)
+        if stat.S_ISREG(status.st_mode) and status.st_size:  # Files of /proc say 0, and have more.
+            return stream
+    held = io.BytesIO()
+    while chunk := stream.read(CHUNK):
+        held.write(chunk)
+        if held.tell() > max_mb * 1e6:
+            raise too_large(max_mb, name, cure)
+    held.seek(0)
+    return held
 
 
 def _read_text(source: str | os.PathLike[str]) -> str:
@@ -222,12 +283,6 @@ def _read_text(source: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text (byte {error.start}); JSON in UTF-8 is expected"
         raise InputError([Problem("", message)], name) from error
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise ValueError("it is closed")
-    return sys.stdin.buffer.read()
 
 
 def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:

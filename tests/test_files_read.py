@@ -20,6 +20,8 @@ from rarmodel.errors import InputError
 from rarmodel.files import (
     parse_instance,
     parse_schedule,
+    read_bytes,
+    read_data,
     read_instance,
     read_schedule,
     to_json,
@@ -329,10 +331,10 @@ def test_file_without_permission_is_one_line(tmp_path: Path) -> None:
 
 
 def test_file_that_fails_while_read_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: Path) -> bytes:
+    def fail(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(Path, "open", fail)
     with pytest.raises(InputError) as refused:
         read_schedule("x.json")
     assert refused.value.lines() == ["x.json: cannot be read: permission denied"]
@@ -357,6 +359,42 @@ def test_named_pipe_is_read(tmp_path: Path) -> None:
     writer.start()
     assert read_instance(pipe).name == "example"
     writer.join()
+
+
+# Size
+
+
+@pytest.mark.parametrize("read", [read_instance, read_schedule, read_data, read_bytes])
+def test_file_of_gigabytes_is_refused_before_it_is_read(tmp_path: Path, read: Any) -> None:
+    path = tmp_path / "x.json"
+    path.touch()
+    os.truncate(path, 513_000_000)  # A hole: on most file systems it takes no room.
+    with pytest.raises(InputError) as refused:
+        read(path)
+    assert refused.value.lines() == [f"{path}: more than 512 MB"]
+
+
+def test_as_much_as_is_asked_for_is_read_and_not_a_byte_more(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"x" * 2000)
+    assert read_bytes(path, 0.002) == (str(path), b"x" * 2000)
+    with pytest.raises(InputError, match=r"x: more than 0.001999 MB; ask for more"):
+        read_bytes(path, 0.001999, "; ask for more")
+
+
+def test_endless_device_is_refused() -> None:
+    if not Path("/dev/zero").exists():
+        pytest.skip("no /dev/zero")
+    with pytest.raises(InputError, match="/dev/zero: more than 3 MB"):
+        read_bytes("/dev/zero", 3)
+
+
+def test_endless_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_stdin(monkeypatch, b"x" * 2001)
+    with pytest.raises(InputError, match=r"standard input: more than 0.002 MB"):
+        read_bytes("-", 0.002)
+    give_stdin(monkeypatch, b"x" * 2000)
+    assert read_bytes("-", 0.002) == ("standard input", b"x" * 2000)
 
 
 # Standard input

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from rarmodel import files
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
@@ -119,6 +120,7 @@ def calibrate(
     rates: Mapping[str, float] | None = None,
     contention: Mapping[str, float] | None = None,
     message_mb: tuple[float, float] | None = None,
+    max_size_mb: float | None = None,
 ) -> Calibration:
     """Fit ξ1, α and ξ2 to measured times, and rates to the output of nccl-tests.
 
@@ -140,6 +142,8 @@ def calibrate(
         `overhead_ms_per_server`.
     message_mb
         Least and greatest size in MB of all-reduces that count; by default 16 MB and more.
+    max_size_mb
+        Most MB to read of the table, unzipped, and of each file of nccl-tests; 512 by default.
 
     Returns
     -------
@@ -161,14 +165,17 @@ def calibrate(
     span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
     if not 0 <= span[0] <= span[1]:
         raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")
+    most = files.MAX_MB if max_size_mb is None else max_size_mb
+    if not most > 0:
+        raise UsageError(f"max size {most} MB: it must be above 0")
     measurements = None
     if isinstance(table, str | os.PathLike):
-        measurements = calibration.read_measurements(os.fspath(table))
+        measurements = calibration.read_measurements(os.fspath(table), most)
     elif table is not None:
         measurements = calibration.made_measurements(table)
     return calibration.calibrate(
         measurements,
-        [calibration.read_run(os.fspath(source)) for source in nccl_tests],
+        [calibration.read_run(os.fspath(source), most) for source in nccl_tests],
         rates=calibration.Rates(**(rates or {})),
         instance=None if instance is None else load_instance(instance),
         given=contention,

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import read_bytes
+from rarmodel.files import MAX_MB, read_bytes
 from rarmodel.schema.problems import show
-from rarmodel.workloads.table import decoded
+from rarmodel.workloads.table import LARGER, decoded
 
 from .nccl_json import read_json
 from .run import Found, Message, Run, Told, contradictions, problems_of_ring
@@ -35,8 +35,15 @@ class _Line(NamedTuple):
     text: str
 
 
-def read_run(source: str) -> Run:
+def read_run(source: str, max_mb: float = MAX_MB) -> Run:
     """Read what `all_reduce_perf` printed or wrote from a file, or stdin if `source` is `-`.
+
+    Parameters
+    ----------
+    source
+        The file.
+    max_mb
+        Most MB to read.
 
     Raises
     ------
@@ -44,7 +51,7 @@ def read_run(source: str) -> Run:
         With every problem of the file: no such output, of another collective, without the list
         of ranks, of a ring of one, with wrong results, or with numbers that contradict each other.
     """
-    name, raw = read_bytes(source)
+    name, raw = read_bytes(source, max_mb, LARGER)
     text = decoded(raw, name)
     problems: list[Problem] = []
     read = read_json if text.lstrip().startswith("{") else _read_text

@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from rarmodel.errors import InputError, Problem, listed
+from rarmodel.files import MAX_MB
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.cells import NONE
-from rarmodel.workloads.table import Row, Table, read_table
+from rarmodel.workloads.table import Row, Table, open_table
 
 from .measurement import Measurement
 
@@ -29,7 +30,7 @@ TIMES = ("iteration_ms", "completion_s", "relative_time")
 
 _TEXTS = {"job"}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,19 @@ class Measurements:
     ignored: tuple[str, ...] = ()
 
 
-def read_measurements(source: str) -> Measurements:
-    """Read a table from a file, or from standard input if `source` is `-`.
+def read_measurements(source: str, max_mb: float = MAX_MB) -> Measurements:
+    """Read a table of at most so many MB from a file, or from standard input if `source` is `-`.
 
     Raises
     ------
     InputError
         With every problem of the file, each with line and column.
     """
-    table = read_table(source, "a table with a row for each measurement")
-    header, line = table.first, table.rows[0][0]
-    if problems := _problems_of_header(header, f"line {line}"):
-        raise InputError(problems, table.source)
-    rows, problems = _rows(table)
+    with open_table(source, "a table with a row for each measurement", max_mb) as table:
+        header = table.first
+        if problems := _problems_of_header(header, f"line {table.line}"):
+            raise InputError(problems, table.source)
+        rows, problems = _rows(table)
     if not rows and not problems:
         problems = [Problem("", "no rows below the names of columns; measurements are expected")]
     if problems:
@@ -126,7 +127,7 @@ def _rows(table: Table) -> tuple[list[tuple[Measurement, int]], list[Problem]]:
     rows: list[tuple[Measurement, int]] = []
     problems: list[Problem] = []
     header = table.first
-    for line, cells in table.rows[1:]:
+    for line, cells in table.rows:
         if len(cells) != len(header):
             message = f"{len(cells)} cells; {len(header)} are expected, as in the first line"
             problems.append(Problem(f"line {line}", message))

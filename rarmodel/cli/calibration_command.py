@@ -9,7 +9,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .inputs import share_stdin
-from .options import INTRA_SERVER, JSON, NETWORK, REDUCTION, Number, Span
+from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, Number, Span
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
@@ -41,6 +41,7 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 @click.option(
     "--message-mb", type=Span(float), metavar="A..B", help="Sizes of all-reduces that count."
 )
+@MAX_SIZE
 @click.option("--plot", metavar="FILE", help="Draw predicted against measured: .png, .svg, .pdf.")
 @click.option("--output", metavar="FILE", help="Write what was calibrated; - for stdout.")
 @JSON
@@ -49,6 +50,7 @@ def calibrate(
     nccl_tests: tuple[str, ...],
     instance: str | None,
     message_mb: tuple[float, float] | None,
+    max_size_mb: float | None,
     plot: str | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
@@ -72,6 +74,7 @@ def calibrate(
         rates={name: given[name] for name in RATES if name in given},
         contention={name: given[name] for name in CONTENTION if name in given},
         message_mb=message_mb,
+        max_size_mb=max_size_mb,
     )
     if output is not None:
         text = files.format_json(found.sections()) + "\n"

@@ -78,6 +78,13 @@ INTRA_SERVER = click.option(
 REDUCTION = click.option(
     "--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction."
 )
+MAX_SIZE = click.option(
+    "--max-size",
+    "max_size_mb",
+    type=POSITIVE,
+    metavar="MB",
+    help="Refuse a larger file, unzipped; 512 by default.",
+)
 SEED = click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
 
 

@@ -9,7 +9,7 @@ import rich_click as click
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
-from .options import JSON, POSITIVE, SEED, Counts, Span, Weights, model_options
+from .options import JSON, MAX_SIZE, POSITIVE, SEED, Counts, Span, Weights, model_options
 from .outputs import check_output, write_json
 from .terminal import answer_json, say
 
@@ -86,6 +86,7 @@ def generate(
 @click.option("--skip-invalid", is_flag=True, help="Leave out rows without meaning.")
 @click.option("--window", metavar="A..B", help="Submission: 2017-10-03..2017-10-10, or 0h..24h.")
 @click.option("--group", metavar="NAME", help="Virtual cluster, partition or the like.")
+@MAX_SIZE
 @click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="The first N jobs.")
 @click.option("--model", metavar="NAME", help="Model of jobs without a known one; else drawn.")
 @click.option(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rarmodel.errors import UsageError
+from rarmodel.files import MAX_MB
 from rarmodel.limits import is_whole
 
 
@@ -46,6 +47,8 @@ class Choices:
         Without it gradients and overhead are 0.
     name
         Name of the instance; None for that of the file.
+    max_size_mb
+        Most MB to read of the trace, unzipped; more is refused.
     """
 
     form: str | None = None
@@ -61,6 +64,7 @@ class Choices:
     horizon: int | None = None
     contention: bool = True
     name: str | None = None
+    max_size_mb: float = MAX_MB
 
     def __post_init__(self) -> None:
         wrong = []
@@ -75,5 +79,7 @@ class Choices:
             wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
         if not 1e-3 <= self.slot_seconds <= 1e10:
             wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
+        if not self.max_size_mb > 0:
+            wrong.append(f"max size {self.max_size_mb} MB: it must be above 0")
         if wrong:
             raise UsageError("; ".join(wrong))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rarmodel.errors import UsageError
 from rarmodel.schema.cluster import MAX_GPUS
+from rarmodel.schema.problems import show
 
 from .cells import LONGEST, UNITS, CellError, Cells, Moment, duration, moment, number, text, whole
 
@@ -214,7 +215,7 @@ def gpus_of_gres(gres: str, column: str) -> int:
         If a number of GPUs is none.
     """
     total = 0
-    for part in re.sub(r"\([^)]*\)", "", gres).split(","):
+    for part in re.sub(r"\([^()]*\)", "", gres).split(","):
         words = part.strip().removeprefix("gres:").split(":")
         if words[0] == "gpu":
             last = words[-1] if len(words) > 1 and words[-1][:1].isdigit() else "1"
@@ -224,7 +225,7 @@ def gpus_of_gres(gres: str, column: str) -> int:
 
 def _count(count: str, column: str, part: str) -> int:
     if not re.fullmatch(r"[0-9]{1,8}", count):
-        raise CellError(column, f"{part!r}; a number of GPUs is expected")
+        raise CellError(column, f"{show(part)}; a number of GPUs is expected")
     return int(count)
 
 

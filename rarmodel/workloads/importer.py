@@ -22,6 +22,7 @@ from .formats import TraceJob
 from .generate import FORWARD_PART, with_safe_horizon
 from .profiles import Profile, assigned_model, known_model, profile_of, require_model
 from .reader import Trace, read_trace
+from .settings import MAX_JOBS
 from .window import Window, extent, parse_window
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
@@ -98,6 +99,7 @@ def import_trace(
         form=choices.form,
         columns=choices.columns,
         skip_invalid=choices.skip_invalid,
+        max_mb=choices.max_size_mb,
     )
     books = _Books()
     for reason, lines in trace.invalid.items():
@@ -283,6 +285,10 @@ def _instance(
     """The instance, and the rows that are its jobs."""
     if not candidates:
         raise _nothing_left(trace, books, rows)
+    if choices.max_jobs is None and len(candidates) > MAX_JOBS:
+        message = f"{len(candidates):,} jobs; at most {MAX_JOBS:,} are supported"
+        cure = "--window, --group or --max-jobs chooses among them"
+        raise InputError([Problem("", f"{message}; {cure}")], trace.source)
     draft = _draft(trace, candidates, cluster, contention, choices)
     used, jobs = list[_Candidate](), list[Job]()
     for candidate, job, (best, _) in zip(

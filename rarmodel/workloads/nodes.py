@@ -11,7 +11,7 @@ from rarmodel.schema.cluster import MAX_GPUS
 
 from .cells import CellError, Cells, text, whole
 from .rates import Rates, cluster_of
-from .table import Table, read_table
+from .table import Table, open_table
 
 _LEVELS = ("ASW", "PSW", "DSW")
 """Access, pod and core switch above a host, as Alibaba names them."""
@@ -63,13 +63,15 @@ def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Clust
     UsageError
         If the GPUs of servers are not known, or given beside a table that has them.
     """
-    table = read_table(path, "a table of servers")
-    form = _form_of(table)
-    if form.has_gpus and gpus_per_server is not None:
-        raise UsageError(f"{path} has the GPUs of its servers: leave out GPUs per server")
-    if not form.has_gpus and gpus_per_server is None:
-        raise UsageError(f"{path} does not say the GPUs of its servers: GPUs per server are needed")
-    nodes = _nodes(table, form)
+    with open_table(path, "a table of servers") as table:
+        form = _form_of(table)
+        if form.has_gpus and gpus_per_server is not None:
+            raise UsageError(f"{path} has the GPUs of its servers: leave out GPUs per server")
+        if not form.has_gpus and gpus_per_server is None:
+            raise UsageError(
+                f"{path} does not say the GPUs of its servers: GPUs per server are needed"
+            )
+        nodes = _nodes(table, form)
     gpus = {node.name: gpus_per_server if node.gpus is None else node.gpus for node in nodes}
     used = {name: count for name, count in gpus.items() if count}
     total = sum(used.values())
@@ -79,7 +81,7 @@ def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Clust
 
 
 def _form_of(table: Table) -> _Form:
-    place = f"line {table.rows[0][0]}"
+    place = f"line {table.line}"
     form = next((form for form in _FORMS if set(form.columns) <= set(table.first)), None)
     if form is None:
         known = ", or ".join(" and ".join(form.columns) for form in _FORMS)
@@ -96,7 +98,7 @@ def _nodes(table: Table, form: _Form) -> list[_Node]:
     """All servers of a table, which have different names."""
     nodes: dict[str, _Node] = {}
     problems = []
-    for line, row in table.rows[1:]:
+    for line, row in table.rows:
         if len(row) != len(table.first):
             message = f"{len(row)} cells; {len(table.first)} are expected, as in the first line"
             problems.append(Problem(f"line {line}", message))

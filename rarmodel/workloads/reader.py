@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain
 
 from rarmodel.errors import InputError, Problem, UsageError, listed
+from rarmodel.files import MAX_MB
 
 from .cells import CellError, number
 from .formats import FORMATS, Format, TraceJob, mapped
-from .table import Row, Table, read_table
+from .table import Row, Table, open_table
 
 _MOST_PROBLEMS = 20
 """Rows without meaning that are told one by one."""
@@ -42,7 +45,12 @@ class Trace:
 
 
 def read_trace(
-    source: str, *, form: str | None, columns: Mapping[str, str], skip_invalid: bool
+    source: str,
+    *,
+    form: str | None,
+    columns: Mapping[str, str],
+    skip_invalid: bool,
+    max_mb: float = MAX_MB,
 ) -> Trace:
     """Read a trace.
 
@@ -56,6 +64,8 @@ def read_trace(
         Columns of a file in no known format, for `mapped`.
     skip_invalid
         Whether rows without meaning are passed over.
+    max_mb
+        Most MB to read, unzipped.
 
     Raises
     ------
@@ -69,20 +79,20 @@ def read_trace(
     if form is not None and form not in FORMATS:
         raise UsageError(f"no format {form!r}; there are {', '.join(FORMATS)}")
     named = mapped(columns) if columns else FORMATS[form] if form else None
-    table = read_table(source)
-    found = named or _recognised(table)
-    if problems := [*_missing(found, table)]:
-        raise InputError(problems, table.source)
-    return _read(table, found, skip_invalid=skip_invalid)
+    with open_table(source, max_mb=max_mb) as table:
+        found = named or _recognised(table)
+        if problems := [*_missing(found, table)]:
+            raise InputError(problems, table.source)
+        return _read(table, found, skip_invalid=skip_invalid)
 
 
 def _read(table: Table, form: Format, *, skip_invalid: bool) -> Trace:
     header = form.header or tuple(table.first)
-    rows = table.rows if form.header else table.rows[1:]
+    rows = chain([(table.line, table.first)], table.rows) if form.header else table.rows
     jobs: list[tuple[int, TraceJob]] = []
     problems: list[Problem] = []
     invalid: dict[str, list[int]] = {}
-    seen: set[tuple[str, ...]] = set()
+    seen: set[bytes] = set()
     copies: set[int] = set()
     dates: bool | None = None
     for line, row in rows:
@@ -96,10 +106,10 @@ def _read(table: Table, form: Format, *, skip_invalid: bool) -> Trace:
             invalid.setdefault(reason, []).append(line)
             continue
         jobs.append((line, job))
-        whole = tuple(row)
-        if whole in seen:
+        digest = blake2b("\0".join(row).encode(), digest_size=16).digest()
+        if digest in seen:
             copies.add(line)
-        seen.add(whole)
+        seen.add(digest)
     if problems and not skip_invalid:
         more = len(problems) - _MOST_PROBLEMS
         shown = problems[:_MOST_PROBLEMS]
@@ -140,7 +150,7 @@ def _recognised(table: Table) -> Format:
         f"columns {listed(table.first)}: none of the formats {', '.join(FORMATS)}; "
         "name the columns, such as --column gpus=NUM_GPUS --column duration=SECONDS"
     )
-    raise InputError([Problem(f"line {table.rows[0][0]}", message)], table.source)
+    raise InputError([Problem(f"line {table.line}", message)], table.source)
 
 
 def _share(form: Format, columns: Row) -> float:
@@ -153,7 +163,7 @@ def _missing(form: Format, table: Table) -> Iterator[Problem]:
     """What keeps a file from being of a format: columns that are not there, or are there twice."""
     if form.header:
         return
-    place = f"line {table.rows[0][0]}"
+    place = f"line {table.line}"
     there = Counter(column for column in table.first if column)
     wanted = ", ".join([*sorted(form.columns), *(" or ".join(group) for group in form.either)])
     for column in sorted(form.columns):

@@ -23,7 +23,13 @@ from .rates import Rates, cluster_of
 from .table import decoded
 
 MAX_HOSTS = 1_000_000
-"""Most hosts of one expression: beyond it a number is a slip."""
+"""Most hosts of a configuration: beyond it a number is a slip."""
+
+# What a class of characters has taken it keeps (`++`), so that no text takes more than one pass.
+_SETTING = re.compile(r'\b(\w++)\s*+=\s*+("[^"]*"|\S+)')
+_HOSTS = re.compile(r"(?:[^\[\]]++|\[[^\[\]]*+\])*")
+_PART = re.compile(r"(?:[^\[\],]++|\[[^\[\]]*+\])+")
+_PIECE = re.compile(r"([^\[\]]++)|\[([^\[\]]*+)\]")
 
 
 class _Line(NamedTuple):
@@ -55,16 +61,19 @@ def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> C
 def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
     parents: dict[str, str] = {}
     problems = []
+    hosts = 0
     for place, settings in _settings(path, "SwitchName", {"blockname"}):
         try:
-            names = expand(settings["switchname"])
-            below = [
-                *(node for node in expand(settings.get("nodes", "")) if node in gpus),
-                *expand(settings.get("switches", "")),
-            ]
+            names, nodes, switches = (
+                expand(settings.get(name, "")) for name in ("switchname", "nodes", "switches")
+            )
         except ValueError as error:
             problems.append(Problem(place, str(error)))
             continue
+        hosts += len(names) + len(nodes) + len(switches)
+        if hosts > MAX_HOSTS:
+            raise InputError([*problems, Problem(place, f"more than {MAX_HOSTS} hosts so far")])
+        below = [*(node for node in nodes if node in gpus), *switches]
         if len(names) != 1:
             problems.append(Problem(place, f"{len(names)} switches; one is expected"))
             continue
@@ -85,6 +94,7 @@ def _nodes(path: str) -> dict[str, int]:
     """GPUs of each node that has any, in the file's order."""
     gpus: dict[str, int] = {}
     problems = []
+    hosts = 0
     default: Mapping[str, str] = {}
     for place, own in _settings(path, "NodeName", set()):
         settings = {**default, **own}
@@ -98,6 +108,9 @@ def _nodes(path: str) -> dict[str, int]:
             message = error.message if isinstance(error, CellError) else str(error)
             problems.append(Problem(place, message))
             continue
+        hosts += len(names)
+        if hosts > MAX_HOSTS:
+            raise InputError([*problems, Problem(place, f"more than {MAX_HOSTS} hosts so far")])
         for name in names:
             if name in gpus:
                 problems.append(Problem(place, f"node {name!r} occurs twice; keep one"))
@@ -117,7 +130,7 @@ def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
     """Lines of a configuration that begin with a setting; other lines are not read."""
     found = []
     for place, line in _lines(path, ()):
-        pairs = re.findall(r'(\w+)\s*=\s*("[^"]*"|\S+)', line)
+        pairs = _SETTING.findall(line)
         settings = {name.lower(): value.strip('"') for name, value in pairs}
         first = next(iter(settings), "")
         if first in refused:
@@ -176,19 +189,18 @@ def expand(hosts: str) -> list[str]:
     ValueError
         If it is none, or of more than a million hosts.
     """
+    if not _HOSTS.fullmatch(hosts):
+        raise ValueError(f"{show(hosts)}: brackets that do not match")
     names: list[str] = []
-    # Commas within brackets belong to the ranges.
-    for part in re.split(r",(?![^\[]*\])", hosts):
+    for part in _PART.findall(hosts):
         if part.strip():
             names += _expanded(part.strip(), hosts, MAX_HOSTS - len(names))
     return names
 
 
 def _expanded(part: str, hosts: str, most: int) -> list[str]:
-    if not re.fullmatch(r"(?:[^\[\]]+|\[[^\[\]]*\])*", part):
-        raise ValueError(f"{show(hosts)}: brackets that do not match")
     names = [""]
-    for literal, ranges in re.findall(r"([^\[\]]+)|\[([^\[\]]*)\]", part):
+    for literal, ranges in _PIECE.findall(part):
         choices = [literal] if literal else [*_numbers(ranges, hosts, most)]
         if len(names) * len(choices) > most:
             raise ValueError(f"{show(hosts)}: more than {MAX_HOSTS} hosts")
@@ -199,11 +211,12 @@ def _expanded(part: str, hosts: str, most: int) -> list[str]:
 def _numbers(ranges: str, hosts: str, most: int) -> Iterator[str]:
     for item in ranges.split(","):
         if not (found := re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", item.strip())):
-            raise ValueError(f"{show(hosts)}: {item!r} is no range; [01-16,20] is expected")
-        first, last = found[1], found[2] or found[1]
-        if int(last) < int(first):
+            raise ValueError(f"{show(hosts)}: {show(item)} is no range; [01-16,20] is expected")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
             raise ValueError(f"{show(hosts)}: range {item!r} ends before it begins")
-        if int(last) - int(first) >= most:
+        most -= last + 1 - first
+        if most < 0:
             raise ValueError(f"{show(hosts)}: more than {MAX_HOSTS} hosts")
-        for value in range(int(first), int(last) + 1):
-            yield str(value).zfill(len(first))
+        for value in range(first, last + 1):
+            yield str(value).zfill(len(found[1]))

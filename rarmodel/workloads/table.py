@@ -2,94 +2,133 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import read_bytes
+from rarmodel.files import CHUNK, MAX_MB, open_input, too_large
 
 Row = list[str]
 
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = ",\t|;"
+_LONGEST = 16 * CHUNK
+"""Bytes of a line: beyond it a file is no table, and its cells would take more than the memory."""
+
+LARGER = "; --max-size lets rarmodel read more"
+"""What the user can do about a larger file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a text file.
+    """Rows of a text file, while it is open.
 
     Attributes
     ----------
     source
         Name of the file.
+    line
+        Line number of the first row.
     first
         The first row; column names, if the format has any.
     rows
-        Line number and cells of each row, the first included; blank lines are left out.
+        Line number and cells of each row below it, once; blank lines are left out.
     """
 
     source: str
+    line: int
     first: Row
-    rows: tuple[tuple[int, Row], ...]
+    rows: Iterator[tuple[int, Row]]
 
 
-def read_table(source: str, expected: str = "a trace with a line for each job") -> Table:
+@contextmanager
+def open_table(
+    source: str,
+    expected: str = "a trace with a line for each job",
+    max_mb: float = MAX_MB,
+) -> Iterator[Table]:
     """Read a file, or standard input if `source` is `-`; an empty one is told what is expected.
+
+    The file is read twice, and never held whole: once to find out whether it is text of a size
+    that can be read, and once row by row.
 
     Raises
     ------
     InputError
-        If it cannot be read, is empty, is a damaged gzip file, or is no UTF-8 text.
+        If it cannot be read, is empty, is a damaged gzip file, is no UTF-8 text, or has more than
+        `max_mb` MB unzipped.
     """
-    name, raw = read_bytes(source)
-    text = decoded(_unzipped(raw, name), name)
-    if not text.strip():
+    with open_input(source, max_mb, LARGER) as (name, stream):
+        zipped = stream.read(len(_GZIP)) == _GZIP
+        stream.seek(0)
+        content: BinaryIO = gzip.GzipFile(fileobj=stream) if zipped else stream  # type: ignore[assignment]
+        _check(_chunks(content, name, max_mb), name)
+        content.seek(0)
+        with io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
+            try:
+                rows = _rows(text, _delimiter(text, name, expected), name)
+                line, first = next(rows, (0, []))
+                if not line:
+                    message = f"nothing but delimiters; {expected} is expected"
+                    raise InputError([Problem("", message)], name)
+                yield Table(name, line, first, rows)
+            except (UnicodeDecodeError, EOFError, zlib.error) as error:
+                message = "it changed while rarmodel read it; run the same command again"
+                raise InputError([Problem("", message)], name) from error
+
+
+def _delimiter(text: io.TextIOWrapper, name: str, expected: str) -> str:
+    """The delimiter of the first line that is not blank."""
+    first = next((line for line in text if line.strip()), "")
+    if not first:
         raise InputError([Problem("", f"empty; {expected} is expected")], name)
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=first.count)
-    try:
-        rows = tuple(_rows(text, delimiter))
-    except csv.Error as error:
-        raise InputError([Problem("", f"not a table: {error}")], name) from error
-    if not rows:
-        raise InputError([Problem("", f"nothing but delimiters; {expected} is expected")], name)
-    return Table(name, rows[0][1], rows)
+    text.seek(0)
+    return max(_DELIMITERS, key=first.count)
 
 
-def _rows(text: str, delimiter: str) -> Iterator[tuple[int, Row]]:
+def _rows(text: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int, Row]]:
     # Only files with commas or semicolons quote cells; sacct and Gavel write what they have.
-    lines = io.StringIO(text, newline="")
     if delimiter in ",;":
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
     else:
-        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        reader = csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
                 yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error as error:
-        raise csv.Error(f"line {reader.line_num}: {error}") from error
-
-
-def _unzipped(raw: bytes, name: str) -> bytes:
-    if not raw.startswith(_GZIP):
-        return raw
-    stream = gzip.GzipFile(fileobj=io.BytesIO(raw))
-    whole = bytearray()
-    try:
-        while chunk := stream.read(1 << 20):
-            whole += chunk
-    except EOFError as error:
-        message = f"the gzip file is cut short after line {whole.count(10)}; copy it again"
+        message = f"not a table: line {reader.line_num}: {error}"
         raise InputError([Problem("", message)], name) from error
-    except (OSError, zlib.error) as error:
+
+
+def _chunks(content: BinaryIO, name: str, max_mb: float) -> Iterator[bytes]:
+    """All of a stream, up to so many MB of it."""
+    size = lines = length = 0
+    try:
+        while chunk := content.read(CHUNK):
+            size += len(chunk)
+            if size > max_mb * 1e6:
+                raise too_large(max_mb, name, LARGER)
+            yield chunk
+            lines += chunk.count(b"\n")
+            end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+            length = len(chunk) - end + (0 if end else length)
+            if length > _LONGEST:
+                message = f"more than {_LONGEST:,} bytes; lines of cells are expected"
+                raise InputError([Problem(f"line {lines + 1}", message)], name)
+    except EOFError as error:
+        message = f"the gzip file is cut short after line {lines}; copy it again"
+        raise InputError([Problem("", message)], name) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
         message = f"a damaged gzip file ({error}); copy it again"
         raise InputError([Problem("", message)], name) from error
-    return bytes(whole)
 
 
 def decoded(raw: bytes, name: str) -> str:
@@ -100,15 +139,32 @@ def decoded(raw: bytes, name: str) -> str:
     InputError
         If it is none, or has a byte 0, with the line where it ceases to be.
     """
-    if raw[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        raise InputError([Problem("", "UTF-16 text; UTF-8 is expected")], name)
-    if (at := raw.find(0)) >= 0:
-        line = raw.count(b"\n", 0, at) + 1
-        message = "a byte 0: no text, or text in UTF-16; UTF-8, plain or gzipped, is expected"
-        raise InputError([Problem(f"line {line}", message)], name)
+    _check([raw], name)
+    return raw.decode("utf-8-sig")
+
+
+def _check(chunks: Iterable[bytes], name: str) -> None:
+    """Find out whether bytes are UTF-8 text; errors as `decoded`."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    lines = 0
+    for i, chunk in enumerate(chunks):
+        if i == 0 and chunk[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+            raise InputError([Problem("", "UTF-16 text; UTF-8 is expected")], name)
+        if (at := chunk.find(0)) >= 0:
+            line = lines + chunk.count(b"\n", 0, at) + 1
+            message = "a byte 0: no text, or text in UTF-16; UTF-8, plain or gzipped, is expected"
+            raise InputError([Problem(f"line {line}", message)], name)
+        _decode(decoder, chunk, lines, name)
+        lines += chunk.count(b"\n")
+    _decode(decoder, b"", lines, name)
+
+
+def _decode(decoder: codecs.IncrementalDecoder, chunk: bytes, lines: int, name: str) -> None:
+    """Decode a chunk that so many lines come before; the last one is empty."""
     try:
-        return raw.decode("utf-8-sig")
+        decoder.decode(chunk, final=not chunk)
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        message = f"byte 0x{raw[error.start]:02x} is not UTF-8; the whole file in UTF-8 is expected"
+        line = lines + error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        message = f"byte 0x{byte:02x} is not UTF-8; the whole file in UTF-8 is expected"
         raise InputError([Problem(f"line {line}", message)], name) from error

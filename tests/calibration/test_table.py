@@ -115,6 +115,12 @@ def test_what_stands_for_no_value_is_none(tmp_path: Path, empty: str) -> None:
             ["line 2: 8 cells; 9 are expected, as in the first line"],
         ),
         (
+            table(f"a,4,2,3,1,1,,{'1' * 130_000}x,").encode(),  # took many minutes
+            [
+                f"line 2, column 'iteration_ms': '{'1' * 37}…'; a number is expected",
+            ],
+        ),
+        (
             table("a,four,2,0,-1,nan,,1e31,", GOOD, ",4.5,2,1,inf,,,,1").encode(),
             [
                 "line 2, column 'gpus': 'four'; a whole number is expected",

@@ -46,6 +46,14 @@ def run(tmp_path: Path) -> Path:
     return path
 
 
+def test_larger_file_is_refused_unless_asked_for(invoke: Invoke, table: Path, run: Path) -> None:
+    for file, words in ((table, [table, *RATES]), (run, ["--nccl-tests", run])):
+        refused = invoke("calibrate", *words, "--max-size", 1e-6)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.lines == [f"{file}: more than 1e-06 MB; --max-size lets rarmodel read more"]
+        assert invoke("calibrate", *words, "--max-size", 1).code == 0
+
+
 def test_constants_and_residuals_are_printed(invoke: Invoke, table: Path) -> None:
     outcome = invoke("calibrate", table, *RATES)
     assert (outcome.code, outcome.err) == (0, "")

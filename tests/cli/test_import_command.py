@@ -66,6 +66,16 @@ def test_trace_can_come_from_stdin_and_go_on_to_solve(invoke: Invoke) -> None:
     assert invoke("solve", "-", stdin=text).code == 0
 
 
+def test_larger_trace_is_refused_unless_asked_for(invoke: Invoke, trace: Path) -> None:
+    refused = invoke("import", trace, *HERE, "--max-size", 1e-6)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.lines == [f"{trace}: more than 1e-06 MB; --max-size lets rarmodel read more"]
+    for more in (1e-3, 1e6, "inf"):
+        assert invoke("import", trace, *HERE, "--max-size", more).code == 0
+    for none in (0, -1, "nan"):
+        assert invoke("import", trace, *HERE, "--max-size", none).code == 2
+
+
 def test_options_arrive(invoke: Invoke, trace: Path) -> None:
     options = {
         "--window": "0h..1h",

@@ -119,6 +119,8 @@ def test_traces_are_imported_onto_it(tmp_path: Path) -> None:
         ("n[08-10,12]", ["n08", "n09", "n10", "n12"]),
         ("r[1-2]n[1-2]x", ["r1n1x", "r1n2x", "r2n1x", "r2n2x"]),
         ("a[1],b[2-3],c", ["a1", "b2", "b3", "c"]),
+        (" a , n [1,2] ,", ["a", "n 1", "n 2"]),
+        ("," * 200_000 + "a", ["a"]),
         ("", []),
     ],
 )
@@ -132,10 +134,14 @@ def test_host_lists_are_expanded(hosts: str, names: list[str]) -> None:
         ("n[3-1]", "range '3-1' ends before it begins"),
         ("n[a-b]", "'a-b' is no range"),
         ("n[1-2", "brackets that do not match"),
+        ("very-long-gpu-cluster-name-rack01-node[01-16", "brackets that do not match"),
+        ("[" * 200_000, "brackets that do not match"),
+        ("n[[1]]", "brackets that do not match"),
         ("n1-2]", "brackets that do not match"),
         ("n[]", "'' is no range"),
         ("n[1-999999999]", "more than 1000000 hosts"),
         ("n[1-10000]m[1-10000]", "more than 1000000 hosts"),
+        (f"n[{','.join(['1-900000'] * 2000)}]", "more than 1000000 hosts"),
     ],
 )
 def test_bad_host_list_is_refused(hosts: str, message: str) -> None:
@@ -152,7 +158,13 @@ def test_bad_host_list_is_refused(hosts: str, message: str) -> None:
         ("NodeName=a[ Gres=gpu:2", None, "slurm.conf: line 1: 'a[': brackets that do not match"),
         ("NodeName=a Gres=gpu:2\nNodeName=a Gres=gpu:2", None, "line 2: node 'a' occurs twice"),
         ("NodeName=a Gres=gpu:99999999", None, "99999999 GPUs; at most"),
+        ("NodeName=a[1-900000]\nNodeName=b[1-900000]", None, "line 2: more than 1000000 hosts"),
         (CONF, "", "topology.conf: no line SwitchName=…"),
+        (
+            CONF,
+            "SwitchName=a Nodes=a[1-900000]\nSwitchName=b Switches=b[1-900000]",
+            "line 2: more than 1000000 hosts",
+        ),
         (CONF, "BlockName=b Nodes=a", "topology.conf: line 1: BlockName: only the tree topology"),
         (CONF, "SwitchName=s[1-2] Nodes=a", "line 1: 2 switches; one is expected"),
         (CONF, "SwitchName=s Nodes=node01", "no switch has nodes 'node02', 'node03', 'node04', "),
@@ -176,6 +188,15 @@ def test_bad_configuration_is_refused_in_one_line(
         cluster(tmp_path, conf, topology)
     (line,) = caught.value.lines()
     assert message in line
+
+
+@pytest.mark.parametrize(
+    ("text", "gpus"), [("a" * 200_000, 2), ("NodeName=b Gres=" + "(" * 200_000, 2)]
+)
+def test_line_takes_one_pass_however_long_it_is(tmp_path: Path, text: str, gpus: int) -> None:
+    # Where each character began a search of its own for what is not there, it took hours.
+    found = cluster(tmp_path, f"{text}\nNodeName=a Gres=gpu:{gpus}\n")
+    assert [(server.name, server.gpus) for server in found.servers] == [("a", gpus)]
 
 
 def test_configuration_in_another_encoding_is_refused(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def _harvest(known: Known) -> None:
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.
-        for plan in session.improvements:
+        for plan in list(session.improvements):
             if not any(plan is other for other in known.seen):
                 known.seen.append(plan)
                 if plan.makespan <= known.instance.time.horizon:

@@ -267,7 +267,8 @@ class Formulation:
         evaluate = base.evaluate
         words = self.objective
         if objective is not None:
-            words = objective_name or getattr(objective, "__name__", name).replace("_", " ")
+            plain = getattr(objective, "__name__", name)
+            words = objective_name or (name if plain == "<lambda>" else plain.replace("_", " "))
         return replace(
             self,
             name=name,

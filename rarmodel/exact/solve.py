@@ -26,6 +26,7 @@ from rarmodel.solvers import Solver
 from .diagnosis import explain
 from .known import Known
 from .models import minimise_makespan, minimise_objective
+from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
 
@@ -106,12 +107,11 @@ def _solve(known: Known) -> None:
         minimise_makespan(known)
     else:
         minimise_objective(known)
-    if not known.formulation.restricts:
-        _use_the_rest(known)
+    _use_the_rest(known)
 
 
 def _use_the_rest(known: Known) -> None:
-    """Let `search` have the time that the models left; without a limit, if there was no model."""
+    """Search with the time that the models left; without a limit, if there was no model."""
     why, left = known.stopped, known.seconds_left
     if known.closed or known.infeasible or why == INTERRUPTED or (left is None and known.solved):
         return
@@ -119,8 +119,12 @@ def _use_the_rest(known: Known) -> None:
         left = max(0.0, DEFAULT_SECONDS - known.searched)
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
-    search_until(known, perf_counter() + left)
-    known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
+    deadline = perf_counter() + left
+    if not known.formulation.restricts:
+        search_until(known, deadline)
+        known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
+    elif trials := search_orders(known, deadline):
+        known.stopped = f"{why}; the rest of the time went to {trials:,} orders of the jobs"
 
 
 def _result(known: Known) -> Result:

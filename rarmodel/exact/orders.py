@@ -1,0 +1,111 @@
+"""Orders of jobs searched on an objective of one's own, with its constraints.
+
+`search` knows the makespan alone. Here its decoder makes a schedule of each order, and the
+formulation judges it, some hundred in a second. Late acceptance hill climbing: a change is kept if
+it is no worse than what was current some trials ago (E. Burke, Y. Bykov, "The late acceptance
+hill-climbing heuristic", European Journal of Operational Research 258, 2017).
+"""
+
+from __future__ import annotations
+
+from math import inf
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import job_extremes
+from rarmodel.search.decoder import Decoder
+from rarmodel.verifier import require_feasible
+
+from .admission import judge
+from .known import Known
+
+HISTORY = 20
+"""How many trials ago the value lies that a change is compared with."""
+MODE_SHARE, DELAY_SHARE = 0.15, 0.1
+"""Parts of the changes that are to how a job spreads, and to the slot from which it may start."""
+
+
+class _Genes(NamedTuple):
+    """What the decoder makes a schedule of; see `Decoder.plan`."""
+
+    order: Ints
+    mode: Ints
+    earliest: Ints
+
+
+def search_orders(known: Known, deadline: float) -> int:
+    """Look for better schedules until a reading of `perf_counter`, or until the gap is closed.
+
+    Starts from the order in which the best schedule starts the jobs, and from the shortest jobs
+    first.
+
+    Returns
+    -------
+    int
+        How many orders were tried; 0 if only the model can judge a schedule.
+    """
+    if known.formulation.evaluate is None or known.unjudged:
+        return 0
+    random = np.random.default_rng(known.limits.seed)
+    decoder = Decoder(known.instance)
+    starts = sorted((_value(known, decoder, genes), i) for i, genes in enumerate(_first(known)))
+    current, value = list(_first(known))[starts[0][1]], starts[0][0]
+    recent, trials = [value] * HISTORY, len(starts)
+    while perf_counter() < deadline and not known.closed:
+        trial = _changed(current, decoder.most_modes, known, random)
+        found = _value(known, decoder, trial)
+        if found <= max(value, recent[trials % HISTORY]):
+            current, value = trial, found
+        recent[trials % HISTORY] = value
+        trials += 1
+    return trials
+
+
+def _first(known: Known) -> list[_Genes]:
+    """Where to start from."""
+    jobs = len(known.instance.jobs)
+    nothing = np.zeros(jobs, np.int64)
+    least = np.array([extreme.least_slots for extreme in job_extremes(known.instance)], np.int64)
+    size = np.array([job.gpus for job in known.instance.jobs], np.int64)
+    orders = [np.argsort(least, kind="stable"), np.argsort(least * size, kind="stable")]
+    if known.schedule is not None:
+        start = {assignment.job: assignment.start for assignment in known.schedule.assignments}
+        begun = np.array([start[job.name] for job in known.instance.jobs], np.int64)
+        orders.append(np.argsort(begun, kind="stable"))
+    return [_Genes(order, nothing, nothing) for order in orders]
+
+
+def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
+    """The value of what an order gives, kept if it is the best; infinite if not admissible."""
+    plan = decoder.plan(*genes)
+    if plan is None or plan.makespan > known.instance.time.horizon:
+        return inf
+    schedule = plan.schedule(known.instance, "orders")
+    scope = known.scope(known.instance.time.horizon)
+    verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
+    if verdict is None or verdict.broken is not None:
+        return inf
+    best = known.makespan if known.by_makespan else known.value
+    if best is None or verdict.value < best:
+        known.improve(schedule, require_feasible(known.instance, schedule), verdict.value)
+    return verdict.value
+
+
+def _changed(genes: _Genes, most_modes: Ints, known: Known, random: np.random.Generator) -> _Genes:
+    """Move a job in the order, or change how it spreads or from when on it may start."""
+    order, mode, earliest = (gene.copy() for gene in genes)
+    jobs = len(order)
+    one, other = random.integers(jobs, size=2).tolist()
+    kind = random.random()
+    if kind < MODE_SHARE:
+        mode[one] = random.integers(most_modes[one])
+    elif kind < MODE_SHARE + DELAY_SHARE:
+        ends = list(known.report.completion.values()) if known.report else [0]
+        earliest[one] = 0 if earliest[one] else ends[other] or 0
+    else:
+        job = order[one]
+        order = np.insert(np.delete(order, one), other, job)
+    return _Genes(order, mode, earliest)

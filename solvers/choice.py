@@ -1,6 +1,9 @@
-"""Which installed solver is asked if nobody says: the one that proves most of a class of models."""
+"""Which installed solver is asked if nobody says: the one that proves most of such models."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
 
 from rarmodel import registry
 from rarmodel.errors import UsageError
@@ -12,23 +15,35 @@ PREFERENCE = {
     "linear": ("highs", "scip", "gurobi"),
     "nonlinear": ("scip", "gurobi"),
 }
-"""By class of models: solvers in the order that `tests/benchmarks/time_indexed.py` shows; its table
-stands in docs/performance.md. Gurobi comes last: its free licence holds small models only."""
+"""By class of models: solvers in the order that `tests/benchmarks/exact_beside_search.py` shows; a
+table of it stands in docs/performance.md. Gurobi comes last: its free licence holds small models only."""
+
+SMALL = 10_000
+"""Terms of a model up to which HiGHS proves as much as CP-SAT, and is there at once: CP-SAT is a
+process of its own, whose start takes longer than such a model."""
 
 
-def fitting_solvers(model_class: str) -> list[Solver]:
-    """Installed solvers of a class of models, the preferred one first."""
-    found = [registry.find("solvers", name) for name in registry.names("solvers")]
-    fitting = [one for one in found if model_class in one.model_classes and one.version()]
-    order = PREFERENCE.get(model_class, ())
-    return sorted(
-        fitting,
-        key=lambda one: (order.index(one.name) if one.name in order else len(order), one.name),
-    )
+def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -> list[Solver]:
+    """Solvers in the order in which they should be asked.
+
+    Parameters
+    ----------
+    solvers
+        Some that solve the class of models.
+    model_class
+        The class; see `rarmodel.formulations.ModelClass`.
+    terms
+        About how many terms the model has.
+    """
+    order = list(PREFERENCE.get(model_class, ()))
+    if terms <= SMALL and "highs" in order:
+        order.sort(key=lambda name: name != "highs")
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(solvers, key=lambda one: (places.get(one.name, len(order)), one.name))
 
 
 def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
-    """The same, at least one.
+    """Installed solvers of a class of models, the preferred one first.
 
     Parameters
     ----------
@@ -42,10 +57,11 @@ def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
     UsageError
         If none is installed.
     """
-    fitting = fitting_solvers(model_class)
+    found = [registry.find("solvers", name) for name in registry.names("solvers")]
+    fitting = [one for one in found if model_class in one.model_classes and one.version()]
     if not fitting:
         raise UsageError(
             f"no installed solver solves {model_class} models such as {wanted_by!r}; "
             "`rarmodel solvers` lists those there are"
         )
-    return fitting
+    return preferred(fitting, model_class)

@@ -18,6 +18,7 @@ from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
 from rarmodel.solvers import Answer, first_answer
+from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import require_feasible
 
 from .admission import admit
@@ -104,6 +105,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     if reason := too_large(known, scope):
         known.stopped = reason
         return None
+    known.solvers[:] = preferred(known.solvers, formulation.model_class, formulation.size(scope))
     proves = proves and formulation.proves(scope)
     begun = perf_counter()
     model = formulation.build(scope)

@@ -16,7 +16,7 @@ PREFERENCE = {
     "nonlinear": ("scip", "gurobi"),
 }
 """By class of models: solvers in the order that `tests/benchmarks/exact_beside_search.py` shows; a
-table of it stands in docs/performance.md. Gurobi comes last: its free licence holds small models only."""
+table of it stands in docs/performance.md. Gurobi comes last: its free licence is for small models."""
 
 SMALL = 10_000
 """Terms of a model up to which HiGHS proves as much as CP-SAT, and is there at once: CP-SAT is a

@@ -7,6 +7,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from numba.core.dispatcher import Dispatcher
 from sphinx import addnodes
 
@@ -19,7 +20,6 @@ release = rarmodel.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
@@ -27,6 +27,9 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"rarmodel {release}"
 html_copy_source = False
+html_math_renderer = "mathml"
+html_static_path = ["style"]
+html_css_files = ["website.css"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -163,8 +166,30 @@ def _names_as_links(app, doctree):
             link += code
 
 
+def _mathml(text, **options):
+    """A formula as MathML, which browsers show without a script and without a network."""
+    # docutils would set the subscript of an accented letter below it, but not that of a group.
+    return tex2mathml(re.sub(r"(\\(?:hat|tilde) ?\\?[a-zA-Z]+)(?=_)", r"{{}\1}", text), **options)
+
+
+def _inline_formula(translator, node):
+    translator.body.append(_mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def _formula(translator, node):
+    r"""Show a displayed formula; docutils does not know `\tag`, which numbers it."""
+    text, *number = re.split(r"\\tag\{(\w+)\}", node.astext())[:2]
+    shown = f'<span class="eqno">({number[0]})</span>' if number else ""
+    translator.body.append(f'<div class="math">{shown}{_mathml(text, as_block=True)}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app):
     _prepare()
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(_inline_formula, None), block_renderers=(_formula, None)
+    )
     app.connect("source-read", _directives_of_plain_markdown)
     app.connect("doctree-read", _names_as_links)
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)

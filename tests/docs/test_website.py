@@ -116,6 +116,26 @@ def test_files_and_names_of_plain_pages_become_captions_and_links(site: Path) ->
     assert {"lab.json", "packing.py", "rarmodel.bounds", "rarmodel.Result"} <= set(seen)
 
 
+def test_website_needs_no_network(site: Path) -> None:
+    asked = []
+    for page in site.rglob("*.html"):
+        for tag, attributes in Elements(page.read_text(encoding="utf-8")).tags:
+            target = attributes.get("href") if tag == "link" else attributes.get("src")
+            if target and urlsplit(target).netloc:
+                asked.append(f"{page.relative_to(site)}: {target}")
+    assert asked == []
+
+
+def test_formulas_are_shown_without_a_script(site: Path) -> None:
+    for source in SOURCES:
+        text = re.sub(r"(?ms)^```.*?^```$|`.*?`", "", (DOCS / source).read_text(encoding="utf-8"))
+        page = (site / source.with_suffix(".html")).read_text(encoding="utf-8")
+        displayed, within = text.count("$$") // 2, text.replace("$$", "").count("$") // 2
+        assert page.count("<math ") == displayed + within
+        assert page.count('<div class="math">') == displayed
+        assert re.findall(r'class="eqno">\((\d+)\)<', page) == re.findall(r"\\tag\{(\d+)\}", text)
+
+
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.html").write_text(

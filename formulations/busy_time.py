@@ -352,6 +352,7 @@ def _unfit(scope: Scope) -> str | None:
 
 BUSY_TIME = Formulation(
     name="busy-time",
+    description="the paper's program (14)-(16): a lower bound",
     build=_build,
     load=_load,
     plan=_plan,

@@ -102,6 +102,7 @@ def _unfit(scope: Scope) -> str | None:
 BUSY_TIME_SELECTION = replace(
     SCHEDULE_SELECTION,
     name="busy-time-selection",
+    description="(14)-(16) over a pool of schedules, with a given limit",
     build=_build,
     load=_load,
     size=_size,

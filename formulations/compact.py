@@ -170,6 +170,7 @@ def _load(m: Any, data: Coefficients, scope: Scope, schedule: Schedule) -> None:
 
 COMPACT = Formulation(
     name="time-indexed-compact",
+    description="a smaller and weaker program, where jobs have very many placements",
     build=_build,
     load=_load_schedule,
     plan=_plan,

@@ -193,6 +193,8 @@ class Formulation:
         Whether the model has a variable for each placement, so that rules can leave some out.
     reads
         Names of the entries of `data` that it may read; None if only a run tells.
+    description
+        What it is, in a line.
     """
 
     name: str
@@ -209,6 +211,7 @@ class Formulation:
     evaluate: Callable[[Scope, Schedule], pyo.ConcreteModel] | None = None
     lists_placements: bool = False
     reads: frozenset[str] | None = None
+    description: str = ""
 
     def extended(
         self,
@@ -282,6 +285,7 @@ class Formulation:
             restricts=True,
             base=self.base or self,
             reads=None,
+            description=f"{self.name} with more to keep, or another objective",
             evaluate=evaluate
             and (lambda scope, schedule: added(evaluate(wider(scope), schedule), scope)),
         )

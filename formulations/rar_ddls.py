@@ -406,6 +406,7 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
 
 RAR_DDLS = Formulation(
     name="rar-ddls",
+    description="the paper's program (1)-(9), for tiny instances",
     build=_build,
     load=_load,
     plan=_plan,

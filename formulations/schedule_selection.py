@@ -129,6 +129,7 @@ def _size(scope: Scope) -> int:
 
 SCHEDULE_SELECTION = Formulation(
     name="schedule-selection",
+    description="the paper's choice among given schedules, (10)-(13)",
     build=_build,
     load=load,
     plan=plan,

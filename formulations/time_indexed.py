@@ -173,6 +173,7 @@ def _is_set(variable: Any) -> bool:
 
 TIME_INDEXED = Formulation(
     name="time-indexed",
+    description="a strong program over slots and placements: use it first",
     build=_build,
     load=_load,
     plan=_plan,

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
+from .defaults import MAX_MB
 from .errors import InputError, Problem
 from .model.extremes import check_speeds
 from .schema import Instance, Schedule
@@ -26,8 +27,6 @@ from .schema.problems import place_of, problems_of, show
 _R = TypeVar("_R", bound=Record)
 
 STANDARD_INPUT = "-"
-MAX_MB = 512.0
-"""Most that is read of a file, unzipped, in MB (10^6 bytes): beyond it a file is a slip."""
 CHUNK = 1 << 20
 """Bytes to read at once."""
 _LINE = 100

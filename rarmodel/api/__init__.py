@@ -1,11 +1,13 @@
 """Solve, verify and compare: the main job in a few lines, and all that the command line does."""
 
+from rarmodel.defaults import AUTO, DEFAULT_METHOD
+
 from .checking import audit, verify
 from .comparison import Comparison, compare
 from .inputs import calibrate, generate, import_trace
-from .listing import bundled, engines
+from .listing import bundled, engines, methods, programs
 from .showing import plot, report
-from .solving import AUTO, DEFAULT_METHOD, Method, formulate, solve, solvers_for
+from .solving import Method, formulate, solve, solvers_for
 from .sources import load_instance
 
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "generate",
     "import_trace",
     "load_instance",
+    "methods",
     "plot",
+    "programs",
     "report",
     "solve",
     "solvers_for",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rarmodel.defaults import AUDIT_SECONDS
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
 from rarmodel.verifier import Report
@@ -16,8 +17,6 @@ from .sources import ScheduleSource, Source, load_instance, load_schedule
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
     from rarmodel.solvers import Solver
-
-AUDIT_SECONDS = 60.0
 
 
 def verify(instance: Source, schedule: ScheduleSource) -> Report:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
 from rarmodel.bounds import relative_gap
+from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
@@ -18,7 +19,6 @@ from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, number
 
 from .solving import (
-    AUTO,
     Method,
     check_entries,
     prepare,
@@ -31,8 +31,6 @@ from .sources import Data, Source, entries_of, load_instance
 if TYPE_CHECKING:
     from rarmodel.formulations import Formulation
     from rarmodel.solvers import Solver
-
-COMPARE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

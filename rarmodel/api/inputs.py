@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from rarmodel import files
+from rarmodel.defaults import MAX_MB
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
@@ -165,7 +165,7 @@ def calibrate(
     span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
     if not 0 <= span[0] <= span[1]:
         raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")
-    most = files.MAX_MB if max_size_mb is None else max_size_mb
+    most = MAX_MB if max_size_mb is None else max_size_mb
     if not most > 0:
         raise UsageError(f"max size {most} MB: it must be above 0")
     measurements = None

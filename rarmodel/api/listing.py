@@ -1,10 +1,11 @@
-"""What there is: the bundled instances, and the solvers."""
+"""What there is: bundled instances, methods, formulations and solvers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rarmodel import registry
+from rarmodel.defaults import DEFAULT_METHOD
 from rarmodel.instances import catalogue
 
 from .sources import load_instance
@@ -30,6 +31,38 @@ def bundled() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def methods() -> list[dict[str, Any]]:
+    """One row of plain data for each method: what it does, and whether it counts iterations."""
+    found = [registry.find("policies", name) for name in registry.names("policies")]
+    return [
+        {
+            "name": method.name,
+            "description": getattr(method, "description", ""),
+            "counts_iterations": bool(getattr(method, "counts_iterations", False)),
+            "default": method.name == DEFAULT_METHOD,
+        }
+        for method in found
+    ]
+
+
+def programs() -> list[dict[str, Any]]:
+    """One row of plain data for each formulation: what it is, its class, who can solve it."""
+    from rarmodel.solvers.choice import fitting_solvers  # noqa: PLC0415 - few need it
+
+    found = [registry.find("formulations", name) for name in registry.names("formulations")]
+    return [
+        {
+            "name": formulation.name,
+            "description": getattr(formulation, "description", ""),
+            "model_class": formulation.model_class,
+            "objective": formulation.objective,
+            "restricts": formulation.restricts,
+            "solvers": [solver.name for solver in fitting_solvers(formulation.model_class)],
+        }
+        for formulation in found
+    ]
 
 
 def engines() -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rarmodel import registry
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result, status_of
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from rarmodel.formulations import Formulation
     from rarmodel.heuristics import Attempt
     from rarmodel.solvers import Solver
-
-DEFAULT_METHOD = "search"
-AUTO = "auto"
-"""The solver that `rarmodel.solvers.choice` prefers for the class of models."""
 
 
 class Method(Protocol):

@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import MAX_MB, read_bytes
+from rarmodel.files import read_bytes
 from rarmodel.schema.problems import show
 from rarmodel.workloads.table import LARGER, decoded
 

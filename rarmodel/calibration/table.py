@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, listed
-from rarmodel.files import MAX_MB
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.cells import NONE
 from rarmodel.workloads.table import Row, Table, open_table

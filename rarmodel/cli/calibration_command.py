@@ -9,7 +9,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .inputs import share_stdin
-from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, Number, Span
+from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEVERAL, Number, Span
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
@@ -27,23 +27,49 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "nccl_tests",
     multiple=True,
     metavar="FILE",
-    help="What all_reduce_perf printed or wrote (-J); repeat for several runs.",
+    help=f"What all_reduce_perf printed, or wrote with -J, in one run. {SEVERAL}",
 )
-@click.option("--instance", metavar="INSTANCE", help="Has rates; --output writes a copy of it.")
+@click.option(
+    "--instance",
+    metavar="INSTANCE",
+    help="Instance that has the rates not measured; --output writes a copy of it.",
+)
 @NETWORK
 @INTRA_SERVER
 @REDUCTION
 @click.option(
-    "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1, not fitted then."
+    "--concurrency",
+    type=Number(0, 1, min_open=True),
+    metavar="X",
+    help="Part of the rings on a link that communicate at once, ξ1. It is then not fitted.",
 )
-@click.option("--alpha", type=Number(0), metavar="X", help="α, not fitted then.")
-@click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2, likewise.")
 @click.option(
-    "--message-mb", type=Span(float), metavar="A..B", help="Sizes of all-reduces that count."
+    "--alpha",
+    type=Number(0),
+    metavar="X",
+    help="Part of a link that each further ring on it costs, α. It is then not fitted.",
+)
+@click.option(
+    "--overhead-ms-per-server",
+    type=Number(0),
+    metavar="MS",
+    help="Milliseconds that each server used adds to an iteration, ξ2. They are then not fitted.",
+)
+@click.option(
+    "--message-mb",
+    type=Span(float),
+    metavar="A..B",
+    help="Sizes in MB of the all-reduces that count. By default 16 and more.",
+)
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Picture of predicted against measured times, whose name ends in .png, .svg or .pdf.",
+)
+@click.option(
+    "--output", metavar="FILE", help="File to write what was calibrated to; - for stdout."
 )
 @MAX_SIZE
-@click.option("--plot", metavar="FILE", help="Draw predicted against measured: .png, .svg, .pdf.")
-@click.option("--output", metavar="FILE", help="Write what was calibrated; - for stdout.")
 @JSON
 def calibrate(
     table: str | None,

@@ -30,16 +30,23 @@ def campaign() -> None:
 @campaign.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--output", metavar="DIR", required=True, help="Folder of the ledger; the same one resumes."
+    "--output",
+    metavar="DIR",
+    required=True,
+    help="Folder of the ledger and the table. With the same one the campaign goes on.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="Processes at once; all cores by default.",
+    help="Processes at once. By default one for each processor.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tcp://host:8786.")
-@click.option("--retry-failed", is_flag=True, help="Do again what has failed.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Address of a Dask scheduler to run on instead, such as tcp://host:8786.",
+)
+@click.option("--retry-failed", is_flag=True, help="Do runs that failed once more.")
 @JSON
 def run(
     files: tuple[str, ...],
@@ -86,7 +93,7 @@ def status(folder: str, as_json: bool) -> int:  # noqa: FBT001
 
 @campaign.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--output", metavar="FILE", required=True, help="A Parquet file.")
+@click.option("--output", metavar="FILE", required=True, help="Parquet file to write.")
 def export(folder: str, output: str) -> int:
     """Write the table of the campaign in DIR: a row for each run that has finished or failed."""
     from rarmodel import campaigns  # noqa: PLC0415

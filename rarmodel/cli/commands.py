@@ -8,10 +8,17 @@ from typing import Any, NoReturn
 
 import rich_click as click
 
+from rarmodel.defaults import (
+    AUDIT_SECONDS,
+    AUTO,
+    COMPARE_SECONDS,
+    DEFAULT_METHOD,
+    SEARCH_SECONDS,
+)
 from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, POSITIVE, SEED, Number
+from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_what_is_logged, show
 
@@ -20,24 +27,25 @@ FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 
 INSTANCE = click.argument("instance")
 DATA = click.option(
-    "--data", metavar="FILE", help="JSON object with what the formulation needs: weights, …"
+    "--data",
+    metavar="FILE",
+    help="File with what the formulation needs beside the instance, such as weights.",
 )
 
 
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that bound a solve."""
     for option in (
-        click.option(
-            "--log", is_flag=True, help="Show the solver's log (on stderr).", default=False
-        ),
+        click.option("--log", is_flag=True, default=False, help="Show the solver's log on stderr."),
         SEED,
-        click.option("--threads", type=click.IntRange(1), help="Threads of the solver."),
+        THREADS,
         click.option(
             "--gap",
             type=Number(0, 1, max_open=True),
+            metavar="PART",
             default=0.0,
             show_default=True,
-            help="Relative gap at which a solver may stop.",
+            help="Stop as soon as (makespan - bound) / makespan is at most this: 0.01 is 1 %.",
         ),
     ):
         function = option(function)
@@ -56,19 +64,36 @@ def rarmodel() -> None:
 
 @rarmodel.command()
 @INSTANCE
-@click.option("--method", metavar="NAME", help="Method; search if nothing is asked for.")
-@click.option("--formulation", metavar="NAME", help="Formulation to solve, e.g. time-indexed.")
+@click.option(
+    "--method",
+    metavar="NAME",
+    help=f"Method to solve by; `rarmodel methods` lists them. By default {DEFAULT_METHOD}.",
+)
+@click.option(
+    "--formulation",
+    metavar="NAME",
+    help="Formulation to solve instead; `rarmodel formulations` lists them.",
+)
 @click.option(
     "--solver",
     metavar="NAME",
-    help="The formulation's solver; auto, the one that proves most, by default.",
+    help="Solver of the formulation; `rarmodel solvers` lists them. By default "
+    f"{AUTO}: the installed one that proves most.",
 )
 @DATA
-@click.option("--time-limit", type=POSITIVE, metavar="SECONDS")
+@click.option(
+    "--time-limit",
+    type=POSITIVE,
+    metavar="SECONDS",
+    help="Stop after this time with the best schedule so far. By default there is no limit; "
+    f"search alone then takes {SEARCH_SECONDS:g} s.",
+)
 @click.option(
     "--iterations",
     type=click.IntRange(1),
-    help="Stop search after so many; it then finds the same schedule each time.",
+    metavar="N",
+    help="Stop search after N iterations. With the same seed and threads it then makes the same "
+    "schedule again.",
 )
 @click.option(
     "--patience",
@@ -77,7 +102,7 @@ def rarmodel() -> None:
     help="Stop search after N iterations in which nothing got better.",
 )
 @_limits
-@click.option("--output", metavar="FILE", help="Write the schedule to a file; - for stdout.")
+@click.option("--output", metavar="FILE", help="File to write the schedule to; - for stdout.")
 @JSON
 def solve(
     instance: str,
@@ -160,17 +185,24 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 
 @rarmodel.command()
 @INSTANCE
-@click.option("--schedule", metavar="FILE", help="Audit this schedule; by default sjf-bco's.")
-@click.option("--solver", metavar="NAME", help="Solver for the bounds; auto by default.")
+@click.option(
+    "--schedule", metavar="FILE", help="Schedule to audit; - for stdin. By default sjf-bco's."
+)
+@click.option(
+    "--solver",
+    metavar="NAME",
+    help="Solver for the bounds; `rarmodel solvers` lists them. By default "
+    f"{AUTO}: the installed one that proves most.",
+)
 @click.option(
     "--time-limit",
     type=POSITIVE,
     metavar="SECONDS",
-    default=60.0,
+    default=AUDIT_SECONDS,
     show_default=True,
-    help="For the bounds.",
+    help="Time for the bounds, in seconds. The schedule of sjf-bco comes on top.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads of the solver.")
+@THREADS
 @JSON
 def audit(
     instance: str,
@@ -214,17 +246,36 @@ def audit(
 
 @rarmodel.command()
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="Repeat for several.")
-@click.option("--formulation", "formulations", multiple=True, metavar="NAME", help="The same.")
-@click.option("--solver", "solvers", multiple=True, metavar="NAME", help="The same.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    help=f"Method to compare; `rarmodel methods` lists them. {SEVERAL}",
+)
+@click.option(
+    "--formulation",
+    "formulations",
+    multiple=True,
+    metavar="NAME",
+    help=f"Formulation to compare; `rarmodel formulations` lists them. {SEVERAL}",
+)
+@click.option(
+    "--solver",
+    "solvers",
+    multiple=True,
+    metavar="NAME",
+    help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
+    f"installed one that proves most. {SEVERAL}",
+)
 @DATA
 @click.option(
     "--time-limit",
     type=POSITIVE,
     metavar="SECONDS",
-    default=60.0,
+    default=COMPARE_SECONDS,
     show_default=True,
-    help="For each solve.",
+    help="Stop each solve after this time, in seconds, with its best schedule so far.",
 )
 @_limits
 @JSON
@@ -241,7 +292,7 @@ def compare(
     log: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Compare methods and formulations on each INSTANCE; all of them if none is named."""
+    """Compare methods and formulations on each INSTANCE; all installed ones if none is named."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -290,15 +341,23 @@ def schema(kind: str) -> int:
 
 @rarmodel.command()
 @INSTANCE
-@click.option("--formulation", metavar="NAME", required=True, help="The formulation to state.")
 @click.option(
-    "--output", metavar="FILE", required=True, help="A file that ends in .lp, .mps or .nl."
+    "--formulation",
+    metavar="NAME",
+    required=True,
+    help="Formulation to state; `rarmodel formulations` lists them.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="File to write, whose name ends in .lp, .mps or .nl.",
 )
 @click.option(
     "--horizon",
     type=click.IntRange(1),
     metavar="SLOTS",
-    help="Slots of the model; by default as many as solve would give it.",
+    help="Slots of the model. By default as many as solve would give it.",
 )
 @DATA
 @JSON
@@ -322,38 +381,6 @@ def formulate(
     else:
         for line in tables.model_size(size):
             answer(line)
-    return FINE
-
-
-@rarmodel.command()
-@JSON
-def solvers(as_json: bool) -> int:  # noqa: FBT001
-    """List the solvers: what is installed, and what they solve."""
-    from rarmodel import api  # noqa: PLC0415
-
-    from . import tables  # noqa: PLC0415
-
-    rows = api.engines()
-    if as_json:
-        answer_json(rows)
-    else:
-        show(tables.engines(rows))
-    return FINE
-
-
-@rarmodel.command()
-@JSON
-def instances(as_json: bool) -> int:  # noqa: FBT001
-    """List the bundled instances with their sizes and known optima."""
-    from rarmodel import api  # noqa: PLC0415
-
-    from . import tables  # noqa: PLC0415
-
-    rows = api.bundled()
-    if as_json:
-        answer_json(rows)
-    else:
-        show(tables.bundled(rows))
     return FINE
 
 

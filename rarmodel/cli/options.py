@@ -8,7 +8,11 @@ from typing import Any
 
 import rich_click as click
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+from rarmodel.defaults import MAX_MB
+
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, for programs, instead of text."
+)
 
 
 class Number(click.FloatRange):
@@ -67,25 +71,50 @@ class Weights(click.ParamType):  # type: ignore[type-arg] # generic in newer ver
             self.fail(f"{value!r}; sizes and weights such as 1:80,2:14 are expected.", param, ctx)
 
 
+SEVERAL = "The option may be given several times."
+"""What is said of options that add up."""
+
 POSITIVE = Number(0, min_open=True)
 
 NETWORK = click.option(
-    "--network-gbps", type=POSITIVE, metavar="RATE", help="Of each server's link."
+    "--network-gbps", type=POSITIVE, metavar="RATE", help="Rate of each server's link in Gbit/s."
 )
 INTRA_SERVER = click.option(
-    "--intra-server-gbps", type=POSITIVE, metavar="RATE", help="Within a server."
+    "--intra-server-gbps",
+    type=POSITIVE,
+    metavar="RATE",
+    help="Rate of a ring within a server in Gbit/s.",
 )
 REDUCTION = click.option(
-    "--reduction-gbps", type=POSITIVE, metavar="RATE", help="Of the reduction."
+    "--reduction-gbps",
+    type=POSITIVE,
+    metavar="RATE",
+    help="Rate at which a GPU reduces gradients in Gbit/s.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of all that is drawn at random. The same seed draws the same.",
+)
+THREADS = click.option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Threads of search and of the solver. By default search takes all processors, and the "
+    "solver decides for itself.",
 )
 MAX_SIZE = click.option(
     "--max-size",
     "max_size_mb",
     type=POSITIVE,
     metavar="MB",
-    help="Refuse a larger file, unzipped; 512 by default.",
+    default=MAX_MB,
+    show_default=True,
+    help="Refuse files of more than this many MB, unzipped.",
 )
-SEED = click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
 
 
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,20 +126,38 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--oversubscription",
                 type=POSITIVE,
                 metavar="X",
-                help="Rate below a switch over its uplink's.",
+                help="Rate of the links below a switch over that of its uplink.",
             ),
             INTRA_SERVER,
             REDUCTION,
             click.option(
-                "--alpha", type=Number(0), metavar="X", help="Degradation of shared links."
+                "--alpha",
+                type=Number(0),
+                metavar="X",
+                help="Part of a link that each further ring on it costs, α.",
             ),
             click.option(
-                "--concurrency", type=Number(0, 1, min_open=True), metavar="X", help="ξ1."
+                "--concurrency",
+                type=Number(0, 1, min_open=True),
+                metavar="X",
+                help="Part of the rings on a link that communicate at the same moment, ξ1.",
             ),
-            click.option("--overhead-ms-per-server", type=Number(0), metavar="MS", help="ξ2."),
-            click.option("--no-contention", is_flag=True, help="Gradients and overhead of 0."),
             click.option(
-                "--horizon", type=click.IntRange(1), metavar="SLOTS", help="Number of slots."
+                "--overhead-ms-per-server",
+                type=Number(0),
+                metavar="MS",
+                help="Milliseconds that each server used adds to an iteration, ξ2.",
+            ),
+            click.option(
+                "--no-contention",
+                is_flag=True,
+                help="Let no ring slow another: gradients and overhead of 0.",
+            ),
+            click.option(
+                "--horizon",
+                type=click.IntRange(1),
+                metavar="SLOTS",
+                help="Slots within which all jobs must end. By default always enough.",
             ),
         )
     ):

@@ -11,7 +11,7 @@ from rarmodel.errors import UsageError
 from .terminal import answer, answer_text
 
 PAGE = click.option(
-    "--output", metavar="FILE", required=True, help="The HTML file to write; - for stdout."
+    "--output", metavar="FILE", required=True, help="HTML file to write; - for stdout."
 )
 
 

@@ -9,6 +9,7 @@ import rich_click as click
 from rarmodel.errors import UsageError
 
 from .inputs import read_schedules
+from .options import SEVERAL
 from .outputs import PAGE, write_page
 
 FORMS = ("png", "svg", "html")
@@ -20,14 +21,17 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
 @INSTANCE
 @SCHEDULES
 @click.option(
-    "--output", metavar="FILE", required=True, help="A file that ends in .png, .svg or .html."
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="File to write, whose name ends in .png, .svg or .html.",
 )
 @click.option(
     "--part",
     "parts",
     multiple=True,
     metavar="NAME",
-    help="Draw only gantt, contention or utilisation; repeat for several.",
+    help=f"Part to draw, gantt, contention or utilisation. By default all. {SEVERAL}",
 )
 def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[str, ...]) -> int:
     """Draw each SCHEDULE, a file or - for stdin, of INSTANCE over time, below each other."""

@@ -61,6 +61,29 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
+def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The methods, with what they do."""
+    table = _table(None, ("method", "left"), ("what it does", "left"))
+    for row in rows:
+        default = " (the default)" if row["default"] else ""
+        table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
+    return table
+
+
+def programs(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The formulations, with who solves them."""
+    columns = ("formulation", "models", "solvers installed", "what it is")
+    table = _table(None, *((name, "left") for name in columns))
+    for row in rows:
+        table.add_row(
+            one_line(row["name"]),
+            row["model_class"],
+            one_line(", ".join(row["solvers"]) or NONE),
+            one_line(row["description"] or NONE),
+        )
+    return table
+
+
 def engines(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The solvers, with what they solve."""
     table = _table(

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from rarmodel.defaults import SLOT_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
-from .options import JSON, MAX_SIZE, POSITIVE, SEED, Counts, Span, Weights, model_options
+from .options import JSON, MAX_SIZE, POSITIVE, SEED, SEVERAL, Counts, Span, Weights, model_options
 from .outputs import check_output, write_json
 from .terminal import answer_json, say
 
@@ -18,38 +19,84 @@ if TYPE_CHECKING:
 
 RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
 CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
-NAMED = click.option("--name", metavar="NAME", help="Name of the instance.")
+NAMED = click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the instance. By default one that says where it is from.",
+)
 
 
 @click.command()
 @click.argument("family", metavar="[FAMILY]", default="paper")
 @SEED
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Number of jobs.")
-@click.option("--servers", type=click.IntRange(1), metavar="N", help="Number of servers.")
 @click.option(
-    "--capacities", type=Counts(), metavar="N,N,…", help="GPUs that a server can have, e.g. 4,8."
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of jobs. By default the family's, as with all options below.",
 )
 @click.option(
-    "--sizes", type=Weights(), metavar="N:W,…", help="GPUs of jobs and weights, e.g. 1:3,8:1."
-)
-@click.option("--iterations", type=Span(int), metavar="A..B", help="Iterations of a job.")
-@click.option(
-    "--iteration-slots", type=Span(float), metavar="A..B", help="Time of an iteration, in slots."
+    "--servers", type=click.IntRange(1), metavar="N", help="Number of servers of the cluster."
 )
 @click.option(
-    "--execution-slots", type=Span(int), metavar="A..B", help="Execution time of a job, in slots."
+    "--capacities",
+    type=Counts(),
+    metavar="N,N,…",
+    help="GPUs that a server can have, all equally likely, such as 4,8.",
 )
-@click.option("--gradient-mb", type=Span(float), metavar="A..B", help="Size of gradients.")
+@click.option(
+    "--sizes",
+    type=Weights(),
+    metavar="N:W,…",
+    help="GPUs that a job can have, and how often: 1:3,8:1 is three of 1 to one of 8.",
+)
+@click.option(
+    "--iterations",
+    type=Span(int),
+    metavar="A..B",
+    help="Least and greatest number of iterations of a job.",
+)
+@click.option(
+    "--iteration-slots",
+    type=Span(float),
+    metavar="A..B",
+    help="Least and greatest time of an iteration in slots.",
+)
+@click.option(
+    "--execution-slots",
+    type=Span(int),
+    metavar="A..B",
+    help="Least and greatest execution time of a job in slots.",
+)
+@click.option(
+    "--gradient-mb",
+    type=Span(float),
+    metavar="A..B",
+    help="Least and greatest size of a gradient in MB.",
+)
 @click.option(
     "--gradient-per-second/--gradient-per-job",
     default=None,
-    help="Whether that counts for each second of iteration time.",
+    help="Whether --gradient-mb counts for each second of iteration time, or for the job.",
 )
-@click.option("--racks", type=click.IntRange(0), metavar="N", help="A tree of racks; 0: a star.")
-@click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot.")
+@click.option(
+    "--racks",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Racks below one core switch; 0 for a star of servers.",
+)
+@click.option(
+    "--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot in seconds."
+)
 @model_options
 @NAMED
-@click.option("--output", metavar="FILE", default="-", help="Write the instance to a file.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    default="-",
+    show_default=True,
+    help="File to write the instance to; - for stdout.",
+)
 def generate(
     family: str,
     no_contention: bool,  # noqa: FBT001
@@ -70,33 +117,75 @@ def generate(
 
 @click.command("import")
 @click.argument("trace")
-@click.option("--servers", type=click.IntRange(1), metavar="N", help="Equal servers of a star.")
-@click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each.")
-@click.option("--cluster", metavar="FILE", help="Cluster or instance, JSON, or table of nodes.")
-@click.option("--slurm-conf", metavar="FILE", help="Nodes of a slurm.conf instead of these.")
-@click.option("--slurm-topology", metavar="FILE", help="Switches of its topology.conf.")
-@click.option("--format", "form", metavar="NAME", help="Format; recognised by default.")
+@click.option(
+    "--servers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of equal servers, joined by one switch.",
+)
+@click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each server.")
+@click.option(
+    "--cluster",
+    metavar="FILE",
+    help="File with the cluster instead: a cluster, an instance, or a table of nodes.",
+)
+@click.option("--slurm-conf", metavar="FILE", help="File slurm.conf with the nodes instead.")
+@click.option(
+    "--slurm-topology",
+    metavar="FILE",
+    help="File topology.conf with the switches above these nodes.",
+)
+@click.option(
+    "--format", "form", metavar="NAME", help="Format of the trace. By default it is recognised."
+)
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Column of any other file: gpus=…, duration=…[:ms], submit=…, model=…; repeat.",
+    help="Column of a file in no known format: gpus=…, duration=…[:ms], submit=…, model=…. "
+    f"{SEVERAL}",
 )
-@click.option("--skip-invalid", is_flag=True, help="Leave out rows without meaning.")
-@click.option("--window", metavar="A..B", help="Submission: 2017-10-03..2017-10-10, or 0h..24h.")
-@click.option("--group", metavar="NAME", help="Virtual cluster, partition or the like.")
 @MAX_SIZE
-@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="The first N jobs.")
-@click.option("--model", metavar="NAME", help="Model of jobs without a known one; else drawn.")
 @click.option(
-    "--default-seconds", type=POSITIVE, metavar="SECONDS", help="Duration of jobs without one."
+    "--skip-invalid",
+    is_flag=True,
+    help="Leave out rows without meaning instead of refusing the file.",
+)
+@click.option(
+    "--window",
+    metavar="A..B",
+    help="When the jobs were submitted: 2017-10-03..2017-10-10, or 0h..24h from the start.",
+)
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="Virtual cluster, partition or the like that the jobs are of. By default all.",
+)
+@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Take the first N jobs only.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Model of the jobs whose model is not known. By default one is drawn for each.",
+)
+@click.option(
+    "--default-seconds",
+    type=POSITIVE,
+    metavar="SECONDS",
+    help="Duration in seconds of jobs that have none. By default these are left out.",
 )
 @SEED
-@click.option("--slot-seconds", type=POSITIVE, metavar="SECONDS", default=60.0, show_default=True)
+@click.option(
+    "--slot-seconds",
+    type=POSITIVE,
+    metavar="SECONDS",
+    default=SLOT_SECONDS,
+    show_default=True,
+    help="Length of a slot in seconds.",
+)
 @model_options
 @NAMED
-@click.option("--output", metavar="FILE", help="Write the instance to a file; - for stdout.")
+@click.option("--output", metavar="FILE", help="File to write the instance to; - for stdout.")
 @JSON
 def import_trace(
     trace: str,

@@ -68,6 +68,8 @@ class Policy:
         Whether the limit θ_u is bisected; otherwise it is the horizon.
     vary
         Gives the policy with other parameters, by keyword; None if it has none to set.
+    description
+        What it does, in a line.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Policy:
     parameters: Callable[[Instance, int], Sequence[Parameters]] = nothing_to_try
     bisect: bool = True
     vary: Callable[..., Policy] | None = None
+    description: str = ""
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the policy needs, so that this does not count as its time."""

@@ -80,13 +80,30 @@ def make_sjf_bco(
             kappas=kappas if kappa is None else lambda _: [kappa],
         )
 
-    return Policy(name, sjf_bco_rule, smallest_first, parameters, vary=vary)
+    description = "the paper's SJF-BCO: small jobs first, wide ones on few servers"
+    if occupied_first:
+        description = "SJF-BCO that packs small jobs onto servers already in use"
+    return Policy(
+        name, sjf_bco_rule, smallest_first, parameters, vary=vary, description=description
+    )
 
 
 sjf_bco = make_sjf_bco()
 sjf_bco_occupied_first = make_sjf_bco("sjf-bco-occupied-first", occupied_first=True)
-first_fit = Policy("first-fit", first_fit_rule)
-list_scheduling = Policy("list-scheduling", list_scheduling_rule)
-random_placement = Policy("random", random_rule, parameters=seed_only, bisect=False)
+first_fit = Policy(
+    "first-fit", first_fit_rule, description="jobs in input order, on the first GPUs available"
+)
+list_scheduling = Policy(
+    "list-scheduling",
+    list_scheduling_rule,
+    description="jobs in input order, on the least busy GPUs available",
+)
+random_placement = Policy(
+    "random",
+    random_rule,
+    parameters=seed_only,
+    bisect=False,
+    description="jobs in input order, on GPUs at random",
+)
 HEURISTICS = (sjf_bco, sjf_bco_occupied_first, first_fit, list_scheduling, random_placement)
 """All of them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.lanes import prepare as prepare_lanes
+from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import least_slots_by_placement
@@ -22,7 +23,7 @@ from .renest import renest
 from .repack import repack
 from .session import Session
 
-DEFAULT_SECONDS = 10.0
+DEFAULT_SECONDS = SEARCH_SECONDS
 """Time limit if neither a time, a number of iterations nor a patience is given."""
 
 
@@ -32,6 +33,7 @@ class Search:
 
     name: str = "search"
     counts_iterations: bool = True
+    description: str = "improves a schedule until its time is up, and proves a lower bound"
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""

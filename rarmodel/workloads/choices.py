@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rarmodel.defaults import MAX_MB, SLOT_SECONDS
 from rarmodel.errors import UsageError
-from rarmodel.files import MAX_MB
 from rarmodel.limits import is_whole
 
 
@@ -60,7 +60,7 @@ class Choices:
     model: str | None = None
     default_seconds: float | None = None
     seed: int = 0
-    slot_seconds: float = 60.0
+    slot_seconds: float = SLOT_SECONDS
     horizon: int | None = None
     contention: bool = True
     name: str | None = None

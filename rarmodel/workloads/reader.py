@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 
+from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, UsageError, listed
-from rarmodel.files import MAX_MB
 
 from .cells import CellError, number
 from .formats import FORMATS, Format, TraceJob, mapped

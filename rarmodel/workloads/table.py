@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import CHUNK, MAX_MB, open_input, too_large
+from rarmodel.files import CHUNK, open_input, too_large
 
 Row = list[str]
 

@@ -90,7 +90,13 @@ def test_after_an_interrupt_the_next_compilation_is_said(
     assert messages(caplog) == [BEGIN, "compiled"]
 
 
-def test_the_library_is_quiet_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_library_is_quiet_unless_asked(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # The command line, whose tests may have run, asks; it does so each time anew.
+    log = logging.getLogger("rarmodel")
+    monkeypatch.setattr(log, "handlers", [])
+    log.setLevel(logging.NOTSET)
     with told():
         typed_at_a_prompt()(3)
     assert capfd.readouterr() == ("", "")

@@ -1,0 +1,68 @@
+"""The commands that list what there is: `methods`, `formulations`, `solvers`, `instances`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from .options import JSON
+from .terminal import answer_json, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@click.command()
+@JSON
+def methods(as_json: bool) -> int:  # noqa: FBT001
+    """List the methods that `solve --method` takes, and what they do."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.methods(), tables.methods, as_json=as_json)
+
+
+@click.command()
+@JSON
+def formulations(as_json: bool) -> int:  # noqa: FBT001
+    """List the formulations that `solve --formulation` takes, and which solvers solve them."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.programs(), tables.programs, as_json=as_json)
+
+
+@click.command()
+@JSON
+def solvers(as_json: bool) -> int:  # noqa: FBT001
+    """List the solvers: what is installed, and what they solve."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.engines(), tables.engines, as_json=as_json)
+
+
+@click.command()
+@JSON
+def instances(as_json: bool) -> int:  # noqa: FBT001
+    """List the bundled instances with their sizes and known optima."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.bundled(), tables.bundled, as_json=as_json)
+
+
+def _list(rows: Rows, table: Callable[[Rows], Table], *, as_json: bool) -> int:
+    if as_json:
+        answer_json(rows)
+    else:
+        show(table(rows))
+    return 0

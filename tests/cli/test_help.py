@@ -1,0 +1,112 @@
+"""What `--help` says, of every option of every command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from rarmodel import api, registry
+from rarmodel.cli.commands import rarmodel
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+
+def commands(command: Any, name: str = "rarmodel") -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, by its full name."""
+    inner = getattr(command, "commands", {})
+    if not inner:
+        yield name, command
+    for part, below in inner.items():
+        yield from commands(below, f"{name} {part}")
+
+
+COMMANDS = dict(commands(rarmodel))
+OPTIONS = {
+    f"{name} {option.opts[0]}": option
+    for name, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option)
+}
+each_option = pytest.mark.parametrize("name", OPTIONS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does(name: str) -> None:
+    text = COMMANDS[name].help
+    assert text
+    assert text.endswith(".")
+
+
+@each_option
+def test_every_option_says_what_it_means(name: str) -> None:
+    text = getattr(OPTIONS[name], "help", None)
+    assert text, "no help"
+    assert len(text.split()) >= 4, text
+    assert text[0] == text[0].upper()
+    assert text.endswith(".")
+    assert not text.startswith("What") or "all_reduce_perf" in text
+
+
+@each_option
+def test_an_option_that_adds_up_says_so_and_no_other_does(name: str) -> None:
+    option = OPTIONS[name]
+    assert ("may be given several times" in (option.help or "")) == option.multiple
+    assert not re.search(r"\brepeat", option.help or "")
+
+
+@each_option
+def test_numbers_have_their_unit_or_are_counts(name: str) -> None:
+    option = OPTIONS[name]
+    units = {"SECONDS": r"seconds|time", "RATE": "Gbit/s", "MS": "milliseconds", "SLOTS": "slots"}
+    if option.metavar in units:
+        assert re.search(units[option.metavar], option.help or "", re.IGNORECASE)
+
+
+@each_option
+def test_a_value_that_is_taken_by_default_is_shown(name: str) -> None:
+    option = OPTIONS[name]
+    if isinstance(option.default, int | float | str) and not option.is_flag:
+        assert option.show_default
+
+
+@pytest.mark.parametrize("asked", ["method", "formulation", "solver"])
+def test_help_names_the_command_that_lists_what_there_is(asked: str) -> None:
+    of_parts = [name for name in OPTIONS if name.endswith(f" --{asked}")]
+    assert of_parts
+    for name in of_parts:
+        assert f"`rarmodel {asked}s` lists them" in (OPTIONS[name].help or "")
+    assert f"rarmodel {asked}s" in COMMANDS
+
+
+def test_methods_are_listed_with_what_they_do(invoke: Invoke) -> None:
+    rows = invoke("methods", "--json").json()
+    assert [row["name"] for row in rows] == registry.names("policies")
+    assert all(row["description"] for row in rows)
+    assert [row["name"] for row in rows if row["default"]] == [api.DEFAULT_METHOD]
+    assert [row["name"] for row in rows if row["counts_iterations"]] == ["search"]
+    shown = invoke("methods").out
+    assert all(f"{row['name']} " in shown and row["description"] in shown for row in rows)
+
+
+def test_formulations_are_listed_with_who_solves_them(invoke: Invoke) -> None:
+    rows = {row["name"]: row for row in invoke("formulations", "--json").json()}
+    assert list(rows) == registry.names("formulations")
+    assert all(row["description"] for row in rows.values())
+    assert "highs" in rows["time-indexed"]["solvers"]
+    assert "highs" not in rows["rar-ddls"]["solvers"]
+    shown = invoke("formulations").out
+    assert all(f" {name} " in shown for name in rows)
+
+
+def test_a_default_in_the_help_is_the_one_that_is_taken(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    text = invoke("solve", "--help").out
+    assert f"By default {api.DEFAULT_METHOD}." in text
+    assert f"By default {api.AUTO}:" in text

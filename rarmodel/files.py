@@ -96,7 +96,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     try:
         content = text.encode()
     except ValueError as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
     write_bytes(path, content)
 
 
@@ -116,7 +116,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         else:
             _replace(target.resolve(), content)
     except (OSError, ValueError) as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -130,10 +130,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     try:
         obstacle = _obstacle(Path(path))
     except (OSError, ValueError) as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
     if obstacle:
         reason = OSError(obstacle, os.strerror(obstacle))
-        raise _unusable(reason, _path_name(path), "cannot be written")
+        raise unusable(reason, _path_name(path), "cannot be written")
 
 
 def _obstacle(target: Path) -> int:
@@ -238,7 +238,7 @@ def open_input(
         with _opened(source) as stream:
             yield name, _again(stream, source, name, max_mb, cure)
     except OSError as error:
-        raise _unusable(error, name, "cannot be read") from error
+        raise unusable(error, name, "cannot be read") from error
 
 
 def too_large(max_mb: float, name: str, cure: str) -> InputError:
@@ -285,7 +285,8 @@ def _read_text(source: str | os.PathLike[str]) -> str:
         raise InputError([Problem("", message)], name) from error
 
 
-def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
+def unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
+    """What the system says against a file or folder, in one line; a name can hold a byte 0."""
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
     return InputError([Problem("", f"{what}: {reason[:1].lower()}{reason[1:]}")], name)
 

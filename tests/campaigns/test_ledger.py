@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -41,6 +42,31 @@ def test_a_folder_without_a_ledger_is_refused(folder: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match="a ledger of version 99"):
         standing(folder)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_database_of_another_program_is_left_as_it_is(folder: Path, version: int) -> None:
+    path = folder / "out" / "ledger.sqlite"
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("CREATE TABLE accounts (owner)")
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="not a ledger but a database of something else"):
+        run_campaigns(write_campaign(folder, TURNS), folder / "out")
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_without_workplaces_goes_on(folder: Path, whole: Path) -> None:
+    write_campaign(folder, TURNS)
+    shutil.copytree(whole, folder / "out")
+    connection = sqlite3.connect(folder / "out" / "ledger.sqlite")
+    with connection:
+        connection.execute("DROP TABLE workplaces")
+    connection.close()
+    assert run_campaigns("campaign.yaml", "out").done == 8
 
 
 def test_a_ledger_without_tables_is_no_other_version(folder: Path) -> None:
@@ -87,3 +113,5 @@ def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
     (folder / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
         run_campaigns(write_campaign(folder, TURNS), folder / "file" / "out")
+    with pytest.raises(InputError, match="cannot be made: embedded null byte"):
+        run_campaigns(folder / "campaign.yaml", "out\0")

@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from errno import EACCES, EBADF, EINVAL, EISDIR, ENOENT, ENOTDIR
+from errno import EACCES, EBADF, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -114,7 +114,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(content)  # A pipe or a device cannot be replaced.
         else:
-            _replace(target.resolve(), content)
+            _replace(_real(target), content)
     except (OSError, ValueError) as error:
         raise unusable(error, _path_name(path), "cannot be written") from error
 
@@ -140,10 +140,21 @@ def _obstacle(target: Path) -> int:
     """The error number of what keeps a file from being written; 0 for nothing."""
     if target.is_dir():
         return EISDIR
-    folder = target.resolve().parent
+    real = _real(target)
+    if real.is_symlink():
+        return ELOOP
+    folder = real.parent
     if not folder.is_dir():
         return ENOTDIR if folder.exists() else ENOENT
     return 0 if os.access(target if target.exists() else folder, os.W_OK) else EACCES
+
+
+def _real(path: Path) -> Path:
+    """A path without symbolic links, but for those that lead to themselves.
+
+    `Path.resolve` raises RuntimeError on such, in some versions of Python.
+    """
+    return Path(os.path.realpath(path))
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -203,6 +214,14 @@ def _name_of(source: str | os.PathLike[str]) -> str:
 
 def _path_name(path: str | os.PathLike[str]) -> str:
     return os.fspath(path) or "''"
+
+
+def may_exist(path: str | os.PathLike[str]) -> bool:
+    """Whether something is there, or the system does not let us know: then reading says why."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return True
 
 
 def read_bytes(

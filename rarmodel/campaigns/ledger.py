@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.files import may_exist
 
 from .plan import Planned
 from .schema import ProcessLimits
@@ -79,7 +80,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, writes: bool = False) -> None:
-        if not writes and not path.is_file():
+        if not writes and not may_exist(path):
             message = "no ledger here; `rarmodel campaign run FILE --output` this folder makes one"
             raise InputError([Problem("", message)], str(path.parent))
         self._lock: sqlite3.Connection | None = None

@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from errno import EACCES, EBADF, EINVAL, EISDIR, ENOENT, ENOTDIR
+from errno import EACCES, EBADF, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -95,7 +95,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     try:
         content = text.encode()
     except ValueError as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
     write_bytes(path, content)
 
 
@@ -113,9 +113,9 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(content)  # A pipe or a device cannot be replaced.
         else:
-            _replace(target.resolve(), content)
+            _replace(_real(target), content)
     except (OSError, ValueError) as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -129,20 +129,31 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     try:
         obstacle = _obstacle(Path(path))
     except (OSError, ValueError) as error:
-        raise _unusable(error, _path_name(path), "cannot be written") from error
+        raise unusable(error, _path_name(path), "cannot be written") from error
     if obstacle:
         reason = OSError(obstacle, os.strerror(obstacle))
-        raise _unusable(reason, _path_name(path), "cannot be written")
+        raise unusable(reason, _path_name(path), "cannot be written")
 
 
 def _obstacle(target: Path) -> int:
     """The error number of what keeps a file from being written; 0 for nothing."""
     if target.is_dir():
         return EISDIR
-    folder = target.resolve().parent
+    real = _real(target)
+    if real.is_symlink():
+        return ELOOP
+    folder = real.parent
     if not folder.is_dir():
         return ENOTDIR if folder.exists() else ENOENT
     return 0 if os.access(target if target.exists() else folder, os.W_OK) else EACCES
+
+
+def _real(path: Path) -> Path:
+    """A path without symbolic links, but for those that lead to themselves.
+
+    `Path.resolve` raises RuntimeError on such, in some versions of Python.
+    """
+    return Path(os.path.realpath(path))
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -204,6 +215,14 @@ def _path_name(path: str | os.PathLike[str]) -> str:
     return os.fspath(path) or "''"
 
 
+def may_exist(path: str | os.PathLike[str]) -> bool:
+    """Whether something is there, or the system does not let us know: then reading says why."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return True
+
+
 def read_bytes(
     source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
 ) -> tuple[str, bytes]:
@@ -237,7 +256,7 @@ def open_input(
         with _opened(source) as stream:
             yield name, _again(stream, source, name, max_mb, cure)
     except OSError as error:
-        raise _unusable(error, name, "cannot be read") from error
+        raise unusable(error, name, "cannot be read") from error
 
 
 def too_large(max_mb: float, name: str, cure: str) -> InputError:
@@ -284,7 +303,8 @@ def _read_text(source: str | os.PathLike[str]) -> str:
         raise InputError([Problem("", message)], name) from error
 
 
-def _unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
+def unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
+    """What the system says against a file or folder, in one line; a name can hold a byte 0."""
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
     return InputError([Problem("", f"{what}: {reason[:1].lower()}{reason[1:]}")], name)
 

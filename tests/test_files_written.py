@@ -218,6 +218,21 @@ def test_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
         assert (tmp_path / "real" / "x.json").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.skipif(ON_WINDOWS, reason="links need privileges")
+def test_link_that_leads_to_itself_is_refused_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    (tmp_path / "below").symlink_to("loop/x.json")
+    for name in ("loop", "one", "below"):
+        path = tmp_path / name
+        reason = "no such file or directory" if name == "below" else "too many levels of"
+        assert refusal(path).startswith(f"{path}: cannot be written: {reason}")
+        assert path.is_symlink()
+    assert "cannot be written: no such file" in refusal(tmp_path / "loop" / "x.json")
+    assert files_in(tmp_path) == ["below", "loop", "one", "other"]
+
+
 @pytest.mark.skipif(ON_WINDOWS, reason="no pipes with names")
 def test_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import STANDARD_INPUT, parse_instance, read_data, read_instance, read_schedule
+from rarmodel.files import (
+    STANDARD_INPUT,
+    may_exist,
+    parse_instance,
+    read_data,
+    read_instance,
+    read_schedule,
+)
 from rarmodel.instances import catalogue, text_of
 from rarmodel.model import check_speeds
 from rarmodel.schema import Instance, Schedule
@@ -30,7 +36,7 @@ def load_instance(source: Source) -> Instance:
     if isinstance(source, Instance):
         check_speeds(source, source.name)
         return source
-    if source != STANDARD_INPUT and isinstance(source, str) and not _exists(source):
+    if source != STANDARD_INPUT and isinstance(source, str) and not may_exist(source):
         text = text_of(source)
         if text is not None:
             return parse_instance(text, source)
@@ -39,13 +45,6 @@ def load_instance(source: Source) -> Instance:
             message = f"neither a file nor a bundled instance; bundled are {names}"
             raise InputError([Problem("", message)], source)
     return read_instance(source)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return True  # No such path can be: reading it says why.
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rarmodel.errors import Problem
+from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import problems_of
 
 from .run import Found, Message, Told
@@ -108,6 +109,10 @@ def _hosts(config: _Config, problems: list[Problem]) -> dict[int, str]:
     """Host of each rank, those included that are left out because their process is listed."""
     hosts: dict[int, str] = {}
     each = config.nthreads * config.ngpus
+    if each * len(config.devices) > MAX_GPUS:
+        text = f"{each * len(config.devices)} ranks in all; at most {MAX_GPUS} are supported"
+        problems.append(Problem("config", text))
+        return {}
     listed = {device.rank: device.hostname for device in config.devices}
     for rank, host in listed.items():
         # A rank that is listed itself, and is not the first of its process, agrees anyway.

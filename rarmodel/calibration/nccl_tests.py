@@ -24,9 +24,11 @@ from .nccl_json import read_json
 from .run import Found, Message, Run, Told, contradictions, problems_of_ring
 
 _MARK = re.compile(r"^\s*(?:\[\d+,\d+\](?:<\w+>)?:|\d+:(?= ))")
-_RANK = re.compile(r"\bRank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\b")
+_RANK = re.compile(
+    r"\bRank\s+([0-9]{1,18})\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\b"
+)
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
-_WRONG = re.compile(r"Out of bounds values\s*:\s*(\d+)")
+_WRONG = re.compile(r"Out of bounds values\s*:\s*([0-9]+)")
 _FAILED = re.compile(r"Test (?:\w+ )?failure")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -81,8 +83,8 @@ def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
         place = f"line {number}"
         if (found := _STARTING.search(text)) and "all_reduce" not in found[1]:
             yield Problem(place, f"output of {found[1]}; that of all_reduce_perf is expected")
-        if (found := _WRONG.search(text)) and int(found[1]):
-            yield Problem(place, f"{found[1]} values out of bounds; a run without is expected")
+        if (found := _WRONG.search(text)) and found[1].strip("0"):
+            yield Problem(place, f"{found[1][:20]} values out of bounds; a run without is expected")
         if _FAILED.search(text):
             yield Problem(place, f"the run failed: {text.strip()[:80]}")
 

@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.files import write_text
+from rarmodel.errors import InputError, Problem, UsageError, listed
+from rarmodel.files import unusable, write_text
 from rarmodel.limits import processors
 
 from .dask_pool import dask_pool
-from .ledger import Ledger, open_ledger
+from .ledger import LOCK, Ledger, open_ledger
 from .local_pool import local_pool
 from .plan import Plan, Planned, add_campaign
 from .pool import Pool, outcomes
@@ -23,10 +23,11 @@ from .reader import read_campaigns
 from .supervise import RESULT
 from .table import export_table
 from .task import Outcome, Work
+from .workplace import make_workplace, remove_workplace, workplaces
 
 LEDGER, TABLE = "ledger.sqlite", "table.parquet"
-INSTANCES, SCHEDULES, WORK = "instances", "schedules", "work"
-"""What a campaign's folder holds; the last one only while runs are done."""
+INSTANCES, SCHEDULES = "instances", "schedules"
+"""What a campaign's folder holds, beside a folder to work in while runs are done."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def run_campaigns(
     plan = plan_campaigns(files)
     folder = _folder(Path(output))
     with open_ledger(folder / LEDGER, writes=True) as ledger:
+        for inner in (INSTANCES, SCHEDULES):
+            _make(folder / inner)
         _gather(ledger, folder)  # while what was planned before still is
         for digest, text in plan.instances.items():
             if not (file := folder / INSTANCES / f"{digest}.json").exists():
@@ -136,24 +139,26 @@ def run_campaigns(
         tally = Counter(states.values())
         interrupted = False
         if todo:
+            place = make_workplace(ledger, folder)
             pool: AbstractContextManager[Pool]
             if scheduler is None:
-                pool = local_pool(workers or _at_once(plan.runs), folder / WORK)
+                pool = local_pool(workers or _at_once(plan.runs), place)
             else:
                 pool = dask_pool(scheduler)
             try:
                 with pool as running:
-                    for run, outcome in outcomes(running, _works(plan, todo, folder)):
+                    for run, outcome in outcomes(running, _works(plan, todo)):
                         tally[states[run]] -= 1
                         _record(ledger, folder, run, outcome)
+                        shutil.rmtree(place / run, ignore_errors=True)
                         states[run] = "failed" if outcome.failure else "done"
                         tally[states[run]] += 1
                         if tell:
                             tell(Standing(len(states), tally["done"], tally["failed"], ()))
             except KeyboardInterrupt:
                 interrupted = True
-            _gather(ledger, folder)
-        shutil.rmtree(folder / WORK, ignore_errors=True)
+            finally:
+                _gather(ledger, folder)
         export_table(ledger, folder / TABLE)
         return _standing(ledger, interrupted=interrupted)
 
@@ -194,13 +199,32 @@ def _standing(ledger: Ledger, *, interrupted: bool = False) -> Standing:
 
 
 def _folder(output: Path) -> Path:
+    """A campaign's folder; made if it does not exist.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made, or holds files of others: those of a campaign would mix with them.
+    """
+    _make(output)
     try:
-        for inner in (INSTANCES, SCHEDULES):
-            (output / inner).mkdir(parents=True, exist_ok=True)
+        theirs = sorted(entry.name for entry in output.iterdir() if not entry.name.startswith(LOCK))
+        if theirs and not (output / LEDGER).exists():
+            message = (
+                f"holds {listed(theirs)} and no campaign; name a new or an empty folder, "
+                "or one in which a campaign was run"
+            )
+            raise InputError([Problem("", message)], str(output))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError([Problem("", f"cannot be made: {reason}")], str(output)) from error
+        raise unusable(error, str(output), "cannot be read") from error
     return output
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise unusable(error, str(folder), "cannot be made") from error
 
 
 def _at_once(runs: Sequence[Planned]) -> int:
@@ -209,7 +233,7 @@ def _at_once(runs: Sequence[Planned]) -> int:
     return max(1, processors() // most)
 
 
-def _works(plan: Plan, todo: Sequence[str], folder: Path) -> Iterator[Work]:
+def _works(plan: Plan, todo: Sequence[str]) -> Iterator[Work]:
     """What a pool needs for each run, with its instance only when its turn comes."""
     planned = {run.task.run: run for run in plan.runs}
     for name in todo:
@@ -219,17 +243,18 @@ def _works(plan: Plan, todo: Sequence[str], folder: Path) -> Iterator[Work]:
 
 
 def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
-    """Write down an outcome, its schedule first, and then forget the process's own account."""
+    """Write down an outcome, its schedule first."""
     if outcome.schedule is not None:
         write_text(folder / SCHEDULES / f"{run}.json", outcome.schedule)
     ledger.record(run, replace(outcome, schedule=None))
-    shutil.rmtree(folder / WORK / run, ignore_errors=True)
 
 
 def _gather(ledger: Ledger, folder: Path) -> None:
     """Record what processes have finished, and a driver could not record any more."""
     states = ledger.states()
-    for result in (folder / WORK).glob(f"*/{RESULT}"):
-        run = result.parent.name
-        if states.get(run, "done") != "done":  # A failed one may have been done again.
-            _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))
+    for place in workplaces(ledger, folder):
+        for result in place.glob(f"*/{RESULT}"):
+            run = result.parent.name
+            if states.get(run, "done") != "done":  # A failed one may have been done again.
+                _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))
+        remove_workplace(ledger, place)

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.files import may_exist
 
 from .plan import Planned
 from .schema import ProcessLimits
 from .task import Outcome, Task
 
 VERSION = 1
+LOCK = "ledger.lock"
+"""A file beside the ledger, which holds the lock of drivers."""
 PATIENCE = 30.0
 """Seconds to wait for a lock that another process holds for a moment."""
 LOCK_PATIENCE = 0.5
@@ -43,6 +46,11 @@ CREATE TABLE outcomes (
     recorded TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 ) STRICT, WITHOUT ROWID;
 """
+_OWN = {"tasks", "plan", "outcomes"}
+_LATER_TABLES = (
+    "CREATE TABLE IF NOT EXISTS workplaces (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
+)
+"""Tables that ledgers of this version did not have at first."""
 
 
 class Entry(NamedTuple):
@@ -72,13 +80,13 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, writes: bool = False) -> None:
-        if not writes and not path.is_file():
+        if not writes and not may_exist(path):
             message = "no ledger here; `rarmodel campaign run FILE --output` this folder makes one"
             raise InputError([Problem("", message)], str(path.parent))
         self._lock: sqlite3.Connection | None = None
         if writes:
             # A transaction on a file of its own: it ends with the process, however that ends.
-            self._lock = sqlite3.connect(path.with_suffix(".lock"), timeout=LOCK_PATIENCE)
+            self._lock = sqlite3.connect(path.with_name(LOCK), timeout=LOCK_PATIENCE)
             try:
                 self._lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
@@ -91,17 +99,20 @@ class Ledger:
         wrong = ""
         try:
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-            if version == 0 and writes:
+            rows = self._connection.execute("SELECT name FROM sqlite_master").fetchall()
+            tables = {name for (name,) in rows}
+            if tables and not tables >= _OWN:
+                wrong = "not a ledger but a database of something else"
+            elif version != (0 if not tables else VERSION):
+                wrong = f"a ledger of version {version}; {VERSION} is expected"
+            elif not tables and not writes:
+                wrong = "empty; a campaign begins here, or its driver was killed as it began"
+            elif not tables:
                 self._connection.executescript(
                     f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
                 )
-            elif (
-                version == 0
-                and not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            ):
-                wrong = "empty; a campaign begins here, or its driver was killed as it began"
-            elif version != VERSION:
-                wrong = f"a ledger of version {version}; {VERSION} is expected"
+            if writes and not wrong:
+                self._connection.execute(_LATER_TABLES)
         except sqlite3.OperationalError:  # The file may be sound: a full disk, a lock.
             self.close()
             raise
@@ -149,6 +160,21 @@ class Ledger:
                 "INSERT OR REPLACE INTO outcomes (run, failed, outcome) VALUES (?, ?, ?)",
                 (run, outcome.failure is not None, outcome.to_json()),
             )
+
+    def workplaces(self) -> list[str]:
+        """Names of the folders made to work in that are not removed yet."""
+        rows = self._connection.execute("SELECT name FROM workplaces ORDER BY name")
+        return [name for (name,) in rows]
+
+    def add_workplace(self, name: str) -> None:
+        """Note that a folder was made to work in."""
+        with self._connection as ledger:
+            ledger.execute("INSERT INTO workplaces VALUES (?)", (name,))
+
+    def forget_workplace(self, name: str) -> None:
+        """Note that it is removed."""
+        with self._connection as ledger:
+            ledger.execute("DELETE FROM workplaces WHERE name = ?", (name,))
 
     def states(self) -> dict[str, str]:
         """State of each planned run, in the plan's order: `done`, `failed` or `open`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel import api, registry
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
-from rarmodel.files import read_data
+from rarmodel.files import may_exist, read_data
 from rarmodel.instances import text_of
 from rarmodel.schema import Instance
 
@@ -225,7 +225,7 @@ def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instanc
         return imported.instance
     name = entry.instance or ""
     beside = folder / name
-    is_bundled = text_of(name) is not None and not beside.exists()
+    is_bundled = text_of(name) is not None and not may_exist(beside)
     return api.load_instance(name if is_bundled else str(beside))
 
 

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from rarmodel.errors import InputError, Problem, one_line
-from rarmodel.files import read_bytes
+from rarmodel.files import may_exist, read_bytes
 from rarmodel.schema.problems import place_of, problems_of, show
 
 from .schema import Campaign
@@ -44,13 +44,13 @@ def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines
         With every problem of the file: not readable, not YAML, or not a campaign.
     """
     names = bundled_campaigns()
-    if source in {FIGURES, *names} and not Path(source).exists():
+    if source in {FIGURES, *names} and not may_exist(source):
         folder = resources(__package__) / "figures"
         return [
             (*parse_campaign((folder / f"{name}.yaml").read_text("utf-8"), name), Path())
             for name in (names if source == FIGURES else [str(source)])
         ]
-    if not Path(source).exists() and not os.fspath(source).endswith((".yaml", ".yml", "-")):
+    if not may_exist(source) and not os.fspath(source).endswith((".yaml", ".yml", "-")):
         message = (
             f"neither a file nor a bundled campaign; bundled are {', '.join([FIGURES, *names])}"
         )

@@ -6,8 +6,10 @@ Host lists are expanded here, in a few lines, and not by ClusterShell (LGPL) or 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,8 @@ from .table import decoded
 
 MAX_HOSTS = 1_000_000
 """Most hosts of a configuration: beyond it a number is a slip."""
+MAX_FILES, MAX_DEPTH = 1000, 20
+"""Most files of a configuration, and most of them one within the other."""
 
 # What a class of characters has taken it keeps (`++`), so that no text takes more than one pass.
 _SETTING = re.compile(r'\b(\w++)\s*+=\s*+("[^"]*"|\S+)')
@@ -129,7 +133,7 @@ def _nodes(path: str) -> dict[str, int]:
 def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
     """Lines of a configuration that begin with a setting; other lines are not read."""
     found = []
-    for place, line in _lines(path, ()):
+    for place, line in _lines(path, count(1)):
         pairs = _SETTING.findall(line)
         settings = {name.lower(): value.strip('"') for name, value in pairs}
         first = next(iter(settings), "")
@@ -143,27 +147,37 @@ def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
     return found
 
 
-def _lines(path: str, including: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
+def _lines(
+    path: str, numbers: Iterator[int], including: tuple[str, ...] = (), place: str = ""
+) -> Iterator[tuple[str, str]]:
     """Place and text of each line; a line `Include FILE` is replaced by those of the file.
 
     Parameters
     ----------
     path
         The file; one that is included is sought from the folder of the one that includes it.
-    including
-        The files that include it, one within the other.
+    numbers
+        Counts the files.
+    including, place
+        The files that include it, one within the other, and where the last one does.
     """
     source, raw = read_bytes(path)
-    above = (*including, Path(path).resolve())
+    above = (*including, os.path.realpath(path))
+    if above[-1] in including:
+        raise InputError([Problem(place, f"{Path(path).name} includes itself")])
+    if len(above) > MAX_DEPTH:
+        message = f"more than {MAX_DEPTH} files, one within the other; put lines together"
+        raise InputError([Problem(place, message)])
+    if next(numbers) > MAX_FILES:
+        message = f"more than {MAX_FILES} files with those that are included"
+        raise InputError([Problem(place, message)])
     for number, line in _joined(decoded(raw, source)):
-        place = f"{source}: line {number}"
-        if not (found := re.fullmatch(r"\s*include\s+(\S+)", line, re.IGNORECASE)):
-            yield place, line
-            continue
-        included = Path(path).parent / found[1].strip('"')
-        if included.resolve() in above:
-            raise InputError([Problem(place, f"{found[1]} includes itself")])
-        yield from _lines(str(included), above)
+        here = f"{source}: line {number}"
+        if found := re.fullmatch(r"\s*include\s+(\S+)", line, re.IGNORECASE):
+            included = Path(path).parent / found[1].strip('"')
+            yield from _lines(str(included), numbers, above, here)
+        else:
+            yield here, line
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:

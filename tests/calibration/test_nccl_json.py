@@ -153,6 +153,17 @@ def changed(*path: str | int, value: Any) -> str:
         (changed("config", "devices", 1, "rank", value=8), "config.devices: ranks that are miss"),
         (changed("config", "devices", 1, "rank", value=0), "config.devices: ranks that are miss"),
         (changed("config", "devices", 1, "group", value=1), "2 groups at once, which contend"),
+        (
+            changed(
+                "config",
+                value={
+                    "nthreads": 1024,
+                    "ngpus": 1024,
+                    "devices": [{"rank": i, "hostname": "a"} for i in range(10)],
+                },
+            ),
+            "config: 10485760 ranks in all; at most 10000000 are supported",
+        ),
         (json.dumps(written(processes=1, gpus=1)), "one rank; a ring has two or more"),
     ],
     ids=label,

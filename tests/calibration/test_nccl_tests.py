@@ -123,6 +123,14 @@ ALONE = nccl_output(gpus=1, servers=1, sizes=SIZES)
             ["line 20: 248 values out of bounds; a run without is expected"],
         ),
         (
+            GOOD.replace("Out of bounds values : 0 OK", f"Out of bounds values : {'9' * 5000}"),
+            ["line 20: 99999999999999999999 values out of bounds; a run without is expected"],
+        ),
+        (
+            GOOD.replace("Rank ", f"Rank {'9' * 5000}"),
+            ["no lines '# Rank … on HOST device …', which tell the servers; keep the header"],
+        ),
+        (
             nccl_output(sizes=SIZES, wrong="12"),
             [
                 "line 18: 12 wrong values; a run without is expected",

@@ -19,6 +19,7 @@ from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign, 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
 from rarmodel.campaigns.pool import PoolLostError
 from rarmodel.campaigns.task import failed
+from rarmodel.errors import InputError
 from rarmodel.files import read_instance, read_schedule
 from rarmodel.verifier import verify
 
@@ -59,7 +60,7 @@ limits: {seconds: 300}
         assert verify(instance, schedule).makespan == row["makespan"]
     assert table[1]["status"] == "optimal"
     assert table[1]["solver_version"]
-    assert not (folder / "out" / "work").exists()
+    assert not _workplaces(folder / "out")
 
 
 def test_the_same_file_gives_the_same_table(folder: Path, uninterrupted: list[Row]) -> None:
@@ -118,7 +119,7 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, uninterrupted: list[Row]) -
     assert "planned  8" in out
     done = len(rows(folder / "stopped"))
     assert 2 <= done < 8
-    assert not (folder / "stopped" / "work").exists()
+    assert not _workplaces(folder / "stopped")
     assert run_campaigns("campaign.yaml", "stopped", workers=2).done == 8
     assert lasting(folder / "stopped") == uninterrupted
 
@@ -130,7 +131,8 @@ def test_what_a_process_finished_after_its_driver_died_is_not_done_again(folder:
     found = run_campaigns(path, folder / "first", tell=told.append)
     assert found.done == 1
     assert told == []
-    assert not (folder / "first" / "work" / run).exists()
+    assert run in recorded(folder / "first")
+    assert not _workplaces(folder / "first")
 
 
 def test_the_same_holds_if_the_file_has_changed_meanwhile(folder: Path) -> None:
@@ -139,7 +141,7 @@ def test_the_same_holds_if_the_file_has_changed_meanwhile(folder: Path) -> None:
     write_campaign(folder, TURNS.replace("0..7", "[2]"))
     run_campaigns(path, folder / "out")
     assert run in recorded(folder / "out")
-    assert not (folder / "out" / "work").exists()
+    assert not _workplaces(folder / "out")
 
 
 def test_the_same_holds_for_what_had_failed_before(folder: Path) -> None:
@@ -163,11 +165,117 @@ def _leave_unrecorded(path: Path, folder: Path) -> str:
     with connection:
         ((outcome,),) = connection.execute("SELECT outcome FROM outcomes").fetchall()
         connection.execute("DELETE FROM outcomes")
+        connection.execute("INSERT INTO workplaces VALUES ('.rarmodel-run-left')")
     connection.close()
-    left = folder / "work" / run
+    left = folder / ".rarmodel-run-left" / run
     left.mkdir(parents=True)
     (left / "result.json").write_text(outcome)
     return run
+
+
+FOREIGN = (
+    "work/thesis.txt",
+    "work/0123456789abcdef0123/result.json",
+    ".rarmodel-run-theirs/result.json",
+    ".rarmodel-run/thesis.txt",
+    "instances/notes.txt",
+    "schedules/notes.txt",
+    "notes.txt",
+)
+"""Files of others in a campaign's folder, under names that we might take."""
+
+
+def _write_foreign(folder: Path) -> None:
+    for name in FOREIGN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+
+
+def _check_foreign(folder: Path) -> None:
+    assert [name for name in FOREIGN if (folder / name).read_text() != name] == []
+
+
+def test_files_of_others_survive_a_run(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    run_campaigns(path, folder / "out")
+    _write_foreign(folder / "out")
+    write_campaign(folder, TURNS.replace("0..7", "[1, 2]"))
+    told: list[Standing] = []
+    assert run_campaigns(path, folder / "out", tell=told.append).done == 2
+    assert len(told) == 1
+    assert run_campaigns(path, folder / "out").done == 2
+    _check_foreign(folder / "out")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_files_of_others_survive_a_killed_run_and_its_resumption(
+    folder: Path, how: signal.Signals
+) -> None:
+    write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    run_campaigns("campaign.yaml", "out")
+    _write_foreign(folder / "out")
+    write_campaign(folder, TURNS)
+    command = ["campaign", "run", "campaign.yaml", "--output", "out", "--workers", "2"]
+    driver = subprocess.Popen([sys.executable, "-m", "rarmodel", *command])
+    try:
+        _wait_for_outcomes(folder / "out", 3, driver)
+        assert len(_workplaces(folder / "out")) == 1
+    finally:
+        os.kill(driver.pid, how)
+        driver.wait()
+    _check_foreign(folder / "out")
+    assert run_campaigns("campaign.yaml", "out", workers=2).done == 8
+    _check_foreign(folder / "out")
+    assert not _workplaces(folder / "out")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_ledger_that_names_other_folders_has_none_of_them_removed(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    run_campaigns(path, folder / "out")
+    theirs = folder / "theirs"
+    _write_foreign(theirs)
+    (folder / ".rarmodel-run-above").mkdir()
+    (folder / "out" / ".rarmodel-run-link").symlink_to(theirs)
+    names = ["../theirs", str(theirs), ".rarmodel-run-x/../../theirs", "", ".", "..", "schedules"]
+    names += [".rarmodel-run-link", "../.rarmodel-run-above"]
+    connection = sqlite3.connect(folder / "out" / "ledger.sqlite")
+    with connection:
+        connection.executemany("INSERT INTO workplaces VALUES (?)", [(name,) for name in names])
+    connection.close()
+    assert run_campaigns(path, folder / "out").done == 1
+    _check_foreign(theirs)
+    assert (folder / ".rarmodel-run-above").is_dir()
+    assert (folder / "out" / ".rarmodel-run-link").is_symlink()
+    assert len(list((folder / "out" / "schedules").iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", [*FOREIGN, "table.parquet", ".hidden", "ledger.sqlite/a"])
+def test_a_folder_of_others_is_refused_and_left_as_it_is(folder: Path, name: str) -> None:
+    path = write_campaign(folder, TURNS)
+    (folder / "theirs" / name).parent.mkdir(parents=True)
+    (folder / "theirs" / name).write_text("theirs")
+    with pytest.raises(InputError) as refused:
+        run_campaigns(path, folder / "theirs")
+    (line,) = refused.value.lines()
+    top = Path(name).parts[0]
+    if not name.startswith("ledger"):
+        assert line == (
+            f"{folder / 'theirs'}: holds {top!r} and no campaign; "
+            "name a new or an empty folder, or one in which a campaign was run"
+        )
+    assert (folder / "theirs" / name).read_text() == "theirs"
+    found = {entry.name for entry in (folder / "theirs").iterdir()}
+    assert found - {"ledger.lock", "ledger.lock-journal"} == {top}
+
+
+def test_a_campaign_that_was_killed_as_it_began_goes_on(folder: Path) -> None:
+    path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
+    (folder / "out").mkdir()
+    for name in ("ledger.lock", "ledger.lock-journal"):
+        (folder / "out" / name).write_bytes(b"")
+    assert run_campaigns(path, folder / "out").done == 1
 
 
 def test_failures_are_recorded_beside_what_works(folder: Path) -> None:
@@ -290,6 +398,12 @@ def test_no_threads_are_left(folder: Path) -> None:
     before = threading.active_count()
     run_campaigns(write_campaign(folder, TURNS.replace("0..7", "[1]")), folder / "out")
     assert threading.active_count() == before
+
+
+def _workplaces(folder: Path) -> list[str]:
+    """Folders to work in that are left, but for those that tests have made."""
+    found = {path.name for path in folder.glob(".rarmodel-run-*")}
+    return sorted(found - {".rarmodel-run-theirs"})
 
 
 def _wait_for_outcomes(folder: Path, count: int, driver: subprocess.Popen[Any]) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from campaign_files import TURNS, recorded, write_campaign
 
-from rarmodel.campaigns import Standing, export, run_campaigns, standing
+from rarmodel.campaigns import (
+    Standing,
+    campaign_report,
+    export,
+    read_campaigns,
+    run_campaigns,
+    standing,
+)
 from rarmodel.campaigns.ledger import open_ledger
 from rarmodel.errors import InputError, UsageError
 
@@ -41,6 +50,50 @@ def test_a_folder_without_a_ledger_is_refused(folder: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match="a ledger of version 99"):
         standing(folder)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_database_of_another_program_is_left_as_it_is(folder: Path, version: int) -> None:
+    path = folder / "out" / "ledger.sqlite"
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("CREATE TABLE accounts (owner)")
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="not a ledger but a database of something else"):
+        run_campaigns(write_campaign(folder, TURNS), folder / "out")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_folder_that_cannot_be_looked_into_is_refused_in_one_line(folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    path = write_campaign(folder, TURNS)
+    for name in ("loop", "loop/inner", "x" * 300, "a\0b", "x/" * 3000, "campaign.yaml"):
+        for ask in (
+            lambda name: run_campaigns(path, name),
+            standing,
+            lambda name: export(name, "copy.parquet"),
+            campaign_report,
+            read_campaigns,
+        ):
+            if (name, ask) == ("campaign.yaml", read_campaigns):
+                continue
+            with pytest.raises(InputError) as refused:
+                ask(name)
+            assert len(refused.value.lines()) == 1
+
+
+def test_a_ledger_without_workplaces_goes_on(folder: Path, whole: Path) -> None:
+    write_campaign(folder, TURNS)
+    shutil.copytree(whole, folder / "out")
+    connection = sqlite3.connect(folder / "out" / "ledger.sqlite")
+    with connection:
+        connection.execute("DROP TABLE workplaces")
+    connection.close()
+    assert run_campaigns("campaign.yaml", "out").done == 8
 
 
 def test_a_ledger_without_tables_is_no_other_version(folder: Path) -> None:
@@ -87,3 +140,5 @@ def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
     (folder / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
         run_campaigns(write_campaign(folder, TURNS), folder / "file" / "out")
+    with pytest.raises(InputError, match="cannot be made: embedded null byte"):
+        run_campaigns(folder / "campaign.yaml", "out\0")

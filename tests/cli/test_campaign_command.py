@@ -52,6 +52,16 @@ def test_run_status_and_export(invoke: Invoke, folder: Path) -> None:
     assert pq.read_table("copy.parquet").num_rows == 2
 
 
+def test_a_folder_of_others_is_refused(invoke: Invoke, folder: Path) -> None:
+    write_campaign(folder, TEXT)
+    (folder / "theirs" / "work").mkdir(parents=True)
+    outcome = invoke("campaign", "run", "campaign.yaml", "--output", "theirs")
+    assert (outcome.code, outcome.out) == (2, "")
+    (line,) = outcome.lines
+    assert line.startswith("theirs: holds 'work' and no campaign; name a new or an empty folder")
+    assert (folder / "theirs" / "work").is_dir()
+
+
 def test_failures_are_named_and_exit_with_1(invoke: Invoke, folder: Path) -> None:
     write_campaign(folder, TEXT.replace("TURNS", "RAISES"))
     outcome = invoke("campaign", "run", "campaign.yaml", "--output", "out")

@@ -81,6 +81,9 @@ def test_included_files_stand_for_their_line(tmp_path: Path) -> None:
     ("included", "message"),
     [
         ("Include slurm.conf", "more.conf: line 1: slurm.conf includes itself"),
+        ("Include loop.conf", "loop.conf: cannot be read: too many levels of symbolic links"),
+        ("Include " + 300 * "a", "aaa: cannot be read: file name too long"),
+        ("Include .", "cannot be read: is a directory"),
         ("Include no.conf", "no.conf: cannot be read: no such file or directory"),
         ("\nNodeName=a Gres=gpu:x1y,gpu:2z", "more.conf: line 2: 'gpu:2z'; a number of GPUs"),
         ("NodeName=a Gres=gpu:2", "slurm.conf: line 2: node 'a' occurs twice; keep one"),
@@ -88,10 +91,34 @@ def test_included_files_stand_for_their_line(tmp_path: Path) -> None:
 )
 def test_problem_of_an_included_file_names_it(tmp_path: Path, included: str, message: str) -> None:
     (tmp_path / "more.conf").write_text(included, encoding="utf-8")
+    (tmp_path / "loop.conf").symlink_to("loop.conf")
     with pytest.raises(InputError) as caught:
         cluster(tmp_path, "Include more.conf\nNodeName=a Gres=gpu:1\n")
     (line,) = caught.value.lines()
     assert message in line
+
+
+def test_files_within_each_other_are_limited(tmp_path: Path) -> None:
+    for i in range(3, 30):
+        (tmp_path / f"{i}.conf").write_text(f"Include {i + 1}.conf\n", encoding="utf-8")
+    (tmp_path / "20.conf").write_text("NodeName=a Gres=gpu:1\n", encoding="utf-8")
+    (tmp_path / "2.conf").write_text("Include 3.conf\n", encoding="utf-8")
+    assert [server.name for server in cluster(tmp_path, "Include 2.conf\n").servers] == ["a"]
+    (tmp_path / "20.conf").write_text("Include 21.conf\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        cluster(tmp_path, "Include 2.conf\n")
+    (line,) = caught.value.lines()
+    assert line.endswith(
+        "20.conf: line 1: more than 20 files, one within the other; put lines together"
+    )
+
+
+def test_files_that_double_the_number_of_files_are_limited(tmp_path: Path) -> None:
+    for i in range(15):
+        (tmp_path / f"{i}.conf").write_text(f"Include {i + 1}.conf\n" * 2, encoding="utf-8")
+    (tmp_path / "15.conf").write_text("NodeName=a Gres=gpu:1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="more than 1000 files with those that are included"):
+        cluster(tmp_path, "Include 0.conf\n")
 
 
 def test_nodes_that_need_not_exist_are_left_out(tmp_path: Path) -> None:

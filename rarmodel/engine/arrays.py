@@ -13,11 +13,17 @@ from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
 Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.uint32]
+"""What indexes other arrays is never negative: compiled code then need not ask whether it is."""
 Floats = npt.NDArray[np.float64]
 Records = npt.NDArray[np.void]
 
 NEVER = 2**62
 """Completion time of a job that does not complete."""
+NOWHERE = 2**32 - 1
+"""Place in the heap of a ring that is not in it."""
+UNKNOWN = -1.0
+"""Bandwidth of a ring whose links must be gone through."""
 
 
 JOB = np.dtype(
@@ -37,34 +43,36 @@ RING = np.dtype(
         ("since", np.int64),  # slot of the last change of speed
         ("speed", np.int64),  # iterations per slot since then, φ_j
         ("finish", np.int64),  # completion time if nothing changes; NEVER while the speed is 0
-        ("servers", np.int64),  # number of servers used
-        ("bandwidth", np.float64),  # Gbit/s, B_j
-        ("chain", np.int64),  # first membership; -1 if the ring uses no link
-        ("heap_at", np.int64),  # place in the heap; -1 if not in it
-        ("dirty", np.int64),  # 1 if its speed awaits an update
-    ]
+        ("bandwidth", np.float64),  # Gbit/s with the changes collected so far, or UNKNOWN
+        ("settled", np.float64),  # Gbit/s when speeds were last right, B_j
+        ("servers", np.uint32),  # number of servers used
+        ("links", np.uint32),  # number of links used
+        ("heap_at", np.uint32),  # place in the heap, or NOWHERE
+    ],
+    align=True,
 )
-"""State of a job's ring."""
+"""State of a job's ring; of a ring on one server only the last four matter, and `finish`."""
+
+COMPLETION = np.dtype([("finish", np.int64), ("job", np.uint32)], align=True)
+"""Entry of the heap: when a job completes."""
 
 LINK = np.dtype(
     [
-        ("rings", np.int64),  # that use it now, p_ℓ
-        ("share", np.float64),  # Gbit/s that each got when speeds were last right
-        ("dirty", np.int64),  # 1 if `rings` changed since
-        ("below", np.int64),  # scratch: workers of one ring below it
-    ]
+        ("share", np.float64),  # Gbit/s that each ring got when speeds were last right
+        ("row", np.uint32),  # where its row begins, `Arrays.row_at`
+        ("rings", np.uint32),  # that use it now, p_ℓ
+        ("changed", np.uint32),  # 1 if `rings` changed since speeds were last right
+        ("below", np.uint32),  # scratch: workers of one ring below it
+    ],
+    align=True,
 )
 """State of a link."""
 
-MEMBER = np.dtype(
-    [
-        ("job", np.int64),  # the ring
-        ("link", np.int64),  # the link
-        ("next", np.int64),  # the ring's next membership, or the next free one; -1 at the end
-        ("at", np.int64),  # place in the link's row
-    ]
-)
-"""Membership: one ring uses one link."""
+MEMBER = np.dtype([("link", np.uint32), ("at", np.uint32)])
+"""A ring uses a link: which one, and the place of the ring in the link's row."""
+
+PLACE = np.dtype([("job", np.uint32), ("member", np.uint32)])
+"""The same as the link sees it: which ring, and which of `State.members` says so."""
 
 
 class Arrays(NamedTuple):
@@ -84,11 +92,15 @@ class Arrays(NamedTuple):
     """(jobs) of `JOB`."""
     server_gpus: Ints
     """(servers) GPUs of each server, O_s."""
-    path_at: Ints
+    packed: Ints
+    """(jobs) Execution time in slots on one server; NEVER if the speed is 0 there."""
+    path_at: Indices
     """(servers + 1) Offsets into `path`."""
-    path: Ints
+    path: Indices
     """Links from each server up to the root."""
-    row_at: Ints
+    member_at: Indices
+    """(jobs + 1) Offsets of what `State.members` holds of each job's ring."""
+    row_at: Indices
     """(links + 1) Offsets of each link's row in `share`, and of its list of rings."""
     share: Floats
     """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it."""
@@ -97,27 +109,27 @@ class Arrays(NamedTuple):
 class State(NamedTuple):
     """A simulation in progress, written to by the compiled code.
 
-    Memberships come from a pool with a free list; those of a ring are chained, those of a link
-    stand together in the link's row.
+    That a ring uses a link is noted on both sides: the links of a ring stand together, and so do
+    the rings of a link, in the link's row.
     """
 
     counters: Ints
     """Clock and sizes of the lists below; the indices are named in `kernel`."""
     rings: Records
     """(jobs) of `RING`."""
-    dirty_rings: Ints
+    changed_rings: Indices
     """(jobs) Rings that await a new speed."""
-    heap: Ints
-    """(jobs) Running jobs that will complete, as a binary heap by `finish`."""
+    heap: Records
+    """(jobs) of `COMPLETION`: jobs that will complete, as a binary heap by `finish`."""
     links: Records
     """(links) of `LINK`."""
-    dirty_links: Ints
+    changed_links: Indices
     """(links) Links whose number of rings changed since speeds were last right."""
     members: Records
-    """(as `share`) of `MEMBER`."""
-    row: Ints
-    """(as `share`) Memberships of each link."""
-    touched: Ints
+    """Of `MEMBER`, ring by ring."""
+    row: Records
+    """(as `share`) of `PLACE`, link by link."""
+    touched: Indices
     """(links) Scratch: links with workers of one ring below."""
     busy: Ints
     """(servers) GPUs of each server that are held."""
@@ -139,22 +151,29 @@ def arrays_of(instance: Instance) -> Arrays:
             ]
     shares = [rows[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
     jobs = np.zeros(len(instance.jobs), JOB)
+    packed = np.zeros(len(instance.jobs), np.int64)
+    overhead = timing.overhead_seconds(contention.overhead_ms_per_server, 1)
     for i, job in enumerate(instance.jobs):
-        jobs[i] = (
-            job.gpus,
-            job.iterations,
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-            timing.compute_seconds(job),
+        bits = timing.exchange_bits(job.gradient_mb, job.gpus)
+        reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps)
+        compute = timing.compute_seconds(job)
+        jobs[i] = (job.gpus, job.iterations, bits, reduction, compute)
+        seconds = timing.iteration_seconds(
+            bits, cluster.intra_server_gbps, reduction, overhead, compute
         )
+        speed = timing.speed(instance.time.slot_seconds, seconds)
+        packed[i] = timing.slots_needed(job.iterations, speed) if speed else NEVER
+    depth = max(map(len, tree.paths))
     return Arrays(
         slot_seconds=instance.time.slot_seconds,
         overhead_ms_per_server=contention.overhead_ms_per_server,
         intra_gbps=cluster.intra_server_gbps,
         jobs=jobs,
+        packed=packed,
         server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
         path_at=_offsets([len(path) for path in tree.paths]),
-        path=np.array([link for path in tree.paths for link in path], np.int64),
+        path=np.array([link for path in tree.paths for link in path], np.uint32),
+        member_at=_offsets([depth * min(job.gpus, len(tree.paths)) for job in instance.jobs]),
         row_at=_offsets([len(row) for row in shares]),
         share=np.array([share for row in shares for share in row], np.float64),
     )
@@ -162,20 +181,25 @@ def arrays_of(instance: Instance) -> Arrays:
 
 def new_state(arrays: Arrays) -> State:
     """Room for a simulation; `kernel.reset` makes it start."""
-    jobs, links, members = len(arrays.jobs), len(arrays.row_at) - 1, len(arrays.share)
-    return State(
-        counters=np.zeros(7, np.int64),
+    jobs, links = len(arrays.jobs), len(arrays.row_at) - 1
+    state = State(
+        counters=np.zeros(5, np.int64),
         rings=np.zeros(jobs, RING),
-        dirty_rings=np.zeros(jobs, np.int64),
-        heap=np.zeros(jobs, np.int64),
+        changed_rings=np.zeros(jobs, np.uint32),
+        heap=np.zeros(jobs, COMPLETION),
         links=np.zeros(links, LINK),
-        dirty_links=np.zeros(links, np.int64),
-        members=np.zeros(members, MEMBER),
-        row=np.zeros(members, np.int64),
-        touched=np.zeros(links, np.int64),
+        changed_links=np.zeros(links, np.uint32),
+        members=np.zeros(int(arrays.member_at[-1]), MEMBER),
+        row=np.zeros(len(arrays.share), PLACE),
+        touched=np.zeros(links, np.uint32),
         busy=np.zeros(len(arrays.server_gpus), np.int64),
     )
+    state.links["row"] = arrays.row_at[:-1]
+    return state
 
 
-def _offsets(lengths: list[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
+def _offsets(lengths: list[int]) -> Indices:
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    if offsets[-1] >= NOWHERE:
+        raise MemoryError(f"a table of {offsets[-1]} entries is needed, of 8 bytes each")
+    return offsets.astype(np.uint32)

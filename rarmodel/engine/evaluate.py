@@ -133,7 +133,8 @@ def simulate(
                 job = completed[i]
                 for p in range(at[job], at[job + 1]):
                     busy[server[p]] -= workers[p]
-            continue
+            if completion < beginning:
+                continue
         state.counters[CLOCK] = beginning
         while begun < jobs and starts[order[begun]] == beginning:
             job = order[begun]

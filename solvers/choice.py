@@ -16,7 +16,7 @@ PREFERENCE = {
     "nonlinear": ("scip", "gurobi"),
 }
 """By class of models: solvers in the order that `tests/benchmarks/exact_beside_search.py` shows; a
-table of it stands in docs/performance.md. Gurobi comes last: its free licence is for small models."""
+table is in docs/performance.md. Gurobi comes last: its free licence is for small models."""
 
 SMALL = 10_000
 """Terms of a model up to which HiGHS proves as much as CP-SAT, and is there at once: CP-SAT is a
@@ -42,8 +42,15 @@ def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -
     return sorted(solvers, key=lambda one: (places.get(one.name, len(order)), one.name))
 
 
+def fitting_solvers(model_class: str) -> list[Solver]:
+    """Installed solvers of a class of models, the preferred one first."""
+    found = [registry.find("solvers", name) for name in registry.names("solvers")]
+    fitting = [one for one in found if model_class in one.model_classes and one.version()]
+    return preferred(fitting, model_class)
+
+
 def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
-    """Installed solvers of a class of models, the preferred one first.
+    """The same, at least one.
 
     Parameters
     ----------
@@ -57,11 +64,10 @@ def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
     UsageError
         If none is installed.
     """
-    found = [registry.find("solvers", name) for name in registry.names("solvers")]
-    fitting = [one for one in found if model_class in one.model_classes and one.version()]
+    fitting = fitting_solvers(model_class)
     if not fitting:
         raise UsageError(
             f"no installed solver solves {model_class} models such as {wanted_by!r}; "
             "`rarmodel solvers` lists those there are"
         )
-    return preferred(fitting, model_class)
+    return fitting

@@ -10,6 +10,7 @@ from .extremes import (
     job_extremes,
     least_slots_by_placement,
 )
+from .spreads import spreads
 from .timing import (
     compute_seconds,
     exchange_bits,
@@ -40,5 +41,6 @@ __all__ = [
     "ring_share",
     "slots_needed",
     "speed",
+    "spreads",
     "topology",
 ]

@@ -1,0 +1,427 @@
+"""Branch over schedules in the order of time, to find one that ends by a target, or prove none.
+
+A node is what runs in a slot and what waits. A branch starts one more job there, in one of its
+placements; the last branch starts none and goes to the next slot at which one may start. Four
+arguments leave out branches, and none of them loses the last schedule that there may be:
+
+- Time and room. What is left of every job, alone in its best placement, must end by the target,
+  and all of it must fit the GPU slots until then.
+- A job moves to the left. Less contention never makes a job complete later. So a job that found
+  its GPUs idle a slot earlier, and no ring on the links that it uses, need not start now: of all
+  schedules that end by the target, those of the least sum of start slots never do so.
+- The same twice. Jobs that are alike start in their order; servers that are alike and idle, now
+  and in the slot before, get workers in descending number.
+- Seen before. What can follow a slot depends on what runs in it, what is left of that, and what
+  waits. Where all of that was seen, what followed was in vain.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import NEVER, Arrays, Ints
+from rarmodel.engine.compilation import compiled
+from rarmodel.engine.kernel import iteration_seconds, overhead_seconds, slots_needed, speed
+
+_inner = partial(compiled, inner=True)
+
+FOUND, NONE, PAUSED = 1, 0, -1
+"""A schedule that ends by the target was found; there is none; not known yet."""
+WAITING = -1
+LEVEL, SEEN, USED = range(3)
+"""Counters: jobs started on the way to the present node; rows of `seen` in use; nodes so far."""
+MEMORY = 32_000_000
+"""Bytes for the nodes seen before, about."""
+
+
+class Options(NamedTuple):
+    """The ways to place each job; jobs and options are sorted, promising ones first."""
+
+    job: Ints
+    """(jobs) Index in the instance of each job."""
+    size: Ints
+    """(jobs) GPUs that it needs, G_j."""
+    first: Ints
+    """(jobs + 1) Offsets of each job's options in the tables by option."""
+    workers: Ints
+    """(options, servers) Workers y_js."""
+    link_at: Ints
+    """(options + 1) Offsets into `link`."""
+    link: Ints
+    """Links that the ring uses."""
+    alone: Ints
+    """(options) Iterations per slot if no other ring is on these links."""
+    slots: Ints
+    """(options) Execution time alone."""
+    least: Ints
+    """(jobs) The least of these."""
+    twin: Ints
+    """(jobs) The job before it that is just like it; −1 if there is none."""
+    gpus: Ints
+    """(servers) GPUs of each server, O_s."""
+    peer: Ints
+    """(servers) The server before it that is just like it; −1 if there is none."""
+
+
+class Tree(NamedTuple):
+    """The way to the present node, level by level: each level starts one job more."""
+
+    counters: Ints
+    """(3) See LEVEL, SEEN and USED."""
+    clock: Ints
+    """(jobs + 1) The slot."""
+    job: Ints
+    """(jobs + 1) The job to try next there."""
+    option: Ints
+    """(jobs + 1) Its option to try next."""
+    left: Ints
+    """(jobs + 1, jobs) Iterations left of each job."""
+    free: Ints
+    """(jobs + 1, 2, servers) Idle GPUs: now, and in the slot before."""
+    rings: Ints
+    """(jobs + 1, 2, links) Rings on each link: now, and in the slot before."""
+    choice: Ints
+    """(jobs) Option of each job, WAITING if it has not started."""
+    start: Ints
+    """(jobs) Start slots a_j."""
+    pace: Ints
+    """(jobs) Scratch: iterations per slot of each running job."""
+    code: Ints
+    """(jobs + 1) Scratch: a row of `seen`."""
+    seen: Ints
+    """(rows, jobs + 1) Nodes seen before, as a hash table: slot + 1, and a number by job."""
+
+
+@partial(compiled, parallel=True)
+def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int) -> int:
+    """Go on for so many nodes, unless a schedule is found or there is none: FOUND, NONE or PAUSED.
+
+    Parameters
+    ----------
+    arrays, options
+        The instance.
+    tree
+        Where to go on; `plant` makes it begin. If a schedule is found, it is in `choice` and
+        `start`.
+    target
+        The makespan to reach in slots.
+    nodes
+        How many.
+    """
+    jobs = len(options.job)
+    for _ in range(nodes):
+        tree.counters[USED] += 1
+        level = tree.counters[LEVEL]
+        if level == jobs:
+            if _ends(arrays, options, tree, target):
+                return FOUND
+        elif _next(options, tree, level, target):
+            _start(options, tree, level)
+            continue
+        elif _wait(arrays, options, tree, level, target):
+            continue
+        level -= 1
+        if level < 0:
+            return NONE
+        tree.counters[LEVEL] = level
+        tree.choice[tree.job[level]] = WAITING
+        tree.option[level] += 1
+    return PAUSED
+
+
+def new_tree(arrays: Arrays, options: Options) -> Tree:
+    """Memory for a tree; `plant` makes it begin."""
+    jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
+
+    def room(*lengths: int) -> Ints:
+        return np.zeros(lengths, np.int64)
+
+    return Tree(
+        counters=room(3),
+        clock=room(jobs + 1),
+        job=room(jobs + 1),
+        option=room(jobs + 1),
+        left=room(jobs + 1, jobs),
+        free=room(jobs + 1, 2, servers),
+        rings=room(jobs + 1, 2, links),
+        choice=room(jobs),
+        start=room(jobs),
+        pace=room(jobs),
+        code=room(jobs + 1),
+        seen=room(MEMORY // 8 // (jobs + 1), jobs + 1),
+    )
+
+
+@compiled
+def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
+    """Begin at slot 0."""
+    tree.counters[:] = 0
+    tree.clock[0] = tree.job[0] = tree.option[0] = 0
+    tree.choice[:] = WAITING
+    tree.seen[:, 0] = 0
+    tree.rings[0] = 0
+    for server in range(len(options.gpus)):
+        tree.free[0, :, server] = options.gpus[server]
+    for job in range(len(options.job)):
+        tree.left[0, job] = arrays.jobs[options.job[job]].iterations
+
+
+@_inner
+def _next(options: Options, tree: Tree, level: int, target: int) -> bool:
+    """Go to the next job and option that may start now; whether there is one."""
+    job, option = tree.job[level], tree.option[level]
+    while job < len(options.job):
+        if _may_start(options, tree, job):
+            option = max(option, options.first[job])
+            while option < options.first[job + 1]:
+                if tree.clock[level] + options.slots[option] <= target and _fits(
+                    options, tree, level, option
+                ):
+                    tree.job[level], tree.option[level] = job, option
+                    return True
+                option += 1
+        job += 1
+        option = 0
+    return False
+
+
+@_inner
+def _may_start(options: Options, tree: Tree, job: int) -> bool:
+    """Whether a job waits, and none that is just like it should start before."""
+    twin = options.twin[job]
+    return bool(tree.choice[job] == WAITING and (twin < 0 or tree.choice[twin] != WAITING))
+
+
+@_inner
+def _fits(options: Options, tree: Tree, level: int, option: int) -> bool:
+    """Whether an option is possible now, was not so a slot earlier, and is no mirror image."""
+    workers = options.workers[option]
+    free, before = tree.free[level, 0], tree.free[level, 1]
+    new = tree.clock[level] == 0
+    for server in range(len(workers)):
+        if workers[server] > free[server]:
+            return False
+        new = new or workers[server] > before[server]
+        peer = options.peer[server]
+        if workers[server] > 0 and peer >= 0 and _idle(options, tree, level, server):
+            while peer >= 0 and not _idle(options, tree, level, peer):
+                peer = options.peer[peer]
+            if peer >= 0 and workers[peer] < workers[server]:
+                return False
+    return new or _shares(options, tree.rings[level, 1], option)
+
+
+@_inner
+def _idle(options: Options, tree: Tree, level: int, server: int) -> bool:
+    """Whether a server is idle now, and was so in the slot before."""
+    gpus = options.gpus[server]
+    return bool(tree.free[level, 0, server] == gpus and tree.free[level, 1, server] == gpus)
+
+
+@_inner
+def _shares(options: Options, rings: Ints, option: int) -> bool:
+    """Whether a ring so placed uses a link with others on it."""
+    for at in range(options.link_at[option], options.link_at[option + 1]):
+        if rings[options.link[at]] > 0:
+            return True
+    return False
+
+
+@_inner
+def _start(options: Options, tree: Tree, level: int) -> None:
+    """Start the job that is to be tried, on the next level."""
+    job, option = tree.job[level], tree.option[level]
+    for other in range(len(options.job)):
+        tree.left[level + 1, other] = tree.left[level, other]
+    for server in range(len(options.gpus)):
+        tree.free[level + 1, 0, server] = tree.free[level, 0, server]
+        tree.free[level + 1, 1, server] = tree.free[level, 1, server]
+    for link in range(tree.rings.shape[2]):
+        tree.rings[level + 1, 0, link] = tree.rings[level, 0, link]
+        tree.rings[level + 1, 1, link] = tree.rings[level, 1, link]
+    tree.clock[level + 1] = tree.start[job] = tree.clock[level]
+    tree.choice[job] = option
+    _hold(options, tree, level + 1, option, 1)
+    tree.job[level + 1], tree.option[level + 1] = job + 1, 0
+    tree.counters[LEVEL] = level + 1
+
+
+@_inner
+def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> None:
+    """Take what a ring so placed needs, or give it back."""
+    for server in range(len(options.gpus)):
+        tree.free[level, 0, server] -= sign * options.workers[option, server]
+    for at in range(options.link_at[option], options.link_at[option + 1]):
+        tree.rings[level, 0, options.link[at]] += sign
+
+
+@_inner
+def _wait(arrays: Arrays, options: Options, tree: Tree, level: int, target: int) -> bool:
+    """Start nothing more now, and go to the next slot at which to; whether that is any use."""
+    if _known(options, tree, level):
+        return False
+    clock = tree.clock[level]
+    to = _next_completion(arrays, options, tree, level)
+    if to > clock + 1 and _may_share(options, tree, level, target):
+        to = clock + 1
+    if to > target:
+        return False
+    _go(options, tree, level, to)
+    tree.job[level] = tree.option[level] = 0
+    return _has_room(options, tree, level, target - to)
+
+
+@_inner
+def _ends(arrays: Arrays, options: Options, tree: Tree, target: int) -> bool:
+    """Whether all jobs, which have all started, end by the target."""
+    level = len(options.job)
+    while True:
+        to = _next_completion(arrays, options, tree, level)
+        if to == NEVER:
+            stuck = 0
+            for job in range(level):
+                stuck += min(1, tree.left[level, job])
+            return stuck == 0
+        if to > target:
+            return False
+        _go(options, tree, level, to)
+
+
+@_inner
+def _next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) -> int:
+    """Slot of the next completion if nothing starts before; NEVER if there is none."""
+    completion = NEVER
+    for job in range(len(options.job)):
+        option = tree.choice[job]
+        left = tree.left[level, job]
+        if option == WAITING or left == 0:
+            continue
+        first, end = options.link_at[option], options.link_at[option + 1]
+        pace = options.alone[option]
+        if first < end:
+            gbps = 1e300
+            for at in range(first, end):
+                link = options.link[at]
+                gbps = min(gbps, arrays.share[arrays.row_at[link] + tree.rings[level, 0, link]])
+            pace = _pace(arrays, options, job, option, gbps)
+        tree.pace[job] = pace
+        if pace > 0:
+            completion = min(completion, tree.clock[level] + slots_needed(left, pace))
+    return completion
+
+
+@_inner
+def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) -> int:
+    """Iterations per slot at a bandwidth."""
+    servers = 0
+    for server in range(len(options.gpus)):
+        if options.workers[option, server] > 0:
+            servers += 1
+    one = arrays.jobs[options.job[job]]
+    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
+    seconds = iteration_seconds(one.bits, gbps, one.reduction, overhead, one.compute)
+    return speed(arrays.slot_seconds, seconds)
+
+
+@_inner
+def _may_share(options: Options, tree: Tree, level: int, target: int) -> bool:
+    """Whether some job could start a slot later, on a link with other rings."""
+    for job in range(len(options.job)):
+        if _may_start(options, tree, job):
+            for option in range(options.first[job], options.first[job + 1]):
+                if tree.clock[level] + 1 + options.slots[option] <= target and _shares(
+                    options, tree.rings[level, 0], option
+                ):
+                    fits = True
+                    for server in range(len(options.gpus)):
+                        if options.workers[option, server] > tree.free[level, 0, server]:
+                            fits = False
+                            break
+                    if fits:
+                        return True
+    return False
+
+
+@_inner
+def _go(options: Options, tree: Tree, level: int, to: int) -> None:
+    """Go to a slot up to which nothing else completes; `pace` is right."""
+    for server in range(len(options.gpus)):
+        tree.free[level, 1, server] = tree.free[level, 0, server]
+    for link in range(tree.rings.shape[2]):
+        tree.rings[level, 1, link] = tree.rings[level, 0, link]
+    slots = to - tree.clock[level]
+    for job in range(len(options.job)):
+        option = tree.choice[job]
+        left = tree.left[level, job]
+        if option == WAITING or left == 0:
+            continue
+        # Not the product: a fast job's may be past all numbers.
+        if tree.pace[job] > 0 and slots_needed(left, tree.pace[job]) <= slots:
+            tree.left[level, job] = 0
+            _hold(options, tree, level, option, -1)
+        else:
+            tree.left[level, job] = left - tree.pace[job] * slots
+    tree.clock[level] = to
+
+
+@_inner
+def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
+    """Whether all that is left could end within so many slots, for all that is easily seen."""
+    gpus = 0
+    for server in range(len(options.gpus)):
+        gpus += options.gpus[server]
+    area = wide = long = 0
+    for job in range(len(options.job)):
+        left = tree.left[level, job]
+        if left == 0:
+            continue
+        option = tree.choice[job]
+        length = options.least[job]
+        if option != WAITING:
+            length = slots_needed(left, options.alone[option])
+        if length > slots:
+            return False
+        size = options.size[job]
+        area += length * size
+        if 2 * size > gpus:
+            wide += length
+        if 2 * length > slots:
+            long += size
+    return bool(area <= gpus * slots and wide <= slots and long <= gpus)
+
+
+@_inner
+def _known(options: Options, tree: Tree, level: int) -> bool:
+    """Whether what runs and waits now was seen before; if not, note it."""
+    jobs = len(options.job)
+    rows = len(tree.seen)
+    tree.code[0] = tree.clock[level] + 1
+    key = np.uint64(tree.code[0])
+    for job in range(jobs):
+        option, left = tree.choice[job], tree.left[level, job]
+        code = 0
+        if option != WAITING:
+            code = 1 + left * (options.first[job + 1] - options.first[job])
+            if left > 0:
+                code += option - options.first[job]
+        tree.code[job + 1] = code
+        key = (key ^ np.uint64(code)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    row = int(np.int64(key % np.uint64(rows)))
+    while tree.seen[row, 0] > 0:
+        same = True
+        for place in range(jobs + 1):
+            if tree.seen[row, place] != tree.code[place]:
+                same = False
+                break
+        if same:
+            return True
+        row = row + 1 if row + 1 < rows else 0
+    if 2 * tree.counters[SEEN] < rows:
+        tree.counters[SEEN] += 1
+        for place in range(jobs + 1):
+            tree.seen[row, place] = tree.code[place]
+    return False

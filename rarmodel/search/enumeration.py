@@ -1,0 +1,201 @@
+"""Try all schedules of a tiny instance: a higher lower bound, or a shorter schedule, is the result.
+
+The first target is the lower bound itself. Where no schedule ends by a target, the bound is one
+slot more, and the next target is longer; where one does, it is the new best. See `branch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.bounds import ENUMERATION, LowerBound
+from rarmodel.engine import Arrays, Engine, placements_of
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import Topology, spreads, timing, topology
+from rarmodel.schema import Instance, Job
+
+from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
+from .plan import Plan
+
+MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
+"""Instances with more jobs or servers, or more placements of all jobs, are not tried."""
+NODES = 50_000
+"""Nodes in one step: less than 0.1 s."""
+MOST_NODES = 20_000_000
+"""Nodes in all, after which no more is tried."""
+TARGET_NODES = 500_000
+"""Nodes for a target above the bound, after which the bound itself is the target."""
+MOST = 2**62
+"""What whole numbers in compiled code stay below."""
+
+
+class Enumeration:
+    """All schedules of an instance, a step at a time.
+
+    Parameters
+    ----------
+    instance, arrays, options
+        The problem.
+
+    """
+
+    def __init__(self, instance: Instance, arrays: Arrays, options: Options) -> None:
+        self._instance, self._arrays, self._options = instance, arrays, options
+        self._left = MOST_NODES
+        self._longest = MOST // (instance.cluster.total_gpus * len(instance.jobs))
+        self._tree: Tree | None = None
+        self._target = 0
+        self._stride = 1
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is to be had from it."""
+        return self._left <= 0
+
+    def step(self, makespan: int, bound: int) -> tuple[Plan | None, LowerBound | None]:
+        """Go on for a moment; a shorter plan and a higher bound, where there is one.
+
+        Parameters
+        ----------
+        makespan
+            That of the shortest plan known, in slots.
+        bound
+            The lower bound known.
+        """
+        plan, proven, left = None, bound, NODES
+        top = min(makespan - 1, self._instance.time.horizon, self._longest)
+        while left > 0 and proven <= top and not self.over:
+            tree = self._aim(proven, top)
+            used = tree.counters[USED]
+            answer = branch(self._arrays, self._options, tree, self._target, left)
+            used = tree.counters[USED] - used
+            left -= used
+            self._left -= used
+            if answer == FOUND:
+                plan = self._plan(tree)
+                top, self._stride = plan.makespan - 1, 1
+            elif answer == NONE:
+                proven = self._target + 1
+                self._stride *= 2
+            elif tree.counters[USED] >= TARGET_NODES and self._target > proven:
+                self._target, self._stride = 0, 1
+        return plan, LowerBound(proven, ENUMERATION) if proven > bound else None
+
+    def _aim(self, proven: int, top: int) -> Tree:
+        """The tree of a target between these."""
+        if self._tree is None or not proven <= self._target <= top:
+            self._target = min(proven + self._stride - 1, top)
+            self._tree = self._tree or new_tree(self._arrays, self._options)
+            plant(self._arrays, self._options, self._tree)
+        return self._tree
+
+    def _plan(self, tree: Tree) -> Plan:
+        """The plan that was found."""
+        options = self._options
+        back = np.argsort(options.job)
+        rings = options.workers[tree.choice][back]
+        placements = placements_of(
+            {int(server): int(ring[server]) for server in np.flatnonzero(ring)} for ring in rings
+        )
+        starts = tree.start[back]
+        found = Engine(self._instance).evaluate(starts, placements)
+        return Plan(found.makespan, starts, found.completion, *placements)
+
+
+def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:
+    """The enumeration of an instance; None if it is too large."""
+    options = options_of(instance, arrays)
+    return None if options is None else Enumeration(instance, arrays, options)
+
+
+def options_of(instance: Instance, arrays: Arrays) -> Options | None:
+    """The jobs and their placements, promising ones first; None if there are too many."""
+    if len(instance.jobs) > MOST_JOBS or len(instance.cluster.servers) > MOST_SERVERS:
+        return None
+    gpus = [server.gpus for server in instance.cluster.servers]
+    ways = {
+        size: list(islice(spreads(gpus, size), MOST_OPTIONS + 1))
+        for size in {job.gpus for job in instance.jobs}
+    }
+    if sum(len(ways[job.gpus]) for job in instance.jobs) > MOST_OPTIONS:
+        return None
+    tree = topology(instance.cluster)
+    rated = [_rated(instance, tree, arrays, job, ways[job.gpus]) for job in instance.jobs]
+    order = sorted(range(len(rated)), key=lambda j: (-instance.jobs[j].gpus * rated[j][0].slots, j))
+    flat = [way for j in order for way in rated[j]]
+    if max(job.iterations for job in instance.jobs) * max(map(len, rated)) >= MOST:
+        return None
+    workers = np.zeros((len(flat), len(gpus)), np.int64)
+    for row, way in zip(workers, flat, strict=True):
+        row[list(way.workers)] = list(way.workers.values())
+    links = {link.node: link for link in tree.links}
+    return Options(
+        job=np.array(order, np.int64),
+        size=np.array([instance.jobs[j].gpus for j in order], np.int64),
+        first=_offsets(len(rated[j]) for j in order),
+        workers=workers,
+        link_at=_offsets(len(way.links) for way in flat),
+        link=np.array([link for way in flat for link in way.links], np.int64),
+        alone=np.array([way.alone for way in flat], np.int64),
+        slots=np.array([way.slots for way in flat], np.int64),
+        least=np.array([rated[j][0].slots for j in order], np.int64),
+        twin=_alike([arrays.jobs[j].tobytes() for j in order]),
+        gpus=np.array(gpus, np.int64),
+        peer=_alike(
+            [
+                (server.gpus, links[server.name].parent, links[server.name].gbps)
+                for server in instance.cluster.servers
+            ]
+        ),
+    )
+
+
+class _Way(NamedTuple):
+    """A placement of a job."""
+
+    slots: int
+    """Execution time alone."""
+    alone: int
+    """Iterations per slot alone."""
+    workers: Mapping[int, int]
+    links: tuple[int, ...]
+
+
+def _rated(
+    instance: Instance, tree: Topology, arrays: Arrays, job: Job, ways: Sequence[Mapping[int, int]]
+) -> list[_Way]:
+    """The placements of a job in which it makes progress, fast ones first."""
+    cluster = instance.cluster
+    rated = []
+    for workers in ways:
+        links = tree.links_used(workers)
+        # One ring on a link.
+        shares = [float(arrays.share[arrays.row_at[link] + 1]) for link in links]
+        seconds = timing.iteration_seconds(
+            timing.exchange_bits(job.gradient_mb, job.gpus),
+            min(shares, default=cluster.intra_server_gbps),
+            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(workers)),
+            timing.compute_seconds(job),
+        )
+        if alone := timing.speed(instance.time.slot_seconds, seconds):
+            rated.append(_Way(timing.slots_needed(job.iterations, alone), alone, workers, links))
+    return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
+
+
+def _offsets(lengths: Iterable[int]) -> Ints:
+    return np.array([0, *accumulate(lengths)], np.int64)
+
+
+def _alike(things: Sequence[Hashable]) -> Ints:
+    """The place before each at which the same thing stands; −1 if there is none."""
+    last: dict[Hashable, int] = {}
+    before = []
+    for place, thing in enumerate(things):
+        before.append(last.get(thing, -1))
+        last[thing] = place
+    return np.array(before, np.int64)

@@ -1,12 +1,13 @@
 """Lower bounds on the optimal makespan; each true for every schedule."""
 
 from .best import all_bounds, best_bound, limit_bound, why_infeasible
-from .bound import LowerBound, relative_gap
+from .bound import ENUMERATION, LowerBound, relative_gap
 from .claim import known_bound, with_bound
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
 __all__ = [
+    "ENUMERATION",
     "LowerBound",
     "all_bounds",
     "area",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rarmodel.errors import listed
 from rarmodel.model import job_extremes
+from rarmodel.model.remembering import once_per_instance
 from rarmodel.schema import Instance
 
-from .bound import LowerBound
+from .bound import ENUMERATION, LowerBound
 from .links import shared_links
 from .simple import area, long_jobs, longest_job, wide_jobs
 
@@ -18,6 +19,7 @@ def all_bounds(instance: Instance) -> tuple[LowerBound, ...]:
     return (*found, links) if links else tuple(found)
 
 
+@once_per_instance
 def best_bound(instance: Instance) -> LowerBound:
     """The greatest of `all_bounds`; of equal ones the first."""
     return max(all_bounds(instance), key=lambda bound: bound.slots)
@@ -41,4 +43,6 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         long = [job.name for job, extreme in extremes if extreme.least_slots > horizon]
         return (f"longer than the horizon of {horizon} slots even alone: jobs {listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
+    if bound.name == ENUMERATION:
+        need = f"of all schedules none ends before slot {bound.slots}"
     return (f"{need} ({bound.name}); the horizon is {horizon}",)

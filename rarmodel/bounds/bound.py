@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+ENUMERATION = "enumeration"
+"""Name of a bound that says: all shorter schedules were tried, and there is none."""
+
 
 class LowerBound(NamedTuple):
     """A lower bound on the makespan of every schedule.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import ceil, fsum
 
 from rarmodel.model import least_slots_by_placement, timing, topology
@@ -39,20 +40,19 @@ def shared_links(instance: Instance) -> LowerBound | None:
     shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
     taken = []
     for job, servers in wide:
-        most = max(p * _speed(instance, job, servers, share) for p, share in enumerate(shares, 1))
+        most = max(p * speed for p, speed in enumerate(_speeds(instance, job, servers, shares), 1))
         taken.append(servers * job.iterations / most)
     slots = fsum(taken) / len(cluster.servers)
     return LowerBound(ceil(slots * (1 - 1e-12)), "shared links")
 
 
-def _speed(instance: Instance, job: Job, servers: int, gbps: float) -> int:
-    """Iterations per slot on so many servers at a bandwidth."""
-    cluster = instance.cluster
-    seconds = timing.iteration_seconds(
-        timing.exchange_bits(job.gradient_mb, job.gpus),
-        gbps,
-        timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+def _speeds(instance: Instance, job: Job, servers: int, shares: Sequence[float]) -> Iterator[int]:
+    """Iterations per slot on so many servers at each bandwidth."""
+    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
+    rest = (
+        timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps),
         timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
         timing.compute_seconds(job),
     )
-    return timing.speed(instance.time.slot_seconds, seconds)
+    for gbps in shares:
+        yield timing.speed(instance.time.slot_seconds, timing.iteration_seconds(bits, gbps, *rest))

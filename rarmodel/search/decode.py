@@ -28,11 +28,12 @@ from .layout import (
 
 _inner = partial(compiled, inner=True)
 
-STUCK, LATE = -1, -2
-"""Why there is no makespan: some job never completes; a completion is past the cutoff."""
+STUCK, LATE, STOPPED = -1, -2, -3
+"""Why there is no makespan: some job never completes; a completion is past the cutoff; another
+thread asked to stop."""
 
 
-@compiled
+@partial(compiled, parallel=True)
 def decode(
     arrays: Arrays,
     state: State,
@@ -43,7 +44,7 @@ def decode(
     earliest: Ints,
     cutoff: int,
 ) -> int:
-    """Make a schedule; its makespan, or STUCK or LATE.
+    """Make a schedule; its makespan, or STUCK, LATE or STOPPED.
 
     Parameters
     ----------
@@ -67,6 +68,8 @@ def decode(
     released = 0
     finished = 0
     while waiting > 0 or state.counters[RUNNING] > 0:
+        if work.stop[0] != 0:
+            return STOPPED
         if idle > 0 and waiting > 0:
             before = waiting
             waiting -= _start_all(arrays, state, layout, work, mode, idle)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays, Engine, placements_of
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import Topology, spreads, timing, topology
@@ -21,13 +21,14 @@ from rarmodel.schema import Instance, Job
 from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
 from .plan import Plan
 
-MOST_JOBS, MOST_OPTIONS = 40, 5_000
-"""Instances with more jobs, or placements of all jobs, are not tried."""
+MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
+"""Instances with more jobs or servers, or more placements of all jobs, are not tried."""
 NODES = 50_000
 """Nodes in one step: less than 0.1 s."""
-MOST_NODES, FEWER_NODES = 10_000_000, 500_000
-"""Nodes for one target, after which no more is tried; for a target above the bound, after which
-the bound itself is."""
+MOST_NODES = 20_000_000
+"""Nodes in all, after which no more is tried."""
+TARGET_NODES = 500_000
+"""Nodes for a target above the bound, after which the bound itself is the target."""
 MOST = 2**62
 """What whole numbers in compiled code stay below."""
 
@@ -40,19 +41,20 @@ class Enumeration:
     instance, arrays, options
         The problem.
 
-    Attributes
-    ----------
-    over
-        Whether no more is to be had from it.
     """
 
     def __init__(self, instance: Instance, arrays: Arrays, options: Options) -> None:
         self._instance, self._arrays, self._options = instance, arrays, options
-        self.over = False
+        self._left = MOST_NODES
         self._longest = MOST // (instance.cluster.total_gpus * len(instance.jobs))
         self._tree: Tree | None = None
         self._target = 0
         self._stride = 1
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is to be had from it."""
+        return self._left <= 0
 
     def step(self, makespan: int, bound: int) -> tuple[Plan | None, LowerBound | None]:
         """Go on for a moment; a shorter plan and a higher bound, where there is one.
@@ -70,17 +72,18 @@ class Enumeration:
             tree = self._aim(proven, top)
             used = tree.counters[USED]
             answer = branch(self._arrays, self._options, tree, self._target, left)
-            left -= tree.counters[USED] - used
+            used = tree.counters[USED] - used
+            left -= used
+            self._left -= used
             if answer == FOUND:
                 plan = self._plan(tree)
                 top, self._stride = plan.makespan - 1, 1
             elif answer == NONE:
                 proven = self._target + 1
                 self._stride *= 2
-            elif tree.counters[USED] >= (MOST_NODES if self._target == proven else FEWER_NODES):
-                self.over = self._target == proven
+            elif tree.counters[USED] >= TARGET_NODES and self._target > proven:
                 self._target, self._stride = 0, 1
-        return plan, LowerBound(proven, "enumeration") if proven > bound else None
+        return plan, LowerBound(proven, ENUMERATION) if proven > bound else None
 
     def _aim(self, proven: int, top: int) -> Tree:
         """The tree of a target between these."""
@@ -103,9 +106,15 @@ class Enumeration:
         return Plan(found.makespan, starts, found.completion, *placements)
 
 
+def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:
+    """The enumeration of an instance; None if it is too large."""
+    options = options_of(instance, arrays)
+    return None if options is None else Enumeration(instance, arrays, options)
+
+
 def options_of(instance: Instance, arrays: Arrays) -> Options | None:
     """The jobs and their placements, promising ones first; None if there are too many."""
-    if len(instance.jobs) > MOST_JOBS:
+    if len(instance.jobs) > MOST_JOBS or len(instance.cluster.servers) > MOST_SERVERS:
         return None
     gpus = [server.gpus for server in instance.cluster.servers]
     ways = {

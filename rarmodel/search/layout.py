@@ -89,6 +89,8 @@ class Work(NamedTuple):
     """(servers) Servers that a job may spread over, as a heap."""
     completed: Ints
     """(jobs) Scratch for the engine."""
+    stop: Ints
+    """(1) Another thread sets it to 1 to end what runs at once."""
 
 
 def layout_of(instance: Instance) -> Layout:
@@ -143,8 +145,8 @@ def _groups(instance: Instance) -> list[list[tuple[int, int]]]:
     return sorted(distinct.values(), key=len)
 
 
-def new_work(arrays: Arrays, layout: Layout) -> Work:
-    """Memory for one thread."""
+def new_work(arrays: Arrays, layout: Layout, stop: Ints | None = None) -> Work:
+    """Memory for one thread; `stop` is shared by all of them."""
     jobs, servers = len(layout.size), len(layout.server_gpus)
     queues = len(layout.sizes) * MODES
 
@@ -168,4 +170,5 @@ def new_work(arrays: Arrays, layout: Layout) -> Work:
         late=room(jobs),
         pool=room(servers),
         completed=room(jobs),
+        stop=room(1) if stop is None else stop,
     )

@@ -43,6 +43,7 @@ def renest(
     hot: float,
     cooling: float,
     draws: Draws,
+    stop: Ints,
 ) -> bool:
     """Anneal; whether no lane holds more than the target any more.
 
@@ -60,6 +61,8 @@ def renest(
         Factor of the temperature from one to the next.
     draws
         The random numbers.
+    stop
+        (1) Another thread sets it to 1 to end this at once.
     """
     lanes = len(nest.load)
     late = 0
@@ -73,7 +76,7 @@ def renest(
     temperature = hot
     given = returned = 0
     for step in range(moves):
-        if nest.total[0] <= 0.0:
+        if nest.total[0] <= 0.0 or stop[0] != 0:
             break
         temperature *= cooling
         if fraction(draws) < LATE_SHARE:

@@ -136,6 +136,8 @@ def reorder(
     jobs = len(layout.size)
     improved = False
     for iteration in range(iterations):
+        if work.stop[0] != 0:
+            break
         _copy(orders, CURRENT, TRIAL)
         if iteration > 0 or orders.excess[CURRENT] < NOTHING:
             for _ in range(1 + below(draws, MOST_CHANGES)):

@@ -55,6 +55,7 @@ def repack(
     hot: float,
     cooling: float,
     draws: Draws,
+    stop: Ints,
 ) -> bool:
     """Anneal; whether no job is past the target any more.
 
@@ -72,6 +73,8 @@ def repack(
         Factor of the temperature from one to the next.
     draws
         The random numbers.
+    stop
+        (1) Another thread sets it to 1 to end this at once.
     """
     servers = len(layout.server_gpus)
     measure(layout, packing, target)
@@ -79,7 +82,7 @@ def repack(
     saved = 0
     temperature = hot
     for move in range(moves):
-        if packing.total[0] <= 0.0:
+        if packing.total[0] <= 0.0 or stop[0] != 0:
             break
         temperature *= cooling
         if fraction(draws) < LATE_SHARE:

@@ -25,6 +25,10 @@ from .session import Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
 """Time limit if neither a time, a number of iterations nor a patience is given."""
+FINISH_SECONDS_PER_JOB = 25e-6
+"""What numbering the GPUs and verifying takes, about: where jobs are many, the search ends so much
+before the time limit, but has a part of it in any case."""
+LEAST_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -48,30 +52,33 @@ class Search:
         session.bound = LowerBound(0, "")  # The true one would end the search at once.
         session.run(iterations=1)
         draws = np.zeros(1, np.uint64)
+        stop = np.zeros(1, np.int64)
         drawn(draws, 1)
         if fitting and session.plan is not None:
             layout = layout_of(small)
             _, packing = rings_alone(layout, session.plan)
             nest = new_nest(layout, packing, draws)
-            renest(layout, nest, 1, 1, 1.0, 1.0, draws)
+            renest(layout, nest, 1, 1, 1.0, 1.0, draws, stop)
             unnest(layout, nest, packing)
-            repack(layout, packing, 1, 1, 1.0, 1.0, draws)
+            repack(layout, packing, 1, 1, 1.0, 1.0, draws, stop)
             settle(layout, packing, 1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        begun = perf_counter()
+        deadline = None
         seconds = limits.time_limit
         if seconds is None and limits.iterations is None and limits.patience is None:
             seconds = DEFAULT_SECONDS
+        if seconds is not None:
+            finish = FINISH_SECONDS_PER_JOB * len(instance.jobs)
+            deadline = perf_counter() + max(LEAST_SHARE * seconds, seconds - finish)
         session = Session(instance, limits)
         try:
-            deadline = None if seconds is None else begun + seconds
             stopped = session.run(deadline, limits.iterations, limits.patience)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
-        if schedule is None:
+        if schedule is None and session.bound.slots <= instance.time.horizon:
             stopped = f"no schedule found within the horizon ({stopped})"
         return Attempt(schedule, stopped, session.bound)
 

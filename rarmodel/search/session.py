@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +18,17 @@ from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
-from .decode import decode
+from .decode import STOPPED, decode
+from .enumeration import Enumeration, enumeration_of
 from .layout import layout_of, new_work
 from .plan import Plan, decoded, one_after_another, plan_of_schedule
-from .starts import first_orders
+from .starts import first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
 """Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+FIRST_SECONDS_PER_JOB = 5e-5
+"""What the first of them may take past the deadline: about what a plan without it would take."""
 BOUND_AFTER = 3
 """Iterations before the lane bound, which need not prove more than what is possible."""
 BOUND_SHARE = 0.2
@@ -35,19 +40,18 @@ MOST_IMPROVEMENTS = 20
 class _Ground:
     """An instance laid out, and the orders to start from."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, stop: Ints) -> None:
         self.arrays, self.layout = arrays_of(instance), layout_of(instance)
         self.state = new_state(self.arrays)
-        self.work = new_work(self.arrays, self.layout)
+        self.work = new_work(self.arrays, self.layout, stop)
         least = np.array([extreme.least_slots for extreme in job_extremes(instance)], np.int64)
         self.orders = list(first_orders(self.layout, least))
         self._none_late = np.zeros(len(least), np.int64)
 
     def decode(self, order: Ints, mode: Ints) -> int:
-        """The makespan of an order; `NEVER` if it gives no schedule."""
+        """What the decoder makes of an order."""
         genes = order, mode, self._none_late
-        makespan = decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
-        return makespan if makespan >= 0 else NEVER
+        return decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
 
 
 class Session:
@@ -78,7 +82,9 @@ class Session:
         self.bound: LowerBound = best_bound(instance)
         self.improvements: list[Plan] = []
         self._limits = limits or Limits()
+        self._stop = np.zeros(1, np.int64)
         self._ground: _Ground | None = None
+        self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
         self._iterations = 0
@@ -102,9 +108,9 @@ class Session:
             del self.improvements[-2::-2]
         return True
 
-    def raise_bound(self, bound: LowerBound) -> bool:
+    def raise_bound(self, bound: LowerBound | None) -> bool:
         """Keep a lower bound if it is greater; whether it is."""
-        if bound.slots <= self.bound.slots:
+        if bound is None or bound.slots <= self.bound.slots:
             return False
         self.bound = bound
         return True
@@ -117,6 +123,8 @@ class Session:
         method
             Name of the method in the schedule.
         """
+        if self.plan is None:
+            self.take(without_contention(self.instance))
         alone = sum(extreme.least_slots for extreme in job_extremes(self.instance))
         if alone <= self.instance.time.horizon < self.makespan:
             self.take(one_after_another(self.instance))
@@ -132,14 +140,15 @@ class Session:
     ) -> str:
         """Search until there is a reason to stop, and say which.
 
-        Whatever stopped the last run, this one goes on where that was. Without a time limit, the
+        Whatever stopped the last run, this one goes on where that was. Without a deadline, the
         result depends on the seed, the number of threads and the number of iterations only, in
         however many runs these are.
 
         Parameters
         ----------
         deadline
-            The reading of `time.perf_counter` at which to stop; None for no time limit.
+            The reading of `time.perf_counter` at which to stop, once there is a first plan; None
+            for no time limit.
         iterations
             How many iterations to make; None for no limit.
         patience
@@ -151,12 +160,16 @@ class Session:
             At Ctrl-C. The session knows what it has found, and may be run again.
         """
         deadline = inf if deadline is None else deadline
-        while not self._workers:
-            if stopped := self._over(deadline):
-                return stopped
-            self._start()
+        self._stop[0] = 0
         made = idle = 0
-        with ThreadPoolExecutor(len(self._workers)) as pool:
+        with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
+            while not self._workers:
+                tried = self.plan is not None or len(self._tried) > 0
+                if stopped := self._over(deadline if tried else inf):
+                    return stopped
+                more = 0.0 if tried else FIRST_SECONDS_PER_JOB * len(self.instance.jobs)
+                if not self._begin(pool, deadline + more):
+                    return TIME_LIMIT
             while True:
                 if stopped := self._over(deadline):
                     return stopped
@@ -165,7 +178,7 @@ class Session:
                 if idle == patience:
                     return f"nothing better in {patience} iterations"
                 before = self.makespan, self.bound
-                self._iterate(pool)
+                self._iterate(pool, deadline)
                 if self._iterations >= BOUND_AFTER and self._lanes_open:
                     self._prove_lanes(deadline)
                 made += 1
@@ -173,6 +186,8 @@ class Session:
 
     def _over(self, deadline: float) -> str:
         """Why to stop; nothing if there is no reason."""
+        if self.bound.slots > self.instance.time.horizon:
+            return "the lower bound exceeds the horizon"
         if self.plan is not None and self.makespan <= self.bound.slots:
             return "the makespan meets the lower bound"
         if self.plan is not None and (
@@ -186,36 +201,60 @@ class Session:
             makespan = None if self.plan is None else self.makespan
             self._limits.progress(makespan, self.bound.slots)
 
-    def _start(self) -> None:
-        """Try one more of the orders to start from; after the last, begin with the best ones."""
+    def _begin(self, pool: ThreadPoolExecutor, deadline: float) -> bool:
+        """Try one more of the orders to start from; after the last, begin with the best ones.
+
+        Whether there was time for that.
+        """
         if self._ground is None:
-            self._ground = _Ground(self.instance)
+            self._ground = _Ground(self.instance, self._stop)
         ground, tried = self._ground, self._tried
         most = max(3, MOST_START_WORK // len(self.instance.jobs))
         if len(tried) < min(most, len(ground.orders)):
-            order, mode = ground.orders[len(tried)]
-            makespan = ground.decode(order, mode)
-            if makespan < NEVER:
+            trial = pool.submit(ground.decode, *ground.orders[len(tried)])
+            self._wait([trial], deadline)
+            makespan = trial.result()
+            if makespan == STOPPED:
+                return False
+            if makespan >= 0:
                 self.take(decoded(ground.layout, ground.work, ground.state))
-            tried.append((makespan, len(tried)))
+            tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self._report()
-            return
+            return True
         best = [place for _, place in sorted(tried)]
         for index in range(self._limits.threads or processors()):
-            order, mode = ground.orders[best[index % len(best)]]
+            genes = ground.orders[best[index % len(best)]]
             draws = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
-            self._workers.append(Worker(ground.arrays, ground.layout, index, order, mode, draws))
+            self._workers.append(
+                Worker(ground.arrays, ground.layout, index, *genes, draws, self._stop)
+            )
+        self._enumeration = enumeration_of(self.instance, ground.arrays)
+        return True
 
-    def _iterate(self, pool: ThreadPoolExecutor) -> None:
-        """Let each worker search for a moment."""
+    def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:
+        """Let each worker search for a moment, and the enumeration prove."""
         steps = [pool.submit(w.step, self.plan, self.bound.slots) for w in self._workers]
+        proof = None
+        if self._enumeration is not None and not self._enumeration.over:
+            proof = pool.submit(self._enumeration.step, self.makespan, self.bound.slots)
         try:
-            wait(steps)
+            self._wait([*steps, *([] if proof is None else [proof])], deadline)
         finally:
             for step in steps:
                 self.take(step.result())
+            if proof is not None:
+                plan, bound = proof.result()
+                self.take(plan)
+                self.raise_bound(bound)
             self._iterations += 1
         self._report()
+
+    def _wait(self, futures: Sequence[Future[Any]], deadline: float) -> None:
+        """Wait, until the deadline or Ctrl-C; then ask those that still run to stop."""
+        try:
+            wait(futures, None if deadline == inf else max(0.0, deadline - perf_counter()))
+        finally:
+            self._stop[0] = not all(future.done() for future in futures)
 
     def _prove_lanes(self, deadline: float) -> None:
         """Prove more, now that it is known what is possible."""
@@ -228,5 +267,4 @@ class Session:
             return self._lanes_open
 
         upper = None if self.plan is None else self.makespan
-        if better := lanes(self.instance, self.bound, upper, stop):
-            self.raise_bound(better)
+        self.raise_bound(lanes(self.instance, self.bound, upper, stop))

@@ -1,4 +1,4 @@
-"""Orders to start from: good ones for most instances, best first."""
+"""Where to start: orders that are good for most instances; a plan that takes no simulation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.schema import Instance
 
-from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout
+from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout, layout_of
+from .nest import new_nest, unnest
+from .packing import plan_of, rings_alone, settle
+from .plan import Plan, one_after_another
 
 
 def first_orders(layout: Layout, least: Ints) -> Iterator[tuple[Ints, Ints]]:
@@ -39,3 +43,14 @@ def first_orders(layout: Layout, least: Ints) -> Iterator[tuple[Ints, Ints]]:
             continue
         for order in (longest, widest, largest):
             yield order, mode
+
+
+def without_contention(instance: Instance) -> Plan:
+    """A plan at once: jobs packed where they fit a server, and the others one after another."""
+    layout, plan = layout_of(instance), one_after_another(instance)
+    if not layout.packed.any():
+        return plan
+    skeleton, packing = rings_alone(layout, plan)
+    unnest(layout, new_nest(layout, packing, np.zeros(1, np.uint64)), packing)
+    settle(layout, packing, 0)
+    return plan_of(layout, skeleton, packing)

@@ -88,13 +88,25 @@ class Worker:
         (jobs) Where to start from.
     draws
         The thread's random numbers.
+    stop
+        (1) Another thread sets it to 1 to end a step at once.
     """
 
     def __init__(
-        self, arrays: Arrays, layout: Layout, index: int, order: Ints, mode: Ints, draws: Draws
+        self,
+        arrays: Arrays,
+        layout: Layout,
+        index: int,
+        order: Ints,
+        mode: Ints,
+        draws: Draws,
+        stop: Ints,
     ) -> None:
         self._arrays, self._layout, self._index, self._draws = arrays, layout, index, draws
-        self._state, self._work = new_state(arrays), new_work(arrays, layout)
+        self._stop = stop
+        self._state, self._work = new_state(arrays), new_work(arrays, layout, stop)
+        # What was found is worth a last schedule, whoever asked to stop.
+        self._unstopped = self._work._replace(stop=np.zeros(1, np.int64))
         self._orders = new_orders(order, mode)
         self._turn = 0
         many = max(1.0, len(layout.size) / MANY_JOBS)
@@ -172,7 +184,7 @@ class Worker:
     def _decoded(self, row: int) -> Plan:
         """The plan of one of the orders."""
         genes = (self._orders.order[row], self._orders.mode[row], self._orders.earliest[row])
-        decode(self._arrays, self._state, self._layout, self._work, *genes, NEVER)
+        decode(self._arrays, self._state, self._layout, self._unstopped, *genes, NEVER)
         return decoded(self._layout, self._work, self._state)
 
     def _shuffled(self) -> Plan | None:
@@ -186,7 +198,7 @@ class Worker:
         order = np.lexsort((random.random(len(fits)), np.where(before, 0, np.where(fits, 2, 1))))
         mode = np.where(fits, PACK, random.choice((FEWEST_ALONE, ANY_ALONE, ANY), len(fits)))
         genes = order, mode, np.zeros(len(fits), np.int64)
-        if decode(self._arrays, self._state, self._layout, self._work, *genes, NEVER) < 0:
+        if decode(self._arrays, self._state, self._layout, self._unstopped, *genes, NEVER) < 0:
             return None
         return decoded(self._layout, self._work, self._state)
 
@@ -240,7 +252,7 @@ class Worker:
         """A step over servers."""
         if turn.target >= incumbent:
             turn.target = self._aim(incumbent, bound, turn.targets)
-        heat = turn.temperature, turn.cooling, self._draws
+        heat = turn.temperature, turn.cooling, self._draws, self._stop
         if turn.nest is not None:
             moves = NEST_MOVES
             done = renest(self._layout, turn.nest, turn.target, moves, *heat)

@@ -46,7 +46,7 @@ def test_nested_lanes_are_a_schedule(seed: int, sizes: tuple[int, ...]) -> None:
     assert held.min() >= 0
     longest = int(nest.load.max())
     for target in (longest, int(longest * 0.9), int(longest * 0.8)):
-        done = renest(layout, nest, target, 20_000, 0.5, 0.9998, draws)
+        done = renest(layout, nest, target, 20_000, 0.5, 0.9998, draws, np.zeros(1, np.int64))
         assert nest.load.tolist() == loads(nest, held, layout.packed)
         past = int(np.maximum(0, nest.load - target).sum())
         assert nest.total.tolist()[0] == past >= nest.total[1]

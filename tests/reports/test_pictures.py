@@ -29,7 +29,7 @@ def svg_of(content: bytes) -> tuple[str, ET.Element]:
 def test_svg_names_jobs_servers_and_the_makespan() -> None:
     text, _ = svg_of(rarmodel.plot(instance_of(), schedule_of(), form="svg"))
     assert "by hand: 2 slots" in text
-    for name in ("a", "b", "s0", "s1", "Rings", "GPUs held", "Time (slots)"):
+    for name in ("a", "b", "s0", "s1", "rings on each link", "GPUs held", "Time (slots)", "2 s"):
         assert name in text
 
 

@@ -63,7 +63,7 @@ def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
         detail = [numbers]
     detail.append(_proof(least, bound))
     if refused:
-        names = _and([_name(drawing) for drawing in refused])
+        names = joined([_name(drawing) for drawing in refused])
         detail.append(f"Not compared, because constraints are broken: {names}.")
     return Finding(lead, " ".join(filter(None, detail)))
 
@@ -80,16 +80,22 @@ def percent(part: float, *, up: bool = False) -> str:
     return (text.rstrip("0").rstrip(".") if digits else text) + "%"
 
 
+def joined(names: Sequence[str]) -> str:
+    """Names in a row: `a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _compared(
     instance: Instance, valid: Sequence[tuple[int, Drawing]], least: int
 ) -> tuple[str, str]:
     """The shortest of several: how it stands, without a full stop, and the numbers."""
     best = [_name(drawing) for makespan, drawing in valid if makespan == least]
     others = sorted((pair for pair in valid if pair[0] > least), key=lambda pair: pair[0])
-    shortest = _and(best) if len(best) <= 3 else f"{len(best)} schedules"
+    shortest = joined(best) if len(best) <= 3 else f"{len(best)} of {len(valid)} schedules"
     length = _slots(instance, least)
     if not others:
-        return f"{shortest} are equally short", f"Each takes {length}."
+        all_ = shortest if len(best) <= 3 else f"all {len(best)} schedules"
+        return f"{all_} are equally short", f"Each takes {length}."
     (next_makespan, next_one), (longest_makespan, longest) = others[0], others[-1]
     nearer = f"{_saved(least, next_makespan)} shorter than {_name(next_one)}"
     if len(valid) == 2:
@@ -99,6 +105,8 @@ def _compared(
     if longest_makespan > next_makespan:
         numbers += f", and {_saved(least, longest_makespan)} shorter than {_name(longest)}"
         numbers += ", the longest"
+    if len(best) > 3:
+        return f"{shortest} are the shortest", f"{numbers}."
     verb = "is" if len(best) == 1 else "are"
     return f"{shortest} {verb} the shortest of {len(valid)} schedules", f"{numbers}."
 
@@ -155,7 +163,3 @@ def _counted(number: int, what: str) -> str:
 
 def _name(drawing: Drawing) -> str:
     return shortened(drawing.label, LETTERS)
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

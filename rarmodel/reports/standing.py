@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .comparison import shortened
-from .finding import LETTERS, Finding, percent
+from .finding import LETTERS, Finding, joined, percent
 from .runs import MethodRow
+
+MOST = 3
+"""Methods that a sentence names."""
 
 
 def standing(rows: Sequence[MethodRow]) -> Finding:
@@ -18,50 +21,66 @@ def standing(rows: Sequence[MethodRow]) -> Finding:
         A row for each method of a campaign.
     """
     solved = [row for row in rows if row.solved]
-    if not solved:
-        return Finding("No run has a schedule.", _failures(rows))
-    ranked = sorted(solved, key=lambda row: (-row.best / row.runs, row.ratio.median or 0))
-    first, *others = ranked
-    name = shortened(first.method, LETTERS)
-    detail = []
-    if len(rows) == 1:
-        lead = f"{name} has a schedule in {_of(first.solved, first.runs)}."
-    else:
-        lead = f"{name} has the least makespan in {_of(first.best, first.runs)}"
-        lead += _beside(others[0], first) if others else "; no other method has a schedule."
-        if behind := [text for row in others if (text := _behind(row))]:
-            more = f", and {len(behind) - 3} more methods" if len(behind) > 3 else ""
-            detail.append(f"In the median, {'; '.join(behind[:3])}{more} above the least.")
-    if first.optimal:
-        detail.append(f"{name} is proven optimal in {_of(first.optimal, first.runs)}.")
-    if first.gap.median:
-        at_most = f"at most {percent(first.gap.median, up=True)} from optimal"
-        detail.append(f"In the median, {name} is {at_most}.")
-    return Finding(lead, " ".join([*detail, _failures(rows)]).strip())
-
-
-def _beside(other: MethodRow, first: MethodRow) -> str:
-    """The end of the first sentence: the next method."""
-    same = other.best / other.runs == first.best / first.runs
-    name = shortened(other.method, LETTERS)
-    number = _of(other.best, other.runs)
-    return f", as {name} has in {number}." if same else f"; {name}, the next, in {number}."
-
-
-def _behind(row: MethodRow) -> str:
-    """How far a method is above the least makespan of an instance."""
-    above = (row.ratio.median or 1) - 1
-    return f"{shortened(row.method, LETTERS)} is {percent(above)}" if above > 0 else ""
-
-
-def _failures(rows: Sequence[MethodRow]) -> str:
-    """What did not end with a schedule."""
     failed = sum(row.failed for row in rows)
-    return f"{failed:,} run{'' if failed == 1 else 's'} failed." if failed else ""
+    failures = f"{failed:,} run{'' if failed == 1 else 's'} failed." if failed else ""
+    if not solved:
+        return Finding("No run has a schedule.", failures)
+    if len(rows) == 1:
+        first = rows[0]
+        lead = f"{_name(first)} has a schedule in {_of(first.solved, first.runs)}."
+        return Finding(lead, " ".join(filter(None, [*_proven(first), failures])))
+    ranked = sorted(solved, key=lambda row: (-_share(row), row.ratio.median or 0))
+    first = ranked[0]
+    best = [row for row in ranked if _share(row) == _share(first)]
+    names = joined([_name(row) for row in best]) if len(best) <= MOST else f"{len(best)} methods"
+    if len(best) == 1:
+        lead = f"{names} has the least makespan in {_of(first.best, first.runs)}."
+    elif _share(first) == 1:
+        lead = f"{names} have the least makespan in all of their runs."
+    else:
+        lead = (
+            f"{names} have the least makespan equally often, in {_share(first):.0%} of their runs."
+        )
+    detail = [*_behind(ranked), *(_proven(first) if len(best) == 1 else []), failures]
+    return Finding(lead, " ".join(filter(None, detail)))
 
 
-def _of(part: int, all_: int) -> str:
+def _behind(ranked: Sequence[MethodRow]) -> list[str]:
+    """How much longer than the least the others take."""
+    longer = [(row, above) for row in ranked if (above := (row.ratio.median or 1) - 1) > 0]
+    if not longer:
+        return []
+    (first, above), *more = longer[:MOST]
+    parts = [f"{_name(first)} takes {percent(above)} longer than the least"]
+    parts += [f"{_name(row)} {percent(above)}" for row, above in more]
+    if rest := longer[MOST:]:
+        others = "another method" if len(rest) == 1 else f"{len(rest)} other methods"
+        parts.append(f"{others} {percent(min(above for _, above in rest))} or more")
+    return [f"In the median, {joined(parts)}."]
+
+
+def _proven(row: MethodRow) -> list[str]:
+    """What is proven of a method's runs."""
+    found = []
+    if row.optimal:
+        found.append(f"{_name(row)} is proven optimal in {_of(row.optimal, row.runs)}.")
+    if row.gap.median:
+        limit = percent(row.gap.median, up=True)
+        found.append(f"In the median, {_name(row)} is at most {limit} from optimal.")
+    return found
+
+
+def _share(row: MethodRow) -> float:
+    """Part of the runs that have the least makespan of their instance."""
+    return row.best / row.runs
+
+
+def _name(row: MethodRow) -> str:
+    return shortened(row.method, LETTERS)
+
+
+def _of(part: int, whole: int) -> str:
     """A number of runs out of all."""
-    if part == all_:
-        return "its only run" if all_ == 1 else f"all of its {all_:,} runs"
-    return f"{part:,} of its {all_:,} run{'' if all_ == 1 else 's'}"
+    if part == whole:
+        return "its only run" if whole == 1 else f"all of its {whole:,} runs"
+    return f"{part:,} of its {whole:,} runs"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 
 from .sources import Schedules, Source, load_instance, load_schedules
@@ -45,11 +44,11 @@ def plot(
         return report(instance, schedules).encode()
     if form not in {"png", "svg"}:
         raise UsageError(f"no form {form!r} of pictures; there are png, svg, html")
-    from rarmodel.reports import draw_all, picture  # noqa: PLC0415 - few need it
+    from rarmodel.reports import draw_all, picture, shown_bound  # noqa: PLC0415 - few need it
 
     problem = load_instance(instance)
     drawings = draw_all(problem, load_schedules(schedules))
-    return picture(drawings, best_bound(problem).slots, form=form, parts=parts)
+    return picture(drawings, shown_bound(drawings), form=form, parts=parts)
 
 
 def report(instance: Source, schedules: Schedules) -> str:

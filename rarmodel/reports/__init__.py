@@ -1,7 +1,7 @@
 """Pictures and pages of schedules: what there is to draw as plain data, and what draws it."""
 
 from .campaign import campaign_page
-from .comparison import draw_all
+from .comparison import draw_all, shown_bound
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
@@ -18,4 +18,5 @@ __all__ = [
     "draw_all",
     "picture",
     "report_page",
+    "shown_bound",
 ]

@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rarmodel.errors import InputError, Problem
 
 from .colours import Line
-from .page import rendered, require_report_extra
+from .finding import Finding
+from .frames import Chart
+from .rendering import rendered, require_report_extra
+from .rows import levels
 from .runs import MethodRow, Run, groups_of, mean_makespans, method_rows, runs_of, setting_name
 from .spreads import Measure, setting_chart, spread_chart, varied_settings
-
-if TYPE_CHECKING:
-    from bokeh.model import Model
+from .standing import standing
 
 MAX_POINTS = 20_000
 """Points in all charts of one kind, lest the page grow too large; a method has at least 50."""
 MAX_ROWS = 200
 MAX_FAMILIES = 50
+LETTERS = 44
+"""Longest name of a method beside a chart; the table has it in full."""
 MEASURES: Mapping[str, tuple[str, Measure, str]] = {
     "ratio": (
         "Makespan beside the least",
         lambda run: run.ratio,
-        "Makespan over the least of the instance",
+        "Ratio of the makespan to the least of the instance.",
     ),
-    "gap": ("Gap", lambda run: None if run.gap is None else 100 * run.gap, "Gap (%)"),
-    "seconds": ("Time", lambda run: run.seconds, "Time of the solve (s, logarithmic)"),
+    "gap": (
+        "Gap",
+        lambda run: None if run.gap is None else 100 * run.gap,
+        "Gap to the greatest lower bound in percent.",
+    ),
+    "seconds": ("Time", lambda run: run.seconds, "Seconds of the solve, on a logarithmic axis."),
 }
-"""What charts compare methods by: heading, what is measured of a run, name of the axis."""
+"""What charts compare methods by: heading, what is measured of a run, what the axis says."""
 
 
 class Section(NamedTuple):
     """What the page shows of one campaign."""
 
     name: str
+    finding: Finding
     runs: Sequence[Run]
     instances: int
     methods: Sequence[str]
     rows: Sequence[MethodRow]
     settings: Sequence[tuple[str, str, Sequence[Line]]]
     """Of charts over a setting: name, setting, and lines."""
-    charts: Sequence[tuple[str, str]]
-    """Of the others: name and heading."""
+    charts: Sequence[tuple[str, str, str]]
+    """Of the others: name, heading, and what the axis says."""
     families: Sequence[tuple[str, Sequence[MethodRow]]]
     makespans: Sequence[tuple[str, float | None, Sequence[float | None]]]
     failed: Sequence[Run]
@@ -78,31 +86,41 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
     methods = {name: list(groups_of(own, lambda r: r.method)) for name, own in campaigns.items()}
     most = max(50, MAX_POINTS // sum(map(len, methods.values())))
     everything = [run for own in campaigns.values() for run in own]
-    groups: dict[str, dict[str, Model]] = {}
+    groups: dict[str, dict[str, Chart]] = {}
+    labels = {}
     sections = []
     for i, (name, runs) in enumerate(campaigns.items()):
-        charts, settings = _charts(runs, most)
+        own = methods[name]
+        labels[f"methods-{i}"] = levels(own, range(len(own) + 1), letters=LETTERS)
+        charts, settings = _charts(runs, f"methods-{i}", most)
+        by_method = method_rows(runs)
         groups[f"campaign-{i}"] = {f"campaign-{i}-{key}": one for key, one in charts.items()}
         sections.append(
             Section(
                 name=name,
+                finding=standing(by_method),
                 runs=runs,
                 instances=len({run.key for run in runs}),
-                methods=methods[name],
-                rows=method_rows(runs),
+                methods=own,
+                rows=by_method,
                 settings=settings,
-                charts=[(key, MEASURES[key][0]) for key in MEASURES if key in charts],
-                families=[
-                    (family, method_rows(own))
-                    for family, own in groups_of(runs, lambda run: run.family).items()
+                charts=[
+                    (key, heading, axis)
+                    for key, (heading, _, axis) in MEASURES.items()
+                    if key in charts
                 ],
-                makespans=mean_makespans(runs, methods[name], MAX_ROWS),
+                families=[
+                    (family, method_rows(members))
+                    for family, members in groups_of(runs, lambda run: run.family).items()
+                ],
+                makespans=mean_makespans(runs, own, MAX_ROWS),
                 failed=[run for run in runs if run.failure],
             )
         )
     return rendered(
         "campaign.html",
         groups,
+        labels,
         sections=sections,
         runs=len({run.name for run in everything}),
         failed=len({run.name for run in everything if run.failure}),
@@ -114,16 +132,16 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
 
 
 def _charts(
-    runs: Sequence[Run], most: int
-) -> tuple[dict[str, Model], list[tuple[str, str, list[Line]]]]:
+    runs: Sequence[Run], rows: str, most: int
+) -> tuple[dict[str, Chart], list[tuple[str, str, list[Line]]]]:
     """Charts of a campaign by name; of those over a setting: name, setting, and lines."""
-    charts: dict[str, Model] = {}
+    charts: dict[str, Chart] = {}
     settings = []
     for i, column in enumerate(varied_settings(runs)):
         charts[f"setting-{i}"], lines = setting_chart(runs, column)
         settings.append((f"setting-{i}", setting_name(column), lines))
-    for key, (_, measure, axis) in MEASURES.items():
-        chart = spread_chart(runs, measure, axis, most, log=key == "seconds")
+    for key, (_, measure, _) in MEASURES.items():
+        chart = spread_chart(runs, measure, rows, most, log=key == "seconds")
         if chart is not None:
             charts[key] = chart
     return charts, settings

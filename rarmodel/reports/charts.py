@@ -1,34 +1,35 @@
-"""Interactive charts of a schedule, made with Bokeh.
+"""Interactive charts of schedules, made with Bokeh, on one axis of time.
 
 In a small schedule each GPU has a row and each job a bar. In a large one the servers have
 the rows, coloured by the part of their GPUs that is held, and the bars come into view on zooming
-in. Names of jobs and servers are shown by formatters and plain ticks, which never take them for
-HTML or TeX.
+in. The page writes what is around the charts and in their bars, as plain text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .axes import LETTERS, MARGIN, SLOTS, empty_chart, image_of, name_rows, row_height, tips_of
-from .colours import BOUND, INK, WARM, lines_of
+from .colours import OTHER, WARM
 from .drawing import Drawing
+from .frames import Chart, framed, image_of, row_height, slots_of, tips_of
 from .gantt import gantt_of_gpus, gantt_of_servers
 from .grids import busy_parts, completions, contention_grid, is_large, ring_scale
-
-if TYPE_CHECKING:
-    from bokeh.models import Model
-    from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
 MAX_BARS = 100_000
 """With more bars than that in a page they are left out, lest it grow too large."""
 
 
 def charts_of(
-    drawing: Drawing, end: int, bound: int, *, with_bars: bool = True
-) -> dict[str, Model]:
-    """The charts of one schedule: `gantt`, `utilisation` and `contention`, on one axis of time.
+    drawing: Drawing,
+    end: int,
+    bound: int,
+    *,
+    large: bool | None = None,
+    scale: int | None = None,
+    with_bars: bool = True,
+) -> dict[str, Chart]:
+    """The charts of one schedule: `gantt` and `contention`, on one axis of time.
 
     Parameters
     ----------
@@ -38,119 +39,94 @@ def charts_of(
         Where the axis ends, in slots.
     bound
         A lower bound on the makespan in slots, to be marked.
+    large
+        Whether servers rather than GPUs have the rows; by default as the schedule asks for.
+    scale
+        The number of rings that has the darkest colour; by default as the schedule asks for.
     with_bars
         Whether single jobs are drawn where there are so many that they need zooming in.
     """
-    from bokeh.models import Range1d  # noqa: PLC0415 - an extra
-
-    time = Range1d(0, end * 1.01, bounds=(min(0.0, *_starts(drawing)), end * 1.05))
-    gantt = (
-        gantt_of_servers(drawing, end, time, with_bars=with_bars)
-        if is_large(drawing)
-        else gantt_of_gpus(drawing, end, time)
-    )
-    gantt.name = "gantt"
-    _mark(gantt, bound, BOUND, "dashed")
+    time = time_axis(end, min([0.0, *(float(run.start) for run in drawing.runs)]))
+    marks: list[dict[str, Any]] = []
     if drawing.report.makespan is not None:
-        _mark(gantt, drawing.report.makespan, INK, "solid")
-    charts = {
-        "gantt": gantt,
-        "utilisation": _utilisation(drawing, end, time),
-        "contention": _contention(drawing, end, time),
-    }
-    names = [server.name for server in drawing.instance.cluster.servers]
-    names += [link.link for link in drawing.links]
-    longest = min(max(map(len, names)), LETTERS)
-    for chart in charts.values():  # The axes of time begin below each other.
-        chart.min_border_left = max(MARGIN, 7 * longest + 40)
+        marks.append({"at": drawing.report.makespan, "kind": "makespan"})
+    marks.append({"at": bound, "kind": "bound"})
+    if is_large([drawing]) if large is None else large:
+        gantt = gantt_of_servers(drawing, end, time, marks, with_bars=with_bars)
+    else:
+        gantt = gantt_of_gpus(drawing, end, time, marks)
+    gantt.figure.name = "gantt"
+    scale = ring_scale([drawing]) if scale is None else scale
+    return {"gantt": gantt, "contention": _contention(drawing, end, time, scale)}
+
+
+def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
+    """`utilisation` and `completion`: a line for each schedule, on one axis of time."""
+    from bokeh.models import HoverTool  # noqa: PLC0415 - an extra
+
+    time = time_axis(end)
+    busy = [busy_parts(drawing, end) for drawing in drawings]
+    most = max(1.0, *(float(parts.max()) for _, parts in busy))
+    done = [completions(drawing) for drawing in drawings]
+    charts = {}
+    for name, curves, top, height, tip in (
+        ("utilisation", busy, most, 120, ("GPUs held", "@part{0.0%}")),
+        ("completion", done, 1.0, 150, ("jobs complete", "@part{0.0%}")),
+    ):
+        chart = framed(
+            slots_of(drawings[0]),
+            {"kind": "percent"},
+            height,
+            x_range=time,
+            y_range=(0, top * 1.03),
+        )
+        lines = [
+            chart.figure.step(
+                "slot",
+                "part",
+                source={"slot": slots, "part": parts, "name": [drawing.label] * len(slots)},
+                mode="after",
+                name=f"line-{i}",
+                line_width=1,
+                line_color=OTHER,
+            )
+            for i, (drawing, (slots, parts)) in enumerate(zip(drawings, curves, strict=True))
+        ]
+        tips = [("schedule", "@name"), ("from slot", "@slot{0,0}"), tip]
+        chart.figure.add_tools(
+            HoverTool(renderers=lines, tooltips=tips_of(tips), line_policy="prev")
+        )
+        charts[name] = chart
     return charts
 
 
-def completion_chart(drawings: Sequence[Drawing], end: int) -> Figure:
-    """How many of the jobs are complete, over time, for each schedule."""
-    from bokeh.models import HoverTool, NumeralTickFormatter  # noqa: PLC0415
+def time_axis(end: int, first: float = 0.0) -> Any:
+    """A range from 0 to a little behind the end, in slots; ranges of the same end are linked."""
+    from bokeh.models import Range1d  # noqa: PLC0415
 
-    chart = empty_chart(SLOTS, 260, x_range=(0, end * 1.01), y_range=(0, 1.02))
-    chart.yaxis.axis_label = "Jobs complete"
-    chart.yaxis.formatter = NumeralTickFormatter(format="0%")
-    lines = []
-    for drawing, line in zip(drawings, lines_of([d.label for d in drawings]), strict=True):
-        slots, parts = completions(drawing)
-        source = {"slot": slots, "part": parts, "name": [drawing.label] * len(slots)}
-        lines.append(
-            chart.step(
-                "slot",
-                "part",
-                source=source,
-                mode="after",
-                line_width=2.5,
-                line_color=line.colour,
-                line_dash=line.dash,
-            )
-        )
-    tips = [("schedule", "@name"), ("complete", "@part{0.0%}"), ("by slot", "@slot{0,0}")]
-    chart.add_tools(HoverTool(renderers=lines, tooltips=tips_of(tips), line_policy="prev"))
-    return chart
-
-
-def _starts(drawing: Drawing) -> list[float]:
-    return [float(run.start) for run in drawing.runs] or [0.0]
-
-
-def _mark(chart: Figure, slot: int, colour: str, dash: str) -> None:
-    """A line at a slot."""
-    from bokeh.models import Span  # noqa: PLC0415
-
-    chart.add_layout(
-        Span(
-            location=float(slot),
-            dimension="height",
-            line_color=colour,
-            line_width=2,
-            line_dash=dash,
-        )
+    return Range1d(
+        0, end * 1.02, bounds=(min(0.0, first), end * 1.05), name="time", tags=[float(end)]
     )
 
 
-def _utilisation(drawing: Drawing, end: int, time: Any) -> Figure:
-    """Part of the cluster's GPUs that is held, over time."""
-    from bokeh.models import HoverTool, NumeralTickFormatter  # noqa: PLC0415
-
-    slots, parts = busy_parts(drawing, end)
-    top = max(1.0, float(parts.max())) * 1.02
-    chart = empty_chart(SLOTS, 190, x_range=time, y_range=(0, top))
-    chart.yaxis.axis_label = "GPUs held"
-    chart.yaxis.formatter = NumeralTickFormatter(format="0%")
-    source = {"slot": slots, "part": parts}
-    chart.varea_step(
-        x="slot", y1=0, y2="part", source=source, step_mode="after", fill_color="#9ecae1"
-    )
-    line = chart.step("slot", "part", source=source, mode="after", line_color="#2171b5")
-    tips = [("from slot", "@slot{0,0}"), ("GPUs held", "@part{0.0%}")]
-    chart.add_tools(
-        HoverTool(renderers=[line], tooltips=tips_of(tips), mode="vline", line_policy="prev")
-    )
-    return chart
-
-
-def _contention(drawing: Drawing, end: int, time: Any) -> Figure:
+def _contention(drawing: Drawing, end: int, time: Any, scale: int) -> Chart:
     """Rings on each link, over time."""
     from bokeh.models import Range1d  # noqa: PLC0415
 
     grid = contention_grid(drawing, end)
     links = len(drawing.links)
-    chart = empty_chart(
-        SLOTS,
-        row_height(len(grid.names), 2.5, 22, 560),
+    chart = framed(
+        slots_of(drawing),
+        {"kind": "rows", "rows": "links"},
+        row_height(len(grid.names), 1.25, 20, (32, 320)),
+        tall=row_height(links, 12, 20, (32, 2400)),
         x_range=time,
-        y_range=Range1d(links, 0, bounds=(0, links)),
+        y_range=Range1d(links, 0, bounds=(0, links), name="links"),
     )
-    chart.yaxis.axis_label = "Link above"
-    name_rows(chart, [link.link for link in drawing.links], range(links + 1))
     tips = [
         ("links" if grid.per_row > 1 else "link", "$y{custom}"),
         ("slots", "$x{custom}"),
         ("rings", "@image"),
     ]
-    image_of(chart, grid, (0, ring_scale(drawing)), WARM, tips)
+    image_of(chart.figure, grid, scale, WARM, tips)
     return chart

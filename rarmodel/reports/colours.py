@@ -1,42 +1,110 @@
-"""Colours by job: a strong shade for rings that cross the network, a light one for the others.
+"""Colours: cool ones say how many GPUs a job has, warm ones what happens on the network.
 
-Dark text is readable on all of them.
+All are mid-tones that can be told from white and from near-black paper, and from each other with
+any of the common kinds of colour blindness: shades of one ramp differ in lightness, and what lies
+on top of each other differs in temperature.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from rarmodel.schema import Instance
+
+SIZES = ("#d6e8ac", "#a5d8b0", "#67bdbf", "#3f9ac6", "#3a74b8", "#414c9e")
+"""From jobs of few GPUs to jobs of many."""
+MAX_CLASSES = 7
+UNKNOWN = "#9aa0a8"
+"""Of a job that the instance does not have."""
+INK, PAPER = "#10161d", "#ffffff"
+NETWORK = "#e8590c"
+"""Edge of a ring that crosses the network."""
+FAULT = "#c00000"
+BOUND = "#0b7a4b"
+EDGE = "#6f7a86"
+"""Of boxes around points."""
+OTHER = "#9aa0a8"
+"""A line among several, until someone chooses its schedule."""
+
 STRONG = (
-    "#5b8fd1",
-    "#f08e39",
-    "#5fad56",
-    "#e06464",
-    "#a67fc4",
-    "#3fb0aa",
-    "#d4a72c",
-    "#b58463",
-    "#d978ae",
-    "#8b95a1",
+    *("#2f6fb5", "#c98a1b", "#2a9d78", "#a3507f", "#6fb1dc"),
+    *("#8a6d3b", "#5b5fa8", "#d9694a", "#7c8792", "#a5b52f"),
 )
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 """Of lines: one for each round through the colours."""
-FAULT = "#c00000"
-FOUND = "#e07a00"
-INK = "#1a1a1a"
-BOUND = "#0a6b2d"
 
-WARM = ("#ffffff", "#ffeda0", "#feb24c", "#f03b20", "#8b0022")
-"""For rings on links: none is white."""
-COOL = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
-"""For the part of GPUs held: none is white."""
+WARM = ("#f2c87973", "#f2a53cd9", "#e8701aff", "#c92f1cff", "#8f1436ff")
+"""For rings on links, from a lone one; 0 has no colour."""
+COOL = ("#67bdbf59", "#3f9ac6cc", "#3a74b8ff", "#2f4a9cff")
+"""For the part of GPUs held, from a little; 0 has no colour."""
 
 
-def job_colour(job: int, *, spread: bool) -> str:
-    """Colour of a job by its index in the instance."""
-    strong = STRONG[job % len(STRONG)]
-    return strong if spread else _mixed("#ffffff", strong, 0.42)
+class SizeClass(NamedTuple):
+    """Jobs of about as many GPUs, and their colour."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A colour for each job of an instance, the same in every schedule of it.
+
+    Attributes
+    ----------
+    classes
+        By number of GPUs, ascending: what the legend shows.
+    of_jobs
+        Colour of each job by its index: its class's, in one of three shades, so that jobs beside
+        each other can be told apart.
+    """
+
+    classes: tuple[SizeClass, ...]
+    of_jobs: tuple[str, ...]
+
+    def of(self, job: int) -> str:
+        """Colour of a job by its index; jobs that the instance lacks have indices beyond."""
+        return self.of_jobs[job] if job < len(self.of_jobs) else UNKNOWN
+
+
+def colouring(instance: Instance) -> Colouring:
+    """Colours of an instance's jobs by their number of GPUs."""
+    sizes = sorted({job.gpus for job in instance.jobs})
+    tops = sizes
+    if len(sizes) > MAX_CLASSES:
+        powers = range((sizes[-1] - 1).bit_length() + 1)
+        step = -(-len(powers) // MAX_CLASSES)
+        tops = [2**power for power in [*powers[step - 1 :: step], powers[-1]]]
+    members: dict[int, list[int]] = {}
+    for size in sizes:
+        members.setdefault(bisect_left(tops, size), []).append(size)
+    colours = ramp(SIZES, len(members)) if len(members) > 1 else [SIZES[2]]
+    colour_of = dict(zip(members, colours, strict=True))
+    before: Counter[int] = Counter()
+    of_jobs = []
+    for job in instance.jobs:
+        number = bisect_left(tops, job.gpus)
+        of_jobs.append(_shade(colour_of[number], before[number] % 3))
+        before[number] += 1
+    return Colouring(
+        classes=tuple(
+            SizeClass(_sizes(own), colour)
+            for own, colour in zip(members.values(), colours, strict=True)
+        ),
+        of_jobs=tuple(of_jobs),
+    )
+
+
+def ink_on(colour: str) -> str:
+    """The colour of text that is readable on a colour: dark or white."""
+    parts = [channel / 255 for channel in _channels(colour)]
+    light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+    return INK if luminance > 0.2 else PAPER  # Both have a contrast of at least 4 there.
 
 
 class Line(NamedTuple):
@@ -61,15 +129,26 @@ def ramp(colours: tuple[str, ...], steps: int) -> list[str]:
     for step in range(steps):
         at = step / max(1, steps - 1) * (len(colours) - 1)
         i = min(int(at), len(colours) - 2)
-        found.append(_mixed(colours[i], colours[i + 1], at - i))
+        found.append(mixed(colours[i], colours[i + 1], at - i))
     return found
 
 
-def _mixed(one: str, other: str, part: float) -> str:
+def mixed(one: str, other: str, part: float) -> str:
     """A colour between two: `part` of the way from one to the other."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
 
 
+def _shade(colour: str, number: int) -> str:
+    """One of three shades of a colour, nearer to each other than to other classes."""
+    return (colour, mixed(colour, PAPER, 0.16), mixed(colour, INK, 0.07))[number]
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    """The numbers of GPUs in a class, as its name."""
+    low, high = sizes[0], sizes[-1]
+    return f"{low:,}–{high:,} GPUs" if low < high else f"{low:,} GPU{'' if low == 1 else 's'}"
+
+
 def _channels(colour: str) -> list[int]:
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return [int(colour[i : i + 2], 16) for i in range(1, len(colour), 2)]

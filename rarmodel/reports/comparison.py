@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rarmodel.bounds import LowerBound, relative_gap
+from rarmodel.bounds import LowerBound, known_bound, relative_gap
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -57,6 +57,12 @@ def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing
         draw(instance, schedule, verify(instance, schedule), label)
         for schedule, label in zip(schedules, labels, strict=True)
     )
+
+
+def shown_bound(drawings: Sequence[Drawing]) -> LowerBound:
+    """The one bound that gaps are to, in pages and pictures: the best that is known."""
+    schedules = [drawing.schedule for drawing in drawings]
+    return known_bound(drawings[0].instance, schedules, least_makespan(drawings))
 
 
 def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:

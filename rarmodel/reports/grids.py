@@ -68,7 +68,9 @@ def busy_parts(drawing: Drawing, end: int, bins: int = 2 * MAX_BINS) -> tuple[Fl
     steps = drawing.held_in_all
     gpus = drawing.instance.cluster.total_gpus
     if len(steps.slots) <= bins:
-        slots, values = (0, *steps.slots, end), (0, *steps.values, *(steps.values[-1:] or (0,)))
+        slots, values = (*steps.slots, end), (*steps.values, *(steps.values[-1:] or (0,)))
+        if slots[0] > 0:
+            slots, values = (0, *slots), (0, *values)
         return np.array(slots, float), np.array(values) / gpus
     edges = time_bins(end, bins)
     means = steps.means(edges) / gpus
@@ -89,18 +91,18 @@ def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], ends]), np.concatenate([[0.0], parts])
 
 
-def is_large(drawing: Drawing) -> bool:
-    """Whether servers rather than GPUs have the rows of the Gantt chart."""
-    gpus = drawing.instance.cluster.total_gpus
-    return gpus > MAX_SINGLE_ROWS or len(drawing.bars) > MAX_SINGLE_BARS
+def is_large(drawings: Sequence[Drawing]) -> bool:
+    """Whether servers rather than GPUs have the rows of the Gantt charts, the same for all."""
+    gpus = drawings[0].instance.cluster.total_gpus
+    return gpus > MAX_SINGLE_ROWS or any(len(one.bars) > MAX_SINGLE_BARS for one in drawings)
 
 
-def ring_scale(drawing: Drawing) -> int:
-    """The number of rings on a link that has the darkest colour.
+def ring_scale(drawings: Sequence[Drawing]) -> int:
+    """The number of rings on a link that has the darkest colour, the same for all schedules.
 
     At least 4: a lone ring is no contention, and must not look like any.
     """
-    return max([4, *(link.rings.greatest for link in drawing.links)])
+    return max([4, *(link.rings.greatest for drawing in drawings for link in drawing.links)])
 
 
 def _rows(names: Sequence[str], most: int) -> tuple[tuple[str, ...], int, list[int]]:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rarmodel.bounds import all_bounds
 from rarmodel.errors import UsageError
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
-from .charts import MAX_BARS, charts_of, completion_chart
-from .colours import COOL, WARM, lines_of
-from .comparison import draw_all, ends_of, least_makespan, rows_of
+from .charts import MAX_BARS, charts_of, overview_charts
+from .colours import COOL, WARM, colouring
+from .comparison import Row, draw_all, ends_of, least_makespan, rows_of, shown_bound
 from .drawing import Drawing, Drawn
-from .embed import embedded
+from .finding import finding_of
+from .frames import Chart
 from .grids import is_large, ring_scale
+from .overview import HEIGHT, WIDTH, sparkline
+from .rendering import rendered, require_report_extra
+from .rows import Level, levels, racks_of
 
-if TYPE_CHECKING:
-    from bokeh.model import Model
-
-TEMPLATES = Path(__file__).parent / "templates"
 MAX_VIOLATIONS = 100
 MAX_JOBS = 300
-EXTRA = "pip install 'rarmodel[report]'"
 
 
 class JobRow(NamedTuple):
@@ -39,7 +34,7 @@ class JobRow(NamedTuple):
 
 
 def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
-    """Compare schedules in one page: bounds, verdicts, and charts of each.
+    """Compare schedules in one page: what they show, bounds, verdicts, and charts of each.
 
     Schedules that break constraints are shown as such, and drawn as far as they can be.
 
@@ -59,45 +54,81 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     if not schedules:
         raise UsageError("a report needs at least one schedule")
     drawings = draw_all(instance, schedules)
-    bounds = all_bounds(instance)
-    best = max(bounds, key=lambda bound: bound.slots)
+    best, bounds = shown_bound(drawings), all_bounds(instance)
     rows = rows_of(drawings, best)
     ends = ends_of(drawings)
     shared = min(ends) if any(drawing.report.feasible for drawing in drawings) else max(ends)
-    with_bars = sum(len(drawing.bars) for drawing in drawings) <= MAX_BARS
-    groups: dict[str, dict[str, Model]] = {
-        "overview": {"overview-completion": completion_chart(drawings, shared)}
-    }
+    large, scale = is_large(drawings), ring_scale(drawings)
+    with_bars = not large or sum(len(drawing.bars) for drawing in drawings) <= MAX_BARS
+    overview = overview_charts(drawings, shared)
+    groups = {"overview": {f"overview-{name}": chart for name, chart in overview.items()}}
     for i, (drawing, end) in enumerate(zip(drawings, ends, strict=True)):
-        charts = charts_of(drawing, end, best.slots, with_bars=with_bars)
+        charts: dict[str, Chart] = charts_of(
+            drawing, end, best.slots, large=large, scale=scale, with_bars=with_bars
+        )
         groups[f"schedule-{i}"] = {f"schedule-{i}-{name}": c for name, c in charts.items()}
     pages = [
         {
             "row": row,
             "other": made_for if (made_for := drawing.schedule.instance) != instance.name else "",
             "violations": drawing.report.violations[:MAX_VIOLATIONS],
-            "large": is_large(drawing),
-            "bars": with_bars or not is_large(drawing),
-            "scale": ring_scale(drawing),
             "runs": len(drawing.runs),
             "jobs": most_stretched(drawing),
+            "alone": end != shared,
+            "path": sparkline(drawing, shared),
         }
-        for drawing, row in zip(drawings, rows, strict=True)
+        for drawing, row, end in zip(drawings, rows, ends, strict=True)
     ]
     return rendered(
         "report.html",
         groups,
+        row_labels(drawings[0], large=large),
         instance=instance,
-        rows=rows,
-        longest=max((row.makespan or 0 for row in rows), default=0),
-        bounds=bounds,
+        seconds=instance.time.slot_seconds,
+        finding=finding_of(drawings, best),
+        chosen=chosen(rows),
+        bounds=bounds if best in bounds else (*bounds, best),
         best=best,
         least=least_makespan(drawings),
         pages=pages,
+        large=large,
+        bars=with_bars,
+        faults=any(not row.feasible for row in rows),
+        rings=max(row.rings for row in rows),
+        scale=scale,
+        spark=(WIDTH, HEIGHT),
         warm=", ".join(WARM),
         cool=", ".join(COOL),
-        lines=lines_of([drawing.label for drawing in drawings]),
+        classes=colouring(instance).classes,
     )
+
+
+def chosen(rows: Sequence[Row]) -> tuple[int, ...]:
+    """Which schedules a page shows at first: the only one, or the best above the worst.
+
+    These are valid ones, the first of those of equal makespan. Where fewer are valid, the first of
+    the others take their place.
+    """
+    valid = {i: row.makespan for i, row in enumerate(rows) if row.feasible and row.makespan}
+    found = []
+    if valid:
+        found.append(min(valid, key=valid.__getitem__))
+        del valid[found[0]]
+    if valid:
+        found.append(max(valid, key=valid.__getitem__))
+    return tuple([*found, *(i for i in range(len(rows)) if i not in found)][:2])
+
+
+def row_labels(drawing: Drawing, *, large: bool) -> dict[str, Sequence[Level]]:
+    """Labels of the rows of all charts: of servers by their GPUs or alike, and of links."""
+    cluster = drawing.instance.cluster
+    names = [server.name for server in cluster.servers]
+    links = [link.link for link in drawing.links]
+    edges = range(len(names) + 1) if large else [*drawing.offsets, cluster.total_gpus]
+    return {
+        "servers" if large else "gpus": levels(names, edges, racks_of(cluster)),
+        "links": levels(links, range(len(links) + 1)),
+    }
 
 
 def most_stretched(drawing: Drawing) -> list[JobRow]:
@@ -112,94 +143,3 @@ def most_stretched(drawing: Drawing) -> list[JobRow]:
     if len(rows) <= MAX_JOBS:
         return rows
     return sorted(rows, key=lambda row: -(row.stretch or 0))[:MAX_JOBS]
-
-
-def require_report_extra() -> None:
-    """Make sure that what pages need is installed.
-
-    Raises
-    ------
-    UsageError
-        If it is not.
-    """
-    try:
-        import bokeh  # noqa: F401, PLC0415
-        import jinja2  # noqa: F401, PLC0415
-    except ImportError as error:
-        message = f"reports need {error.name}, which is not installed; install it with: {EXTRA}"
-        raise UsageError(message) from error
-
-
-def rendered(template: str, groups: Mapping[str, Mapping[str, Model]], **values: Any) -> str:
-    """A page from its template, with charts, scripts and styles inside.
-
-    Parameters
-    ----------
-    template
-        Name of the template.
-    groups
-        Charts that are drawn together, by the id of the element that they are drawn in.
-    **values
-        What the template shows.
-    """
-    from bokeh.resources import Resources  # noqa: PLC0415
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        whole=_whole,
-        counted=_counted,
-        decimal=_decimal,
-        mean=_mean,
-        significant=_significant,
-        percent=_percent,
-    )
-    scripts = Resources(mode="inline", components=["bokeh"]).js_raw
-    return environment.get_template(template).render(
-        version=version("rarmodel"),
-        css=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-        js=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
-        bokeh="\n".join(scripts),
-        groups={group: _script_data(embedded(c)) for group, c in groups.items()},
-        **values,
-    )
-
-
-def _script_data(data: object) -> str:
-    """JSON that no name in it can make end its element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _whole(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.0f}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _decimal(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
-
-
-def _mean(value: float | None) -> str:
-    """A mean of whole numbers."""
-    return _whole(value) if value is None or value == round(value) else _decimal(value, 1)
-
-
-def _significant(value: float | None) -> str:
-    """Two digits that say something, or all before the point."""
-    if not value:
-        return _whole(value)
-    return _decimal(value, max(0, 1 - math.floor(math.log10(abs(value)))))
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"

@@ -3,32 +3,63 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from rarmodel.bounds import LowerBound
+from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 
-from .colours import BOUND, COOL, FAULT, INK, WARM, job_colour
+from .colours import FAULT, INK
 from .comparison import ends_of, shortened
 from .drawing import Drawing
-from .grids import Grid, busy_parts, contention_grid, is_large, ring_scale, utilisation_grid
+from .finding import finding_of
+from .grids import is_large, ring_scale
+from .panels import (
+    SIZE,
+    Panel,
+    contention_panel,
+    gantt_panel,
+    height_of,
+    keys_of,
+    usage_panel,
+    write_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PARTS = ("gantt", "contention", "utilisation")
 EXTRA = "pip install 'rarmodel[plot]'"
-_WIDTH = 10.0
+WIDTH = 10.0
+"""Of a picture, in inches."""
+LINE = 0.23
+"""Height of a line above or below the panels, in inches."""
+BLUE = "#2f6fb5"
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SECONDS = (
+    *(10, 15, 30),
+    *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)),
+    *(n * HOUR for n in (1, 2, 3, 6, 12)),
+    DAY,
+)
+"""Steps between ticks of the clock; longer ones are a round number of days."""
 _STYLE = {
-    "font.size": 9.0,
+    "font.size": SIZE,
     "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": "#8a8a8a",
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "axes.labelcolor": "#5b6672",
+    "axes.edgecolor": "#c9ccd0",
+    "axes.linewidth": 0.8,
+    "xtick.color": "#9aa0a8",
+    "ytick.color": "#9aa0a8",
+    "xtick.labelcolor": "#3c4650",
+    "ytick.labelcolor": "#3c4650",
+    "grid.color": "#e4e5e7",
+    "grid.linewidth": 0.6,
     "text.parse_math": False,  # A name is a name, whatever characters it has.
     "hatch.color": FAULT,
     "svg.hashsalt": "rarmodel",  # The same picture gives the same bytes.
@@ -38,19 +69,22 @@ _STYLE = {
 
 def picture(
     drawings: Sequence[Drawing],
-    bound: int | None = None,
+    bound: LowerBound | None = None,
     *,
     form: str = "png",
     parts: Sequence[str] | None = None,
 ) -> bytes:
-    """Draw schedules of one instance below each other; valid ones on one axis of time.
+    """Draw schedules of one instance below each other, part by part, on one axis of time.
+
+    What they show stands above them, if a bound is given. A schedule that breaks constraints and
+    goes on for longer than the valid ones has an axis of its own.
 
     Parameters
     ----------
     drawings
         The schedules; at least one.
     bound
-        A lower bound on the makespan in slots, to be marked in the Gantt charts.
+        A lower bound on the makespan, to be named and marked in the Gantt charts.
     form
         Format of the picture, `png` or `svg`.
     parts
@@ -69,179 +103,145 @@ def picture(
     if unknown := [part for part in parts if part not in PARTS]:
         raise UsageError(f"no part {unknown[0]!r} of pictures; there are {', '.join(PARTS)}")
     try:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
+        import matplotlib as mpl  # noqa: PLC0415
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError as error:
         message = f"pictures need {error.name}, which is not installed; install it with: {EXTRA}"
         raise UsageError(message) from error
-    heights = [_height(drawing, part) for drawing in drawings for part in parts]
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.62 * len(heights)), layout="constrained")
+    content = io.BytesIO()
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # A letter that the font lacks is a box in PNG; in SVG the viewer's fonts draw it.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure = Figure()
         FigureCanvasAgg(figure)
-        axes = figure.subplots(
-            len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights}
-        )[:, 0]
-        for i, (drawing, end) in enumerate(zip(drawings, ends_of(drawings), strict=True)):
-            for j, part in enumerate(parts):
-                axis = axes[i * len(parts) + j]
-                match part:
-                    case "gantt":
-                        _gantt(axis, drawing, end, bound)
-                    case "contention":
-                        _contention(axis, drawing, end)
-                    case "utilisation":
-                        _utilisation(axis, drawing, end)
-                axis.set_xlim(0, end * 1.005)
-                axis.xaxis.set_major_locator(MaxNLocator(nbins=_ticks(end), integer=True))
-                axis.spines[["top", "right"]].set_visible(False)
-                axis.ticklabel_format(axis="x", style="plain", useOffset=False)
-        axes[-1].set_xlabel("Time (slots)")
-        content = io.BytesIO()
+        _compose(figure, drawings, bound, parts)
         metadata = {"Date": None} if form == "svg" else None
-        with warnings.catch_warnings():
-            # A letter that the font lacks is a box in PNG; in SVG the viewer's fonts draw it.
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-            figure.savefig(content, format=form, dpi=130, metadata=metadata)
+        figure.savefig(content, format=form, dpi=130, metadata=metadata)
     return content.getvalue()
 
 
-def _ticks(end: int) -> int:
-    """Numbers that have room along an axis of time."""
-    return max(1, min(12, 70 // len(str(end))))
-
-
-def _height(drawing: Drawing, part: str) -> float:
-    """Height of a part in inches."""
-    if part == "utilisation":
-        return 1.1
-    rows = len(drawing.links)
-    least, most = 0.02, 0.22
-    if part == "gantt":
-        rows = drawing.instance.cluster.total_gpus
-        least = 0.025
-    return min(max(rows * least, min(rows * most, 2.5), 0.6), 9.0)
-
-
-def _gantt(axis: Axes, drawing: Drawing, end: int, bound: int | None) -> None:
-    """A row for each GPU and a bar for each job, or held GPUs by server."""
-    servers = drawing.instance.cluster.servers
-    rows = drawing.instance.cluster.total_gpus
-    makespan, report = drawing.report.makespan, drawing.report
-    verdict = f"invalid, violations: {len(report.violations)}"
-    if report.feasible:
-        verdict = f"{makespan:,} slots"
-    title = axis.set_title(
-        f"{shortened(drawing.label, 70)}: {verdict}", loc="left", fontsize=10, weight="bold"
+def _compose(
+    figure: Figure, drawings: Sequence[Drawing], bound: LowerBound | None, parts: Sequence[str]
+) -> None:
+    """Put everything in its place: words, panels, legend."""
+    large, scale = is_large(drawings), ring_scale(drawings)
+    panels = [
+        Panel(part, drawing, end, height_of(drawing, part, len(drawings), large=large))
+        for part in parts
+        for drawing, end in zip(drawings, ends_of(drawings), strict=True)
+    ]
+    words, keys = _words(drawings, bound), keys_of(drawings, parts, bound, scale, large=large)
+    above, below = LINE * (len(words) + 0.5) if words else 0.05, LINE * len(keys) + 0.05
+    height = above + below + sum(one.height for one in panels) + 0.48 * len(panels) + 0.4
+    figure.set_size_inches(WIDTH, height)
+    figure.set_layout_engine(
+        "constrained", rect=(0, below / height, 1, 1 - (above + below) / height)
     )
+    axes = figure.subplots(
+        len(panels),
+        1,
+        squeeze=False,
+        gridspec_kw={"height_ratios": [one.height for one in panels]},
+    )[:, 0]
+    for i, (panel, axis) in enumerate(zip(panels, axes, strict=True)):
+        match panel.part:
+            case "gantt":
+                gantt_panel(axis, panel, bound, large=large)
+            case "contention":
+                contention_panel(axis, panel, scale)
+            case "utilisation":
+                usage_panel(axis, panel)
+        _title(axis, panel)
+        # Panels of one part share their axis of time: the clock above, slots below.
+        alone = panel.end != min(one.end for one in panels)
+        first = i == 0 or panels[i - 1].part != panel.part
+        last = i + 1 == len(panels) or panels[i + 1].part != panel.part
+        _time(axis, panel, clock=first or alone, slots=last or alone)
+    axes[-1].set_xlabel("Time (slots)")
+    figure.draw_without_rendering()  # The frames have their places now.
+    figure.set_layout_engine("none")
+    for i, (text, style) in enumerate(words):
+        figure.text(0.012, 1 - LINE * (i + 1) / height, text, **style)
+    for i, handles in enumerate(keys):
+        figure.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0.004, (below - LINE * (i + 1)) / height),
+            ncols=len(handles),
+            frameon=False,
+            fontsize=8,
+            borderaxespad=0,
+            handlelength=1.6,
+            columnspacing=1.4,
+        )
+    for panel, axis in zip(panels, axes, strict=True):
+        if panel.part == "gantt" and not large:
+            box = axis.get_window_extent()
+            write_names(axis, panel, (box.width / figure.dpi, box.height / figure.dpi))
+
+
+def _words(
+    drawings: Sequence[Drawing], bound: LowerBound | None
+) -> list[tuple[str, dict[str, Any]]]:
+    """What the picture says above its panels, line by line, each with its style."""
+    if bound is None:
+        return []
+    found, instance = finding_of(drawings, bound), drawings[0].instance
+    size = f"{len(instance.jobs):,} jobs, {instance.cluster.total_gpus:,} GPUs"
+    lines: list[tuple[str, dict[str, Any]]] = [
+        (f"{shortened(instance.name, 100)}: {size}", {"color": BLUE, "weight": "bold"})
+    ]
+    lines += [(line, {"fontsize": 13, "weight": "bold"}) for line in wrap(found.lead, 90)]
+    return [*lines, *((line, {"color": "#3c4650"}) for line in wrap(found.detail, 125))]
+
+
+def _title(axis: Axes, panel: Panel) -> None:
+    """Whose panel it is, and what it says."""
+    drawing, report = panel.drawing, panel.drawing.report
+    name = shortened(drawing.label, 70)
+    text = {"contention": "rings on each link", "utilisation": "GPUs held"}.get(panel.part, "")
+    if not text:
+        text = f"invalid, violations: {len(report.violations)}"
+        if report.feasible and report.makespan is not None:
+            seconds = report.makespan * drawing.instance.time.slot_seconds
+            text = f"{report.makespan:,} slots, {duration(seconds)}"
+    title = axis.set_title(f"{name}: {text}", loc="left", fontsize=SIZE + 0.5, weight="bold")
     if not report.feasible:
         title.set_color(FAULT)
-    if is_large(drawing):
-        grid = utilisation_grid(drawing, end)
-        percent = replace(grid, values=100 * grid.values)
-        _image(axis, percent, len(servers), COOL, 100, "GPUs held (%)")
-        _name_rows(axis, [server.name for server in servers], range(len(servers) + 1))
-    else:
-        _bars(axis, drawing, end)
-        axis.set_ylim(rows, 0)
-        _name_rows(axis, [server.name for server in servers], [*drawing.offsets, rows])
-    if bound is not None:
-        axis.axvline(bound, color=BOUND, linestyle="--", linewidth=1.4, zorder=6)
-    if makespan is not None:
-        axis.axvline(makespan, color=INK, linewidth=1.4, zorder=6)
 
 
-def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
-    """Bars: those of rings on several servers with a dark edge, those at fault hatched in red."""
-    from matplotlib.patches import Rectangle  # noqa: PLC0415
+def _time(axis: Axes, panel: Panel, *, clock: bool, slots: bool) -> None:
+    """The axis of time of a panel: slots below it, time on the clock above it."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator  # noqa: PLC0415
 
-    rows = drawing.instance.cluster.total_gpus
-    thin = rows > 100
-    for bar in drawing.bars:
-        run = drawing.runs[bar.run]
-        top, until = drawing.offsets[bar.server] + bar.first, drawing.shown_until(run, end)
-        style: dict[str, Any]
-        if run.faulty:
-            style = {"edgecolor": FAULT, "hatch": "///", "linewidth": 1.2, "zorder": 4}
-        elif run.spread:
-            style = {"edgecolor": INK, "linewidth": 0.4 if thin else 1.0, "zorder": 3}
-        else:
-            style = {"edgecolor": "white", "linewidth": 0.1 if thin else 0.6, "zorder": 2}
-        colour = job_colour(drawing.numbers[run.job], spread=run.spread)
-        axis.add_patch(
-            Rectangle(
-                (run.start, top),
-                until - run.start,
-                bar.gpus,
-                facecolor=(colour, 0.6 if run.faulty else 1),
-                **style,
-            )
-        )
-        # A character is about 0.075 inches wide and 0.13 high.
-        wide = (until - run.start) / end * (_WIDTH - 1) > 0.085 * len(run.job)
-        middle = (run.start + until) / 2
-        if wide and middle >= 0 and bar.gpus * _height(drawing, "gantt") / rows > 0.13:
-            axis.text(
-                middle,
-                top + bar.gpus / 2,
-                run.job,
-                ha="center",
-                va="center",
-                fontsize=8,
-                zorder=5,
-            )
-
-
-def _contention(axis: Axes, drawing: Drawing, end: int) -> None:
-    """Rings on each link."""
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-    grid = contention_grid(drawing, end)
-    scale = _image(axis, grid, len(drawing.links), WARM, ring_scale(drawing), "Rings")
-    axis.set_ylabel("Links")
-    scale.locator = MaxNLocator(integer=True, nbins=4)
-    scale.update_ticks()
-    names = [link.link for link in drawing.links]
-    _name_rows(axis, names, range(len(names) + 1))
-
-
-def _utilisation(axis: Axes, drawing: Drawing, end: int) -> None:
-    """Part of the cluster's GPUs that is held."""
-    slots, parts = busy_parts(drawing, end)
-    axis.fill_between(slots, parts, step="post", color="#9ecae1", linewidth=0)
-    axis.step(slots, parts, where="post", color="#2171b5", linewidth=1)
-    axis.set_ylim(0, max(1.0, float(parts.max())) * 1.03)
-    axis.set_yticks([0, 0.5, 1.0], ["0%", "50%", "100%"])
-    axis.set_ylabel("GPUs held")
-
-
-def _image(
-    axis: Axes, grid: Grid, rows: int, colours: tuple[str, ...], most: float, title: str
-) -> Any:
-    """A table of numbers as colours, with its scale."""
-    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
-
-    image = axis.imshow(
-        grid.values,
-        cmap=LinearSegmentedColormap.from_list("rarmodel", colours),
-        vmin=0,
-        vmax=most,
-        aspect="auto",
-        interpolation="nearest",
-        extent=(0, float(grid.edges[-1]), len(grid.names) * grid.per_row, 0),
+    seconds = panel.drawing.instance.time.slot_seconds
+    axis.set_xlim(0, panel.end * 1.02)
+    axis.set_axisbelow(True)
+    axis.grid(axis="x")
+    axis.xaxis.set_major_locator(
+        MaxNLocator(nbins=max(1, min(12, 70 // len(str(panel.end)))), integer=True)
     )
-    axis.set_ylim(rows, 0)
-    return axis.figure.colorbar(image, ax=axis, label=title, pad=0.01, fraction=0.02, aspect=12)
+    axis.tick_params(axis="x", labelbottom=slots, length=3 if slots else 0)
+    axis.ticklabel_format(axis="x", style="plain", useOffset=False)
+    if not clock:
+        return
+    above = axis.secondary_xaxis("top")
+    step = nice_seconds(panel.end * seconds / 11) / seconds
+    above.xaxis.set_major_locator(
+        FixedLocator([k * step for k in range(int(panel.end / step) + 1)])
+    )
+    above.xaxis.set_major_formatter(
+        FuncFormatter(lambda slot, _: duration(round(slot * seconds, 9)))
+    )
+    above.tick_params(length=3)
+    above.spines["top"].set_visible(False)
 
 
-def _name_rows(axis: Axes, names: Sequence[str], edges: Sequence[float]) -> None:
-    """Names at the middle of rows, as many as there is room for, and lines between the rows."""
-    middles = [(a + b) / 2 for a, b in pairwise(edges)]
-    step = -(-len(names) // 24)
-    shown = [shortened(name, 20) for name in names]
-    axis.set_yticks(middles[::step], shown[::step])
-    axis.tick_params(axis="y", length=0)
-    if len(names) <= 64:
-        for edge in edges[1:-1]:
-            axis.axhline(edge, color="#c4c4c4", linewidth=0.6, zorder=1)
+def nice_seconds(least: float) -> float:
+    """The shortest step between ticks of the clock, in seconds, that is not below `least`."""
+    if 5 < least <= DAY:
+        return next(float(step) for step in SECONDS if step >= least)
+    unit = DAY if least > DAY else 1
+    power = 10.0 ** math.floor(math.log10(least / unit))
+    return unit * next(n * power for n in (1, 2, 5, 10) if n * power * unit >= least * 0.999999)

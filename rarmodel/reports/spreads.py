@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .axes import empty_chart, name_rows, tips_of
-from .colours import BOUND, INK, STRONG, Line, lines_of
+from .colours import BOUND, EDGE, STRONG, Line, lines_of
+from .frames import Chart, framed, tips_of
 from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, lines_over, setting_name
 from .steps import Floats
-
-if TYPE_CHECKING:
-    from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
 NARROW = 1e-4
 """Seconds below which times are drawn alike; their axis is logarithmic."""
@@ -22,15 +19,12 @@ NARROW = 1e-4
 LOWER_BOUND = "lower bound"
 MAX_LINES = 20
 MAX_SETTINGS = 40
-LETTERS = 44
-"""Longest name of a method in a chart; the table has it in full."""
-
 Measure = Callable[[Run], float | None]
 
 
 def spread_chart(
-    runs: Sequence[Run], measure: Measure, axis: str, most: int, *, log: bool = False
-) -> Figure | None:
+    runs: Sequence[Run], measure: Measure, rows: str, most: int, *, log: bool = False
+) -> Chart | None:
     """A row for each method: each run as a point, a box from quartile to quartile, the median.
 
     Parameters
@@ -39,8 +33,8 @@ def spread_chart(
         The runs of a campaign.
     measure
         What is shown of each; those without it are left out.
-    axis
-        What the axis is called.
+    rows
+        What the page calls the labels of the methods.
     most
         Points in a row; of more runs, evenly chosen ones are drawn.
     log
@@ -48,7 +42,7 @@ def spread_chart(
 
     Returns
     -------
-    Figure | None
+    Chart | None
         None if no run has what is measured.
     """
     from bokeh.models import HoverTool, Range1d  # noqa: PLC0415 - an extra
@@ -63,16 +57,15 @@ def spread_chart(
     low, high = min(value for _, value in known), max(value for _, value in known)
     room = (high - low) * 0.04 or 0.05 * max(abs(high), 1.0)
     limits = (low / 1.3, high * 1.3) if log else (low - room, high + room)
-    chart = empty_chart(
-        axis,
-        (34 if len(methods) <= 20 else 22) * len(methods) + 95,
+    framed_chart = framed(
+        {"kind": "log" if log else "number"},
+        {"kind": "rows", "rows": rows},
+        (34 if len(methods) <= 20 else 22) * len(methods),
         x_range=Range1d(*limits),
         y_range=Range1d(len(methods), 0),
         x_axis_type="log" if log else "linear",
     )
-    name_rows(chart, methods, range(len(methods) + 1), LETTERS)
-    if log:
-        _plain_powers(chart)
+    chart = framed_chart.figure
     points: dict[str, list[Any]] = {
         key: [] for key in ("x", "y", "colour", "method", "instance", "seed")
     }
@@ -102,15 +95,16 @@ def spread_chart(
         **{side: side for side in ("left", "right", "top", "bottom")},
         source=boxes,
         fill_color=None,
-        line_color=INK,
+        line_color=EDGE,
+        line_width=1.5,
     )
-    chart.segment("middle", "top", "middle", "bottom", source=boxes, line_color=INK, line_width=3)
+    chart.segment("middle", "top", "middle", "bottom", source=boxes, line_color=EDGE, line_width=4)
     tips = [
         *(("method", "@method"), ("instance", "@instance"), ("seed", "@seed")),
         ("value", "@x{0,0.[000]}"),
     ]
     chart.add_tools(HoverTool(renderers=[dots], tooltips=tips_of(tips)))
-    return chart
+    return framed_chart
 
 
 def varied_settings(runs: Sequence[Run]) -> list[str]:
@@ -142,7 +136,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
     return found
 
 
-def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]:
+def setting_chart(runs: Sequence[Run], column: str) -> tuple[Chart, list[Line]]:
     """Mean makespan over a setting, a line for each method, and the lower bound.
 
     A method without the parameter has a level line. Bars go one standard deviation of the sample
@@ -150,23 +144,20 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]
     """
     from bokeh.models import (  # noqa: PLC0415 - an extra
         ColumnDataSource,
-        CustomJSTickFormatter,
-        FixedTicker,
         HoverTool,
-        NumeralTickFormatter,
         Range1d,
     )
 
     values = sorted({run.settings[column] for run in runs if column in run.settings})
     drawn = _lines(runs, column, values)
-    chart = empty_chart(setting_name(column), 420, x_range=Range1d(-0.5, len(values) - 0.5))
-    chart.yaxis.axis_label = "Mean makespan (slots)"
-    chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
-    chart.xaxis.ticker = FixedTicker(ticks=list(range(len(values))))
-    chart.xaxis.formatter = CustomJSTickFormatter(
-        code="return names[tick] ?? ''", args={"names": [f"{value:.12g}" for value in values]}
+    framed_chart = framed(
+        {"kind": "names", "names": [f"{value:.12g}" for value in values]},
+        {"kind": "number"},
+        340,
+        x_range=Range1d(-0.5, len(values) - 0.5),
+        y_range=Range1d(*_limits(drawn)),
     )
-    chart.xgrid.grid_line_color = None
+    chart = framed_chart.figure
     legend = [
         Line(line.name, BOUND, "dashed") if line.name == LOWER_BOUND else line
         for line in lines_of(list(drawn))
@@ -176,7 +167,7 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]
         # Side by side, so that bars do not hide each other.
         aside = (i - (len(drawn) - 1) / 2) * min(0.03, 0.4 / len(drawn))
         means = [fmean(numbers) for numbers in found.values()]
-        deviations = [stdev(n) if len(n) > 1 else 0.0 for n in found.values()]
+        deviations = [_deviation(numbers) for numbers in found.values()]
         points = ColumnDataSource(
             {
                 "x": [values.index(value) + aside for value in found],
@@ -201,7 +192,7 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Figure, list[Line]]
         *(("standard deviation", "@deviation{0,0.0}"), ("number", "@number{0,0}")),
     ]
     chart.add_tools(HoverTool(renderers=dots, tooltips=tips_of(tips)))
-    return chart, legend
+    return framed_chart, legend
 
 
 def _lines(
@@ -222,17 +213,22 @@ def _lines(
     return {name: dict(sorted(found.items())) for name, found in lines.items()}
 
 
+def _limits(lines: dict[str, dict[float, list[float]]]) -> tuple[float, float]:
+    """From the lowest to the highest bar, with some room."""
+    found = [numbers for line in lines.values() for numbers in line.values()]
+    low = min(fmean(numbers) - _deviation(numbers) for numbers in found)
+    high = max(fmean(numbers) + _deviation(numbers) for numbers in found)
+    room = (high - low) * 0.06 or 0.05 * max(abs(high), 1.0)
+    return low - room, high + room
+
+
+def _deviation(numbers: Sequence[float]) -> float:
+    """Standard deviation of a sample."""
+    return stdev(numbers) if len(numbers) > 1 else 0.0
+
+
 def _colour(index: int) -> str:
     return STRONG[index % len(STRONG)]
-
-
-def _plain_powers(chart: Figure) -> None:
-    """Write 0.01 and not 10 with a small -2 above it."""
-    from bokeh.models import CustomJSTickFormatter  # noqa: PLC0415
-
-    chart.xaxis.formatter = CustomJSTickFormatter(
-        code="return tick.toLocaleString('en-US', {maximumSignificantDigits: 3})"
-    )
 
 
 def _some(number: int, most: int) -> list[int]:

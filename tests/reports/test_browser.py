@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import FRAME, VARIABLE, Opened, chromium, opened
+from browser import VARIABLE, Opened, chromium, opened
 from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
@@ -26,7 +25,7 @@ PIXELS = """([element, places]) => {
   const ratio = layers.pixel_ratio;
   return places.map(([x, y]) => [...layers.ctx.getImageData(
     Math.round((box.left + x * box.width) * ratio),
-    Math.round((box.top + y * box.height) * ratio), 1, 1).data].slice(0, 3));
+    Math.round((box.top + y * box.height) * ratio), 1, 1).data]);
 }"""
 
 
@@ -34,12 +33,13 @@ PIXELS = """([element, places]) => {
 def show(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Write a report to a file, and open it."""
 
-    def opener(instance: Any, *schedules: Any) -> Any:
+    def opener(instance: Any, *schedules: Any, style: str = "", **options: Any) -> Any:
         path = tmp_path_factory.mktemp("page") / "report.html"
-        path.write_text(rarmodel.report(instance, schedules), encoding="utf-8")
+        page = rarmodel.report(instance, schedules)
+        path.write_text(page.replace("</head>", f"<style>{style}</style></head>"), encoding="utf-8")
         executable = chromium()
         assert executable is not None
-        return opened(path, executable)
+        return opened(path, executable, **options)
 
     return opener
 
@@ -60,21 +60,22 @@ def test_small_instance_renders_reacts_and_is_quiet(show: Any) -> None:
         assert "j0" in tip
         assert "3 GPUs on 2 servers" in tip
         assert "0 to 8 (8; alone at least 8)" in tip
+        assert "0 s to 8 s (8 s)" in tip
         assert "at most 1 ring on a link it uses" in tip
         assert "j1" in page.hover("schedule-0-gantt", 0.5, 0.2)
         assert "s1" in page.hover("schedule-0-contention", 0.2, 0.75)
         assert_quiet(page)
 
 
-def test_pixels_of_bars_are_coloured_and_idle_gpus_are_white(show: Any) -> None:
+def test_pixels_of_bars_are_coloured_and_idle_gpus_are_not(show: Any) -> None:
     with show(*solved("two-servers", "first-fit")) as page:
         # j0 over both servers, j1 within one, and GPU 1 of s1, idle beside j0.
         assert_quiet(page)
         places = [[0.1, 0.1], [0.45, 0.1], [0.1, 0.9]]
         j0, j1, idle = page.page.evaluate(PIXELS, ["schedule-0-gantt", places])
-        assert j0 == [0x5B, 0x8F, 0xD1]
-        assert j1 not in (j0, idle)
-        assert idle == [255, 255, 255]
+        assert j0 == [0x41, 0x4C, 0x9E, 255]
+        assert j1 == [0x53, 0xAC, 0xC2, 255]
+        assert idle == [0, 0, 0, 0]  # The paper is seen through the chart.
 
 
 def test_rows_of_the_heat_map_are_the_links_in_order(show: Any) -> None:
@@ -93,21 +94,36 @@ def test_rows_of_the_heat_map_are_the_links_in_order(show: Any) -> None:
         assert_quiet(page)
 
 
-def test_tabs_follow_the_keyboard(show: Any) -> None:
-    with show(*solved("two-servers", "first-fit", "sjf-bco")) as page:
-        page.page.locator("#tab-0").focus()
-        page.page.keyboard.press("ArrowRight")
-        page.page.wait_for_selector("#panel-1[data-drawn=yes]")
-        assert page.page.evaluate("document.activeElement.id") == "tab-1"
-        assert page.page.locator("#panel-0").is_hidden()
-        assert "j1" in page.hover("schedule-1-gantt", 0.1, 0.75)
+def test_schedules_that_are_compared_are_chosen_with_the_keyboard(show: Any) -> None:
+    with show(*solved("two-servers", "list-scheduling", "first-fit", "sjf-bco", "search")) as page:
+        # The best above the worst.
+        assert in_view(page) == ["search", "list-scheduling"]
+        page.page.locator('[name="below"][value="0"]').focus()
+        page.page.keyboard.press("ArrowDown")
+        page.page.wait_for_selector("html[data-pair='3 1']")
+        assert in_view(page) == ["search", "first-fit"]
+        assert "j0" in page.hover("schedule-1-gantt", 0.1, 0.2)
+        # Who asks for the same one above and below gets both the other way round.
+        page.page.locator('[name="above"][value="1"]').check()
+        page.page.wait_for_selector("html[data-pair='1 3']")
+        assert in_view(page) == ["first-fit", "search"]
         assert_quiet(page)
+
+
+def in_view(page: Opened) -> list[str]:
+    """Schedules whose Gantt charts are in view, from above."""
+    found = page.page.evaluate(
+        """[...document.querySelectorAll(".one[data-group]:not([hidden])")]
+          .map((one) => [one.getBoundingClientRect().top, one.dataset.label])
+          .sort(([a], [b]) => a - b).map(([, label]) => label)"""
+    )
+    return [str(label) for label in found]
 
 
 def test_job_is_found_by_name(show: Any) -> None:
     with show(*solved("two-servers", "first-fit")) as page:
         field = page.page.locator("form.find input")
-        said = page.page.locator("form.find output")
+        said = page.page.locator("#found")
         field.fill("j3")
         field.press("Enter")
         assert said.text_content() == (
@@ -115,7 +131,7 @@ def test_job_is_found_by_name(show: Any) -> None:
         )
         field.fill("nobody")
         field.press("Enter")
-        assert said.text_content() == "There is no job nobody in this chart."
+        assert said.text_content() == "There is no job nobody here."
         assert_quiet(page)
 
 
@@ -127,7 +143,7 @@ def test_name_that_ends_with_a_space_is_found(show: Any) -> None:
         for typed, ring in (("a ", "2 GPUs"), ("a", "1 GPU"), (" a", "1 GPU")):
             field.fill(typed)
             field.press("Enter")
-            said = str(page.page.locator("form.find output").text_content())
+            said = str(page.page.locator("#found").text_content())
             assert said.startswith(f"{typed.lstrip()}; {ring} on 1 server")
         assert_quiet(page)
 
@@ -154,7 +170,7 @@ def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: An
         assert "GPUs held" not in tip
         page.page.locator("form.find input").fill("j9999")
         page.page.locator("form.find input").press("Enter")
-        assert "2 GPUs on" in str(page.page.locator("form.find output").text_content())
+        assert "2 GPUs on" in str(page.page.locator("#found").text_content())
         assert_quiet(page)
 
 
@@ -164,35 +180,8 @@ def test_paper_instance_is_drawn_job_by_job(show: Any) -> None:
         assert_quiet(page)
 
 
-def test_axes_of_time_begin_below_each_other_whatever_the_names(show: Any) -> None:
-    instance = instance_of(servers=[2] * 3)
-    servers = [
-        server.model_copy(update={"name": name})
-        for server, name in zip(
-            instance.cluster.servers, ("a", "a server in rack 1234", "b" * 99), strict=True
-        )
-    ]
-    cluster = instance.cluster.model_copy(update={"servers": tuple(servers)})
-    instance = instance.model_copy(update={"cluster": cluster})
-    schedule = schedule_of(
-        assignment_data("a", 0, a=[0, 1]), assignment_data("b", 0, **{"b" * 99: [0]})
-    )
-    with show(instance, schedule) as page:
-        lefts = [
-            page.page.evaluate(FRAME, f"schedule-0-{name}")["x"]
-            for name in ("gantt", "utilisation", "contention")
-        ]
-        assert max(lefts) - min(lefts) < 1
-        assert_quiet(page)
-
-
-def test_page_fits_a_narrow_window(show: Any, tmp_path: Path) -> None:
-    instance, schedule = solved("two-servers", "first-fit")
-    path = tmp_path / "report.html"
-    path.write_text(rarmodel.report(instance, schedule), encoding="utf-8")
-    executable = chromium()
-    assert executable is not None
-    with opened(path, executable, width=480) as page:
+def test_page_fits_a_narrow_window(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit"), width=480) as page:
         width = page.page.evaluate("document.documentElement.scrollWidth")
         assert width <= 480
         assert_quiet(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from xml.etree import ElementTree as ET
@@ -13,7 +14,7 @@ from shown import ENTITY, TEX, of_many_jobs, with_markup
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.reports import draw_all, picture
-from rarmodel.reports.pictures import PARTS
+from rarmodel.reports.pictures import PARTS, nice_seconds
 
 pytest.importorskip("matplotlib")
 
@@ -29,8 +30,71 @@ def svg_of(content: bytes) -> tuple[str, ET.Element]:
 def test_svg_names_jobs_servers_and_the_makespan() -> None:
     text, _ = svg_of(rarmodel.plot(instance_of(), schedule_of(), form="svg"))
     assert "by hand: 2 slots" in text
-    for name in ("a", "b", "s0", "s1", "Rings", "GPUs held", "Time (slots)"):
+    for name in ("a", "b", "s0", "s1", "rings on each link", "GPUs held", "Time (slots)", "2 s"):
         assert name in text
+
+
+def test_picture_leads_with_the_finding_and_names_the_bound() -> None:
+    text, root = svg_of(rarmodel.plot(instance_of(), schedule_of(), form="svg"))
+    heights = {"".join(e.itertext()): float(e.get("y") or 0) for e in root.iter(f"{SVG}text")}
+    assert heights["by hand is optimal."] < heights["by hand: 2 slots, 2 s"]
+    assert "No schedule is shorter (bound: longest job)." in text
+    assert "lower bound, 2 slots (longest job)" in text
+    assert "example: 2 jobs, 4 GPUs" in text
+    without, _ = svg_of(picture(draw_all(instance_of(), [schedule_of()]), form="svg"))
+    assert "bound" not in without
+
+
+def test_schedules_stand_above_each_other_part_by_part_in_equal_frames() -> None:
+    instance = rarmodel.load_instance("two-servers")
+    results = [rarmodel.solve(instance, method=method) for method in ("sjf-bco", "search")]
+    schedules = [result.schedule for result in results if result.schedule is not None]
+    text, root = svg_of(rarmodel.plot(instance, schedules, form="svg"))
+    order = ["sjf-bco: 20", "search: 12", "sjf-bco: rings", "search: rings", "sjf-bco: GPUs held"]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+    frames = frames_of(root)
+    assert len(frames) == 6
+    assert len({(left, width) for left, width, _ in frames}) == 1
+    heights = [height for *_, height in frames]
+    assert heights[0::2] == pytest.approx(heights[1::2])
+
+
+def frames_of(root: ET.Element) -> list[tuple[float, float, float]]:
+    """Left, width and height of the background of each panel; the clock's has no height."""
+    found = []
+    for group in root.iter(f"{SVG}g"):
+        if (group.get("id") or "").startswith("axes_"):
+            path = next(group.iter(f"{SVG}path")).get("d") or ""
+            numbers = [float(part) for part in path.split() if part not in "MLz"]
+            across, down = numbers[::2], numbers[1::2]
+            found.append((min(across), max(across) - min(across), max(down) - min(down)))
+    return [frame for frame in found if frame[2] > 0]
+
+
+def test_every_server_has_a_label_alone_or_in_a_range() -> None:
+    text, _ = svg_of(rarmodel.plot(*of_many_jobs(8000, 1000), form="svg", parts=["gantt"]))
+    ranges = [(int(a), int(b)) for a, b in re.findall(r"s(\d+)–s(\d+)", text)]
+    assert [server for a, b in ranges for server in range(a, b + 1)] == list(range(1000))
+    assert 20 <= len(ranges) <= 50
+
+
+def test_names_stand_in_bars_that_have_room_for_them() -> None:
+    jobs = [job_data(name, iterations=n) for name, n in (("wide", 200), ("x" * 400, 200), ("t", 1))]
+    instance = instance_of(*jobs, servers=(3,), horizon=40)
+    gpus = [assignment_data(job["name"], 0, s0=[i]) for i, job in enumerate(jobs)]
+    text, _ = svg_of(rarmodel.plot(instance, schedule_of(*gpus), form="svg", parts=["gantt"]))
+    assert " wide " in text
+    assert "x" * 400 not in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step"),
+    [(0.3, 0.5), (1, 1), (7, 10), (61, 120), (1800, 1800), (4000, 7200), (50_000, 86_400)],
+)
+def test_clock_goes_in_steps_that_people_count_in(seconds: float, step: float) -> None:
+    assert nice_seconds(seconds) == step
+    assert nice_seconds(86_400 * 3) == 86_400 * 5
+    assert nice_seconds(86_400 * 30) == 86_400 * 50
 
 
 def test_png_is_wide_and_as_high_as_its_parts() -> None:

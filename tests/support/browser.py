@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,14 +97,41 @@ TOOLTIPS = """element => {
 
 
 @contextmanager
-def opened(path: Path, executable: str, width: int = 1280) -> Iterator[Opened]:
-    """Open a page without a network, and wait until it says that it is ready."""
+def opened(
+    path: Path,
+    executable: str,
+    width: int = 1280,
+    *,
+    environment: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Iterator[Opened]:
+    """Open a page without a network, and wait until it says that it is ready.
+
+    Parameters
+    ----------
+    path
+        The page.
+    executable
+        The Chromium.
+    width
+        Of the window, in pixels.
+    environment
+        Variables that the Chromium gets beside those that are set.
+    **options
+        Of Playwright's context: a colour scheme.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(
+            executable_path=executable,
+            args=list(ARGUMENTS),
+            env={**os.environ, **(environment or {})},
+        )
         try:
-            context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, offline=True, **options
+            )
             page = context.new_page()
             complaints: list[str] = []
             requests: list[str] = []

@@ -1,0 +1,165 @@
+"""What schedules of an instance show, in a sentence or two: the first thing that a reader sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rarmodel.bounds import LowerBound, relative_gap
+from rarmodel.duration import duration
+from rarmodel.model import job_extremes
+from rarmodel.schema import Instance
+
+from .comparison import shortened
+from .drawing import Drawing
+
+LETTERS = 40
+"""Longest name in a sentence."""
+
+
+class Finding(NamedTuple):
+    """What is found.
+
+    Attributes
+    ----------
+    lead
+        The finding in one sentence.
+    detail
+        The numbers behind it, and what proves it.
+    """
+
+    lead: str
+    detail: str
+
+
+def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
+    """Which schedule is the shortest, by how much, and how far from what is possible at most.
+
+    Parameters
+    ----------
+    drawings
+        Schedules of one instance, at least one; only valid ones are compared.
+    bound
+        The lower bound on the makespan that is shown.
+    """
+    valid = [
+        (makespan, drawing)
+        for drawing in drawings
+        if drawing.report.feasible and (makespan := drawing.report.makespan) is not None
+    ]
+    refused = [drawing for drawing in drawings if not drawing.report.feasible]
+    if not valid:
+        return _nothing_valid(refused)
+    instance = drawings[0].instance
+    least = min(makespan for makespan, _ in valid)
+    distance = _distance(least, bound)
+    if len(valid) == 1:
+        lead = f"{_name(valid[0][1])} is {distance}."
+        detail = [f"It takes {_slots(instance, least)}.", _last(valid[0][1])]
+    else:
+        lead, numbers = _compared(instance, valid, least)
+        lead = f"{lead}, and {distance}."
+        detail = [numbers]
+    detail.append(_proof(least, bound))
+    if refused:
+        names = joined([_name(drawing) for drawing in refused])
+        detail.append(f"Not compared, because constraints are broken: {names}.")
+    return Finding(lead, " ".join(filter(None, detail)))
+
+
+def percent(part: float, *, up: bool = False) -> str:
+    """A part in percent with two digits that say something; rounded up where it is a limit."""
+    value = 100 * part
+    if value <= 0:
+        return "0%"
+    digits = max(0, 1 - math.floor(math.log10(value)))
+    if up:
+        value = math.ceil(value * 10**digits - 1e-9) / 10**digits
+    text = f"{value:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + "%"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a row: `a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _compared(
+    instance: Instance, valid: Sequence[tuple[int, Drawing]], least: int
+) -> tuple[str, str]:
+    """The shortest of several: how it stands, without a full stop, and the numbers."""
+    best = [_name(drawing) for makespan, drawing in valid if makespan == least]
+    others = sorted((pair for pair in valid if pair[0] > least), key=lambda pair: pair[0])
+    shortest = joined(best) if len(best) <= 3 else f"{len(best)} of {len(valid)} schedules"
+    length = _slots(instance, least)
+    if not others:
+        all_ = shortest if len(best) <= 3 else f"all {len(best)} schedules"
+        return f"{all_} are equally short", f"Each takes {length}."
+    (next_makespan, next_one), (longest_makespan, longest) = others[0], others[-1]
+    nearer = f"{_saved(least, next_makespan)} shorter than {_name(next_one)}"
+    if len(valid) == 2:
+        numbers = f"{shortest} takes {length}, {_name(next_one)} {_slots(instance, next_makespan)}."
+        return f"{shortest} is {nearer}", numbers
+    numbers = f"{'It takes' if len(best) == 1 else 'They take'} {length}: {nearer}, the next"
+    if longest_makespan > next_makespan:
+        numbers += f", and {_saved(least, longest_makespan)} shorter than {_name(longest)}"
+        numbers += ", the longest"
+    if len(best) > 3:
+        return f"{shortest} are the shortest", f"{numbers}."
+    verb = "is" if len(best) == 1 else "are"
+    return f"{shortest} {verb} the shortest of {len(valid)} schedules", f"{numbers}."
+
+
+def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
+    """No schedule is valid: say why of the first."""
+    first = refused[0]
+    violations = first.report.violations
+    if len(refused) > 1:
+        lead = f"None of the {len(refused)} schedules is valid."
+    else:
+        lead = f"{_name(first)} is not valid: {_counted(len(violations), 'violation')}."
+    return Finding(lead, f"The first: {violations[0].message}." if violations else "")
+
+
+def _distance(makespan: int, bound: LowerBound) -> str:
+    """How far a schedule is from an optimal one."""
+    gap = relative_gap(makespan, bound.slots)
+    return f"at most {percent(gap, up=True)} from optimal" if gap > 0 else "optimal"
+
+
+def _proof(makespan: int, bound: LowerBound) -> str:
+    """What proves it."""
+    name = shortened(bound.name, LETTERS)
+    if relative_gap(makespan, bound.slots) > 0:
+        return f"No schedule is shorter than {_counted(bound.slots, 'slot')} (bound: {name})."
+    return f"No schedule is shorter (bound: {name})."
+
+
+def _last(drawing: Drawing) -> str:
+    """Which job ends last, when it starts, and whether contention or its place costs it time."""
+    last = max(drawing.runs, key=lambda run: run.end or 0)
+    takes = (last.end or 0) - last.start
+    least = job_extremes(drawing.instance)[drawing.numbers[last.job]].least_slots
+    when = "from the start" if last.start <= 0 else f"from slot {last.start:,}"
+    beside = "as long as alone" if takes <= least else f"alone it takes {least:,}"
+    name, length = shortened(last.job, LETTERS), _counted(takes, "slot")
+    return f"{name} ends last: it runs {when} for {length}, {beside}."
+
+
+def _saved(makespan: int, other: int) -> str:
+    """How much shorter one makespan is than another."""
+    return percent((other - makespan) / other)
+
+
+def _slots(instance: Instance, slots: int) -> str:
+    """Slots, and how long that is."""
+    return f"{_counted(slots, 'slot')} ({duration(slots * instance.time.slot_seconds)})"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _name(drawing: Drawing) -> str:
+    return shortened(drawing.label, LETTERS)

@@ -1,0 +1,281 @@
+"""The panels of a picture, made with Matplotlib: bars, rings on links, and GPUs held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rarmodel.bounds import LowerBound
+
+from .colours import (
+    BOUND,
+    COOL,
+    EDGE,
+    FAULT,
+    INK,
+    NETWORK,
+    PAPER,
+    WARM,
+    colouring,
+    ink_on,
+    mixed,
+    ramp,
+)
+from .comparison import shortened
+from .drawing import Drawing, Drawn
+from .grids import Grid, busy_parts, contention_grid, utilisation_grid
+from .rows import Level, level_that_fits, levels, racks_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = 9.0
+"""Of letters, in points."""
+LABEL = 0.118
+"""Height of a row's label in inches."""
+MAKESPAN: dict[str, Any] = {"color": INK, "linewidth": 1.5}
+LOWER_BOUND: dict[str, Any] = {"color": BOUND, "linewidth": 1.5, "linestyle": (0, (3, 2))}
+
+
+class Panel(NamedTuple):
+    """One part of one schedule.
+
+    Attributes
+    ----------
+    part
+        `gantt`, `contention` or `utilisation`.
+    drawing
+        The schedule.
+    end
+        Where its axis of time ends, in slots.
+    height
+        In inches.
+    """
+
+    part: str
+    drawing: Drawing
+    end: int
+    height: float
+
+
+def height_of(drawing: Drawing, part: str, schedules: int, *, large: bool) -> float:
+    """Height of a panel in inches: rows of a size within limits, lower if there are more of them.
+
+    Parameters
+    ----------
+    drawing
+        The schedule.
+    part
+        What the panel shows.
+    schedules
+        How many schedules the picture has.
+    large
+        Whether servers rather than GPUs have the rows.
+    """
+    if part == "utilisation":
+        return 0.9
+    highest = {1: 6.5, 2: 4.2}.get(schedules, 3.0)
+    if part == "contention":
+        highest *= 0.6
+        rows, least, most = len(drawing.links), 0.012, 0.16
+    elif large:
+        rows, least, most = len(drawing.instance.cluster.servers), 0.012, 0.22
+    else:
+        rows, least, most = drawing.instance.cluster.total_gpus, 0.0135, 0.22
+    return min(max(rows * least, min(rows * most, 2.4), 0.4), highest)
+
+
+def gantt_panel(axis: Axes, panel: Panel, bound: LowerBound | None, *, large: bool) -> None:
+    """A row for each GPU and a bar for each job, or held GPUs by server."""
+    drawing = panel.drawing
+    cluster = drawing.instance.cluster
+    names = [server.name for server in cluster.servers]
+    if large:
+        grid = utilisation_grid(drawing, panel.end)
+        percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
+        _image(axis, percent, COOL, 100)
+        edges: Sequence[float] = range(len(names) + 1)
+    else:
+        _bars(axis, drawing, panel.end)
+        edges = [*drawing.offsets, cluster.total_gpus]
+    _label_rows(axis, panel, levels(names, edges, racks_of(cluster)))
+    if drawing.report.makespan is not None:
+        axis.axvline(drawing.report.makespan, zorder=6, **MAKESPAN)
+    if bound is not None:
+        axis.axvline(bound.slots, zorder=7, **LOWER_BOUND)
+
+
+def contention_panel(axis: Axes, panel: Panel, scale: int) -> None:
+    """Rings on each link."""
+    _image(axis, contention_grid(panel.drawing, panel.end), WARM, scale)
+    names = [link.link for link in panel.drawing.links]
+    _label_rows(axis, panel, levels(names, range(len(names) + 1)))
+
+
+def usage_panel(axis: Axes, panel: Panel) -> None:
+    """Part of the cluster's GPUs that is held."""
+    slots, parts = busy_parts(panel.drawing, panel.end)
+    axis.fill_between(slots, parts, step="post", color=COOL[1][:7], alpha=0.35, linewidth=0)
+    axis.step(slots, parts, where="post", color=COOL[2][:7], linewidth=1.2)
+    axis.set_ylim(0, max(1.0, float(parts.max())) * 1.03)
+    axis.set_yticks([0, 0.5, 1.0], ["0%", "50%", "100%"])
+    axis.tick_params(axis="y", length=0)
+
+
+def write_names(axis: Axes, panel: Panel, inches: tuple[float, float]) -> None:
+    """Names of jobs in the bars that have room for them.
+
+    Parameters
+    ----------
+    axis
+        Where the bars are.
+    panel
+        What it shows.
+    inches
+        Width and height of the axis.
+    """
+    drawing = panel.drawing
+    colours = colouring(drawing.instance)
+    slot = inches[0] / (axis.get_xlim()[1] - axis.get_xlim()[0])
+    row = inches[1] / drawing.instance.cluster.total_gpus
+    for bar in drawing.bars:
+        run = drawing.runs[bar.run]
+        from_, until = max(run.start, 0), drawing.shown_until(run, panel.end)
+        if bar.gpus * row < 0.115 or (until - from_) * slot < 0.12:
+            continue
+        if (until - from_) * slot < _width(run.job) + 0.06:
+            continue
+        name = axis.text(
+            (from_ + until) / 2,
+            drawing.offsets[bar.server] + bar.first + bar.gpus / 2,
+            run.job,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color=ink_on(colours.of(drawing.numbers[run.job])),
+            zorder=5,
+            clip_on=True,
+        )
+        name.set_in_layout(False)
+
+
+def keys_of(
+    drawings: Sequence[Drawing],
+    parts: Sequence[str],
+    bound: LowerBound | None,
+    scale: int,
+    *,
+    large: bool,
+) -> list[list[Any]]:
+    """What the legend shows, line by line: sizes of jobs, edges and lines, numbers of rings."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    found: list[list[Any]] = []
+    if "gantt" in parts:
+        lines: list[Any] = [Line2D([], [], label="makespan", **MAKESPAN)]
+        if bound is not None:
+            slots = f"{bound.slots:,} slot{'' if bound.slots == 1 else 's'}"
+            name = f"lower bound, {slots} ({shortened(bound.name, 40)})"
+            lines.append(Line2D([], [], label=name, **LOWER_BOUND))
+        if large:
+            sizes = [
+                Patch(color=_seen(colour), label=f"{25 * (i + 1)}% of the GPUs held")
+                for i, colour in enumerate(ramp(COOL, 4))
+            ]
+        else:
+            classes = colouring(drawings[0].instance).classes
+            sizes = [Patch(facecolor=one.colour, label=one.name) for one in classes]
+            spread = Patch(facecolor="none", edgecolor=NETWORK, label="ring over several servers")
+            lines.insert(0, spread)
+            if any(drawing.report.violations for drawing in drawings):
+                fault = Patch(facecolor="none", edgecolor=FAULT, hatch="////")
+                fault.set_label("job that breaks a constraint")
+                lines.insert(1, fault)
+        found += [sizes, lines]
+    if "contention" in parts:
+        shown = sorted({round(1 + i * (scale - 1) / 4) for i in range(5)})
+        colours = ramp(WARM, scale)
+        found.append(
+            [
+                Patch(
+                    color=_seen(colours[number - 1]),
+                    label=f"{number} ring{'' if number == 1 else 's'} on a link",
+                )
+                for number in shown
+            ]
+        )
+    return found
+
+
+def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
+    """Bars: those of rings on several servers with a warm edge, those at fault hatched in red."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    thin = drawing.instance.cluster.total_gpus > 100
+    colours = colouring(drawing.instance)
+    for bar in drawing.bars:
+        run = drawing.runs[bar.run]
+        axis.add_patch(
+            Rectangle(
+                (run.start, drawing.offsets[bar.server] + bar.first),
+                drawing.shown_until(run, end) - run.start,
+                bar.gpus,
+                facecolor=(colours.of(drawing.numbers[run.job]), 0.6 if run.faulty else 1),
+                **_edge(run, thin=thin),
+            )
+        )
+
+
+def _edge(run: Drawn, *, thin: bool) -> dict[str, Any]:
+    if run.faulty:
+        return {"edgecolor": FAULT, "hatch": "///", "linewidth": 1.2, "zorder": 4}
+    if run.spread:
+        return {"edgecolor": NETWORK, "linewidth": 0.5 if thin else 1.2, "zorder": 3}
+    return {"edgecolor": (INK, 0.4), "linewidth": 0.15 if thin else 0.5, "zorder": 2}
+
+
+def _image(axis: Axes, grid: Grid, colours: tuple[str, ...], high: int) -> None:
+    """A table of numbers as colours; 0 has none."""
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415
+
+    axis.imshow(
+        grid.values,
+        cmap=ListedColormap(["#00000000", *ramp(colours, high)]),
+        vmin=-0.5,
+        vmax=high + 0.5,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(0, float(grid.edges[-1]), len(grid.names) * grid.per_row, 0),
+        zorder=2,
+    )
+
+
+def _label_rows(axis: Axes, panel: Panel, found: Sequence[Level]) -> None:
+    """Names beside the rows, or of ranges of them, and lines between."""
+    edges = found[0].edges
+    level = level_that_fits(found, panel.height / (edges[-1] - edges[0]), LABEL)
+    middles = [(a + b) / 2 for a, b in zip(level.edges, level.edges[1:], strict=False)]
+    axis.set_ylim(edges[-1], edges[0])
+    axis.set_yticks(middles, level.names)
+    axis.tick_params(axis="y", length=0, labelsize=8)
+    for edge in level.edges[1:-1]:
+        axis.axhline(edge, color=EDGE, alpha=0.35, linewidth=0.6, zorder=1)
+
+
+def _width(name: str) -> float:
+    """Width of a job's name in inches."""
+    from matplotlib.font_manager import FontProperties  # noqa: PLC0415
+    from matplotlib.textpath import text_to_path  # noqa: PLC0415
+
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        shortened(name, 200), FontProperties(size=8), ismath=False
+    )
+    return float(width) / 72
+
+
+def _seen(colour: str) -> str:
+    """A colour as it looks on white, for one that is partly transparent."""
+    return mixed(PAPER, colour[:7], int(colour[7:9] or "ff", 16) / 255)

@@ -1,0 +1,141 @@
+"""Names of rows, grouped so that labels fit: every row is named, alone or in a range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from rarmodel.schema import Cluster
+
+LETTERS = 24
+"""Longest label of a row, if nothing else is asked for."""
+COUNTS = (2, 5, 10, 20, 25, 50)
+"""Rows of equal height in a range; then fifty times as many, and so on."""
+
+
+class Level(NamedTuple):
+    """Labels of all rows at one degree of detail.
+
+    Attributes
+    ----------
+    least
+        Height of the lowest row or range, in the unit of the edges.
+    names
+        Each row's name, or of a range of rows the first and the last one's.
+    edges
+        (names + 1) Where each row or range begins and ends.
+    """
+
+    least: float
+    names: tuple[str, ...]
+    edges: tuple[float, ...]
+
+
+def levels(
+    names: Sequence[str],
+    edges: Sequence[float],
+    racks: Sequence[str] | None = None,
+    *,
+    letters: int = LETTERS,
+) -> tuple[Level, ...]:
+    """Labels from one for each row to a few for all, each with more rows in a range.
+
+    Parameters
+    ----------
+    names
+        What the rows are called; at least one.
+    edges
+        (names + 1) Where each row begins and ends, ascending.
+    racks
+        The rack of each row. Where whole racks lie together, one of the levels names them.
+    letters
+        Longest label.
+    """
+    rows = Level(_least(edges), tuple(_short(name, letters) for name in names), tuple(edges))
+    found = [rows, *_ranges(names, edges, letters)]
+    if racks and 1 < len(set(racks)) < len(racks):
+        runs = [(rack, len(list(run))) for rack, run in groupby(racks)]
+        if len(runs) == len(set(racks)):
+            ends = [0]
+            for _, length in runs:
+                ends.append(ends[-1] + length)
+            limits = [edges[end] for end in ends]
+            by_rack = levels([rack for rack, _ in runs], limits, letters=letters)
+            found = [level for level in found if level.least < by_rack[0].least] + list(by_rack)
+    return tuple(found)
+
+
+def level_that_fits(found: Sequence[Level], unit: float, least: float) -> Level:
+    """The finest level whose labels fit; the coarsest if none does.
+
+    Parameters
+    ----------
+    found
+        From fine to coarse.
+    unit
+        Height of a unit of the edges.
+    least
+        Height of a label, in the same measure.
+    """
+    return next((level for level in found if level.least * unit >= least), found[-1])
+
+
+def racks_of(cluster: Cluster) -> list[str] | None:
+    """The switch right above each server; None in a star."""
+    if cluster.network.kind == "star":
+        return None
+    above = {link.node: link.parent for link in cluster.network.links}
+    return [above[server.name] for server in cluster.servers]
+
+
+def _ranges(names: Sequence[str], edges: Sequence[float], letters: int) -> Iterator[Level]:
+    """Levels of ranges, until there are few."""
+    before = len(names)
+    for least in _targets([b - a for a, b in pairwise(edges)]):
+        limits = [0]
+        for i, edge in enumerate(edges):
+            if edge - edges[limits[-1]] >= least - 1e-9:
+                limits.append(i)
+        # What is left is too low for a label of its own.
+        limits = [*(limits[:-1] or [0]), len(names)]
+        if len(limits) - 1 < before:
+            before = len(limits) - 1
+            ends = tuple(edges[i] for i in limits)
+            found = tuple(_range(names[a:b], letters) for a, b in pairwise(limits))
+            yield Level(_least(ends), found, ends)
+
+
+def _targets(spans: Sequence[float]) -> Iterator[float]:
+    """Least heights of ranges to try, ascending, up to half of all rows."""
+    low, total = min(spans), sum(spans)
+    if low < max(spans):
+        while low * 1.4 <= total / 2:
+            low *= 1.4
+            yield low
+        return
+    power = 1
+    while True:
+        for count in COUNTS:
+            if count * power * low > total / 2:
+                return
+            yield count * power * low
+        power *= COUNTS[-1]
+
+
+def _range(names: Sequence[str], letters: int) -> str:
+    """A range of rows as its first and its last."""
+    if len(names) == 1:
+        return _short(names[0], letters)
+    return f"{_short(names[0], letters // 2)}–{_short(names[-1], letters // 2)}"
+
+
+def _short(name: str, letters: int) -> str:
+    """A name without its middle if it is long: hosts differ at their beginning or end."""
+    if len(name) <= letters:
+        return name
+    return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"
+
+
+def _least(edges: Sequence[float]) -> float:
+    return min(b - a for a, b in pairwise(edges))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .bounds import relative_gap
+from .errors import NoScheduleError
 from .schema import Schedule, SlotTime
-from .tabular import number
+from .tabular import frame, html_lines, number
 from .verifier import Report
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -94,6 +98,13 @@ class Result:
     restricted: bool = False
     reasons: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        bound, seconds = self.lower_bound, round(self.seconds, 2)
+        return (
+            f"Result(instance={self.instance!r}, name={self.name!r}, status={self.status!r}, "
+            f"makespan={self.makespan}, lower_bound={bound}, seconds={seconds})"
+        )
+
     @property
     def name(self) -> str:
         """Name of the method, or of formulation and solver."""
@@ -134,6 +145,31 @@ class Result:
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.
+
+        Where the instance has an origin, `begins` and `ends` are the clock times.
+
+        Raises
+        ------
+        NoScheduleError
+            If there is no schedule.
+        UsageError
+            If pandas is not installed.
+        """
+        if self.schedule is None or self.report is None:
+            raise NoScheduleError(f"{self.instance}: no schedule: {self.status} ({self.stopped})")
+        rows = []
+        for row in self.schedule.rows():
+            start, end = row.pop("start"), self.report.completion[row["job"]]
+            rows.append({"job": row.pop("job"), "start": start, "completion": end, **row})
+            if self.time.origin is not None and end is not None:
+                rows[-1] |= {"begins": self.time.moment(start), "ends": self.time.moment(end)}
+        return frame(rows)
+
+    def _repr_html_(self) -> str:
+        return html_lines(f"Result of {self.name}", self.lines())
 
     def summary(self) -> dict[str, Any]:
         """The result as plain data, without the schedule; what `solve --json` prints."""

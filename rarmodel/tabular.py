@@ -1,11 +1,98 @@
-"""Values as text in tables, whoever draws them."""
+"""Values as text in tables, as HTML for notebooks, and as data frames."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .errors import UsageError, one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 NONE = "-"
 """What stands for a value that there is not."""
+
+MOST_ROWS = 10
+"""Rows that a notebook shows of a long list."""
+
+LONGEST = 120
+"""Characters that a notebook shows of a cell."""
 
 
 def number(value: float | None, form: str = "") -> str:
     """A number in a format, or a dash for none."""
     return NONE if value is None else format(value, form)
+
+
+def html_lines(title: str, lines: Mapping[str, object]) -> str:
+    """Names and values as a small HTML table, for a notebook."""
+    rows = "".join(
+        f"<tr>{_cell('th', name, 'left')}{_cell('td', value, 'left')}</tr>"
+        for name, value in lines.items()
+    )
+    return f"<table>{_caption(title)}<tbody>{rows}</tbody></table>"
+
+
+def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | None = None) -> str:
+    """Rows as a small HTML table, for a notebook.
+
+    Parameters
+    ----------
+    title
+        What stands above it.
+    rows
+        By name of the column.
+    total
+        Number of rows that there are, if these are only the first.
+    """
+    names = list(rows[0]) if rows else []
+    sides = ["right" if all(_is_number(row[name]) for row in rows) else "left" for name in names]
+
+    def line(tag: str, values: Iterable[object]) -> str:
+        cells = (_cell(tag, value, side) for value, side in zip(values, sides, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line("td", row.values()) for row in rows)
+    if total is not None and total > len(rows):
+        title = f"{title}: the first {len(rows)} of {total:,}"
+    return (
+        f"<table>{_caption(title)}<thead>{line('th', names)}</thead><tbody>{body}</tbody></table>"
+    )
+
+
+def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of plain data as a pandas data frame.
+
+    Raises
+    ------
+    UsageError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd  # noqa: PLC0415 - few need it
+    except ImportError as error:
+        message = "data frames need pandas, which is not installed; install it with: "
+        raise UsageError(f"{message}pip install 'rarmodel[pandas]'") from error
+    return pd.DataFrame(list(rows))
+
+
+def _text(value: object) -> str:
+    text = one_line(str(value))
+    return escape(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+def _caption(title: str) -> str:
+    return f'<caption style="text-align: left; font-weight: bold">{_text(title)}</caption>'
+
+
+def _cell(tag: str, value: object, side: str) -> str:
+    text = _text(NONE if value is None else value)
+    return f'<{tag} style="text-align: {side}; padding: 2px 8px">{text}</{tag}>'
+
+
+def _is_number(value: object) -> bool:
+    """Whether a column with this stands to the right; numbers may be text already."""
+    text = str(value).rstrip("%").replace(",", "").replace(".", "")
+    return value is None or value == NONE or text.isdecimal()

@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.results import Result
 from rarmodel.schema import Instance
-from rarmodel.tabular import NONE, number
+from rarmodel.tabular import NONE, frame, html_rows, number
 
 from .solving import (
     Method,
@@ -29,6 +29,8 @@ from .solving import (
 from .sources import Data, Source, entries_of, load_instance
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rarmodel.formulations import Formulation
     from rarmodel.solvers import Solver
 
@@ -106,6 +108,19 @@ class Comparison:
             for row in rows
         ]
 
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas data frame.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_rows(self.instance, self.table())
+
     def why_not_optimal(self) -> list[str]:
         """Why each formulation, and each method without a schedule, ended without an optimum."""
         return [
@@ -113,6 +128,23 @@ class Comparison:
             for row in self.rows()
             if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
         ]
+
+
+class Comparisons(list[Comparison]):
+    """Comparisons on several instances, one for each."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows of all as one pandas data frame.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(row for comparison in self for row in comparison.rows())
+
+    def _repr_html_(self) -> str:
+        return "".join(comparison._repr_html_() for comparison in self)
 
 
 def _source(row: Mapping[str, Any]) -> str:
@@ -137,7 +169,7 @@ def compare(
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
     each: Callable[[Instance, str], None] | None = None,
-) -> list[Comparison]:
+) -> Comparisons:
     """Compare methods and formulations on instances, side by side.
 
     After Ctrl-C, what there is so far.
@@ -203,7 +235,7 @@ def compare(
             solves.append((f"{formulation.name} on {engines[0].name}", attempt))
     if problems:
         _prepare(problems[0], parts, exact=bool(stated))
-    comparisons: list[Comparison] = []
+    comparisons = Comparisons()
     for problem in problems:
         results: list[Result] = []
         comparisons.append(Comparison(problem.name, results))

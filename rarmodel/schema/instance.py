@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem
+from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows
 
 from .base import Count, Name, NonNegative, Record, Version, repeated_names
 from .cluster import Cluster
 from .time import Time
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class LinearDegradation(Record):
@@ -114,3 +119,33 @@ class Instance(Record):
         if problems:
             raise InputError(problems)
         return jobs
+
+    def to_frame(self) -> pd.DataFrame:
+        """The jobs as a pandas data frame, a column for each field.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(job.model_dump() for job in self.jobs)
+
+    def lines(self) -> dict[str, str]:
+        """What the instance is made of, as names and values for people."""
+        return {
+            "jobs": f"{len(self.jobs):,}",
+            "servers": f"{len(self.cluster.servers):,}",
+            "GPUs": f"{self.cluster.total_gpus:,}",
+            "network": self.cluster.network.kind,
+            "slot": duration(self.time.slot_seconds),
+            "horizon": self.time.told(self.time.horizon),
+        }
+
+    def _repr_html_(self) -> str:
+        jobs = [job.model_dump() for job in self.jobs[:MOST_ROWS]]
+        lines = {"description": self.description} if self.description else {}
+        return html_lines(self.name, lines | self.lines()) + html_rows("Jobs", jobs, len(self.jobs))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - IPython's
+        sizes = ", ".join(f"{name} {value}" for name, value in self.lines().items())
+        printer.text(f"Instance {self.name!r}: {sizes}")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field
 
+from rarmodel.tabular import MOST_ROWS, frame, html_rows
+
 from .base import MAX_INTEGER, Count, Name, Record, Version
 from .time import SlotTime
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
 """A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
@@ -60,8 +66,40 @@ class Schedule(Record):
     bound: ProvenBound | None = None
     """The best lower bound known when the schedule was made."""
 
+    def rows(self) -> list[dict[str, Any]]:
+        """One row of plain data for each assignment: job, start, GPUs, servers, placement."""
+        return [
+            {
+                "job": assignment.job,
+                "start": assignment.start,
+                "gpus": sum(map(len, assignment.gpus.values())),
+                "servers": sum(map(bool, assignment.gpus.values())),
+                "placement": {server: list(gpus) for server, gpus in assignment.gpus.items()},
+            }
+            for assignment in self.assignments
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The assignments as a pandas data frame, as `rows` has them."""
+        return frame(self.rows())
+
+    def _repr_html_(self) -> str:
+        shown = [{**row, "placement": _placed(row["placement"])} for row in self.rows()[:MOST_ROWS]]
+        title = f"Schedule of {self.instance} by {self.method}"
+        return html_rows(title, shown, len(self.assignments))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - IPython's
+        jobs = len(self.assignments)
+        printer.text(f"Schedule of {self.instance!r} by {self.method!r}: {jobs} jobs")
+
     def timed(self, time: SlotTime) -> Self:
         """The schedule with the slots of its instance."""
         fields = {"slot_seconds", "origin"}
         slots = SlotTime(**time.model_dump(include=fields, exclude_unset=True))
         return self.model_copy(update={"time": slots})
+
+
+def _placed(placement: Mapping[str, Sequence[int]]) -> str:
+    """GPUs held, as a few words."""
+    few = [f"{server}: {', '.join(map(str, gpus))}" for server, gpus in placement.items()]
+    return "; ".join(few)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import FEW
 from rarmodel.schema import SlotTime
-from rarmodel.tabular import NONE
+from rarmodel.tabular import MOST_ROWS, NONE, frame, html_lines, html_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,11 @@ class Report:
     time: SlotTime
     feasible: bool
     violations: tuple[Violation, ...]
-    completion: Mapping[str, int | None]
+    completion: Mapping[str, int | None] = field(repr=False)
     makespan: int | None
     mean_completion: float | None
-    utilisation: Mapping[str, float] | None
-    periods: Sequence[Period]
+    utilisation: Mapping[str, float] | None = field(repr=False)
+    periods: Sequence[Period] = field(repr=False)
 
     def lines(self) -> dict[str, str]:
         """The verdict as names and values for people."""
@@ -133,6 +136,21 @@ class Report:
             "GPU utilisation": ", ".join(used) or NONE,
             "violations": str(len(self.violations)),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The completion times as a pandas data frame, a row for each job.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame({"job": job, "completion": end} for job, end in self.completion.items())
+
+    def _repr_html_(self) -> str:
+        broken = [asdict(violation) for violation in self.violations[:MOST_ROWS]]
+        table = html_rows("Violations", broken, len(self.violations)) if broken else ""
+        return html_lines("Report of the verifier", self.lines()) + table
 
     def summary(self) -> dict[str, Any]:
         """The verdict as plain data, without the course of time; what `verify --json` prints."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         bundled,
         calibrate,
         compare,
+        describe,
         engines,
         formulate,
         generate,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
     from .auditor import Audit
     from .calibration import Calibration
+    from .description import Description
     from .errors import InputError, NoScheduleError, RarmodelError, UsageError, VerificationError
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
@@ -49,6 +51,7 @@ _HOMES = {
     "Audit": "auditor",
     "Calibration": "calibration",
     "Comparison": "api",
+    "Description": "description",
     "InputError": "errors",
     "Instance": "schema",
     "Limits": "limits",
@@ -63,6 +66,7 @@ _HOMES = {
     "bundled": "api",
     "calibrate": "api",
     "compare": "api",
+    "describe": "api",
     "engines": "api",
     "formulate": "api",
     "generate": "api",
@@ -84,6 +88,7 @@ __all__ = [
     "Audit",
     "Calibration",
     "Comparison",
+    "Description",
     "InputError",
     "Instance",
     "Limits",
@@ -98,6 +103,7 @@ __all__ = [
     "bundled",
     "calibrate",
     "compare",
+    "describe",
     "engines",
     "formulate",
     "generate",

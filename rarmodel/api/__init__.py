@@ -3,9 +3,9 @@
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 
 from .checking import audit, verify
-from .comparison import Comparison, compare
+from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
-from .listing import bundled, engines, methods, programs
+from .listing import bundled, describe, engines, methods, programs
 from .showing import plot, report
 from .solving import Method, formulate, solve, solvers_for
 from .sources import load_instance
@@ -14,11 +14,13 @@ __all__ = [
     "AUTO",
     "DEFAULT_METHOD",
     "Comparison",
+    "Comparisons",
     "Method",
     "audit",
     "bundled",
     "calibrate",
     "compare",
+    "describe",
     "engines",
     "formulate",
     "generate",

@@ -1,4 +1,4 @@
-"""What there is: bundled instances, methods, formulations and solvers."""
+"""What there is: an instance in numbers; bundled instances, methods, formulations, solvers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 from rarmodel import registry
 from rarmodel.defaults import DEFAULT_METHOD
+from rarmodel.description import Description
+from rarmodel.description import describe as _describe
 from rarmodel.instances import catalogue
 
-from .sources import load_instance
+from .sources import Source, load_instance
 
 
 def bundled() -> list[dict[str, Any]]:
@@ -33,6 +35,27 @@ def bundled() -> list[dict[str, Any]]:
     return rows
 
 
+def describe(instance: Source) -> Description:
+    """Say what an instance is made of, and what is known of it before anything is solved.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+
+    Returns
+    -------
+    Description
+        Sizes, times of the jobs by where they run, load, lower bounds.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    """
+    return _describe(load_instance(instance))
+
+
 def methods() -> list[dict[str, Any]]:
     """One row of plain data for each method: what it does, and whether it counts iterations."""
     found = [registry.find("policies", name) for name in registry.names("policies")]
@@ -49,8 +72,10 @@ def methods() -> list[dict[str, Any]]:
 
 def programs() -> list[dict[str, Any]]:
     """One row of plain data for each formulation: what it is, its class, who can solve it."""
-    from rarmodel.solvers.choice import fitting_solvers  # noqa: PLC0415 - few need it
+    from rarmodel.solvers.choice import preferred  # noqa: PLC0415 - few need it
 
+    solvers = [registry.find("solvers", name) for name in registry.names("solvers")]
+    installed = [solver for solver in solvers if solver.version()]
     found = [registry.find("formulations", name) for name in registry.names("formulations")]
     return [
         {
@@ -59,7 +84,11 @@ def programs() -> list[dict[str, Any]]:
             "model_class": formulation.model_class,
             "objective": formulation.objective,
             "restricts": formulation.restricts,
-            "solvers": [solver.name for solver in fitting_solvers(formulation.model_class)],
+            "solvers": [
+                solver.name
+                for solver in preferred(installed, formulation.model_class)
+                if formulation.model_class in solver.model_classes
+            ],
         }
         for formulation in found
     ]

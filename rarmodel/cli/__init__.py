@@ -4,12 +4,14 @@ from .calibration_command import calibrate
 from .campaign_commands import campaign
 from .commands import main, rarmodel
 from .completion import complete
+from .describe_command import describe
 from .listing_commands import formulations, instances, methods, solvers
 from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
+rarmodel.add_command(describe)
 rarmodel.add_command(formulations)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)

@@ -321,7 +321,7 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            show(tables.comparison(comparison))
+            show(tables.of_rows(comparison.instance, comparison.table()))
             for line in comparison.why_not_optimal():
                 answer(one_line(line))
     solved = all(comparison.best_makespan is not None for comparison in comparisons)

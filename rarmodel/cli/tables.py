@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -14,7 +14,6 @@ from rarmodel.tabular import NONE, number
 from rarmodel.verifier import Report
 
 if TYPE_CHECKING:
-    from rarmodel.api import Comparison
     from rarmodel.auditor import Audit
     from rarmodel.auditor.claims import Range
     from rarmodel.calibration import Calibration
@@ -23,12 +22,14 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 
-def comparison(found: Comparison) -> Table:
-    """One comparison, a row for each method and formulation."""
-    rows = found.table()
+WORDS = {"job", "lower bound", "method", "status", "verified"}
+"""Columns that stand to the left."""
+
+
+def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
+    """Rows by name of the column."""
     names = rows[0] if rows else ()
-    words = {"method", "status", "verified"}
-    table = _table(found.instance, *((n, "left" if n in words else "right") for n in names))
+    table = _table(title, *((name, "left" if name in WORDS else "right") for name in names))
     for row in rows:
         table.add_row(*map(one_line, row.values()))
     return table

@@ -9,6 +9,7 @@ from .extremes import (
     check_speeds,
     job_extremes,
     least_slots_by_placement,
+    slowest_alone,
 )
 from .spreads import spreads
 from .timing import (
@@ -40,6 +41,7 @@ __all__ = [
     "reduction_seconds",
     "ring_share",
     "slots_needed",
+    "slowest_alone",
     "speed",
     "spreads",
     "topology",

@@ -318,6 +318,31 @@ def _worst_links(tree: Topology, total_gpus: int) -> list[tuple[float, int]]:
     return worst
 
 
+def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
+    """Execution time of each job in slots, alone in its slowest placement; None if it stands still.
+
+    That is within one server, or on most servers with the slowest link among those that it uses:
+    a ring of several workers has room for one below that link and one above it, and then for one
+    on each other server.
+    """
+    tree = topology(instance.cluster)
+    cluster, total = instance.cluster, instance.cluster.total_gpus
+    rates = [
+        ring_share(instance.contention, link.gbps, 1)
+        for link, below in zip(tree.links, tree.gpus_below, strict=True)
+        if 0 < below < total
+    ]
+    slowest, largest = min(rates, default=None), cluster.largest_server
+    slots = []
+    for job in instance.jobs:
+        options = [(1, cluster.intra_server_gbps)] if job.gpus <= largest else []
+        if job.gpus > 1 and slowest is not None:
+            options.append((min(job.gpus, len(cluster.servers)), slowest))
+        speed = timing.speed(instance.time.slot_seconds, max(_seconds(instance, job, options)))
+        slots.append(timing.slots_needed(job.iterations, speed) if speed else None)
+    return tuple(slots)
+
+
 @dataclass(frozen=True)
 class LeastSlots:
     """Least execution time of one job by how it is placed, alone in the cluster.

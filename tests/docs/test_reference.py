@@ -60,6 +60,7 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "verify": result.report.summary(),
         "compare": {key: rows[0][key] for key in rows[0].keys() - result.summary().keys()},
         "instances": rarmodel.bundled()[0],
+        "describe": rarmodel.describe(LAB).summary(),
         "methods": rarmodel.methods()[0],
         "formulations": rarmodel.programs()[0],
         "solvers": rarmodel.engines()[0],

@@ -13,7 +13,7 @@ from random_instances import instances, random_workers
 
 from rarmodel.exact import one_by_one
 from rarmodel.files import parse_instance
-from rarmodel.model import best_placements, job_extremes, timing, topology
+from rarmodel.model import best_placements, job_extremes, slowest_alone, timing, topology
 from rarmodel.model.contention import ring_share
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate, verify
@@ -37,6 +37,23 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
         lone = simulate(instance, [Run(job, 0, best)])
         assert lone.periods[0].rings[job.name].iteration_seconds == extreme.best_seconds
         assert lone.completion == (extreme.least_slots,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances(jobs=4))
+def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instance) -> None:
+    capacities = [server.gpus for server in instance.cluster.servers]
+    for job, extreme, slowest in zip(
+        instance.jobs, job_extremes(instance), slowest_alone(instance), strict=True
+    ):
+        alone = [
+            simulate(instance, [Run(job, 0, workers)]).completion[0]
+            for workers in count_vectors(capacities, job.gpus)
+        ]
+        stuck = any(slots is None for slots in alone)
+        assert slowest == (None if stuck else max(slots or 0 for slots in alone))
+        assert slowest is None or slowest >= extreme.least_slots
+        assert extreme.most_slots is None or (slowest or 0) <= extreme.most_slots
 
 
 @settings(max_examples=200, deadline=None)

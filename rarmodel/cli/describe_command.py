@@ -1,0 +1,31 @@
+"""The command `describe`: an instance in numbers."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from .options import JSON
+from .terminal import answer, answer_json, show
+
+
+@click.command()
+@click.argument("instance")
+@click.option("--jobs", is_flag=True, help="List each job, with the times it takes by placement.")
+@JSON
+def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001
+    """Say what INSTANCE is made of: sizes, load, times of jobs, bounds. Nothing is solved."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    found = api.describe(instance)
+    if as_json:
+        answer_json(found.summary(jobs=jobs))
+        return 0
+    for line in tables.aligned(found.lines()):
+        answer(line)
+    for rows in (found.size_rows(), list(found.job_rows()) if jobs else [], found.bound_rows()):
+        if rows:
+            answer("")
+            show(tables.of_rows(None, rows))
+    return 0

@@ -1,0 +1,254 @@
+"""An instance in numbers, before anything is solved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rarmodel.bounds import LowerBound, all_bounds, why_infeasible
+from rarmodel.duration import duration
+from rarmodel.schema import Instance, StarNetwork
+from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
+
+from .facts import JobTimes, Level, Size, job_times, network, size_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Description:
+    """An instance in numbers.
+
+    Attributes
+    ----------
+    instance
+        The instance.
+    servers
+        GPUs of a server, and number of such servers, largest first.
+    levels
+        The network's links by level, from the root.
+    oversubscription
+        Least and greatest rate of the links below a switch over that of its uplink; None if no
+        switch has one.
+    jobs
+        Each job, in order.
+    sizes
+        The jobs by size, smallest first.
+    load
+        Slots for which all GPUs are busy if every job runs in its best placement alone.
+    bounds
+        Lower bounds on the makespan that take no search.
+    reasons
+        Why no schedule meets the horizon, if the bounds prove it.
+    """
+
+    instance: Instance = field(repr=False)
+    servers: tuple[tuple[int, int], ...]
+    levels: tuple[Level, ...]
+    oversubscription: tuple[float, float] | None
+    jobs: tuple[JobTimes, ...] = field(repr=False)
+    sizes: tuple[Size, ...]
+    load: float
+    bounds: tuple[LowerBound, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def best(self) -> LowerBound:
+        """The greatest of the bounds; of equal ones the first."""
+        return max(self.bounds, key=lambda bound: bound.slots)
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the bounds prove that no schedule meets the horizon."""
+        return self.best.slots > self.instance.time.horizon
+
+    def lines(self) -> dict[str, str]:
+        """The instance as names and values for people."""
+        instance, time = self.instance, self.instance.time
+        cluster, contention = instance.cluster, instance.contention
+        found = {"instance": instance.name}
+        if instance.description:
+            found["description"] = instance.description
+        found |= {"slot": duration(time.slot_seconds), "horizon": time.told(time.horizon)}
+        if time.origin is not None:
+            found |= {"origin": f"{time.origin}", "horizon ends": f"{time.end(time.horizon)}"}
+        few = ", ".join(f"{count:,} of {gpus} GPUs" for gpus, count in self.servers[:MOST_ROWS])
+        more = len(self.servers) - MOST_ROWS
+        part = f"{self.load / time.horizon:.1%} of the horizon"
+        rates = f"{cluster.intra_server_gbps:g} Gbit/s in a ring"
+        return found | {
+            "servers": few + (f" and {more} sizes more" if more > 0 else ""),
+            "GPUs": f"{cluster.total_gpus:,}",
+            "network": self._network(),
+            "in a server": f"{rates}, {cluster.reduction_gbps:g} Gbit/s reduced",
+            "contention": (
+                f"ξ1 {contention.concurrency:g}, α {contention.degradation.alpha:g}, "
+                f"ξ2 {contention.overhead_ms_per_server:g} ms per server"
+            ),
+            "jobs": f"{len(self.jobs):,}",
+            "load": f"{time.told(self.load, part, form=',.1f')} of all GPUs",
+            "contention costs": self._cost(),
+            "lower bound": time.told(self.best.slots, self.best.name),
+            **({"infeasible": "; ".join(self.reasons)} if self.infeasible else {}),
+        }
+
+    def _network(self) -> str:
+        network = self.instance.cluster.network
+        if isinstance(network, StarNetwork):
+            return f"star, {network.gbps:g} Gbit/s to each server"
+        levels = ", ".join(f"{level.links:,} × {_span(level.gbps)} Gbit/s" for level in self.levels)
+        text = f"tree, links from the root: {levels}"
+        if self.oversubscription is not None:
+            text += f"; oversubscription {_span(self.oversubscription)}"
+        return text
+
+    def _cost(self) -> str:
+        """What placement and contention can cost at most, over the jobs."""
+        if any(job.most_slots is None for job in self.jobs):
+            return "a job can come to a halt"
+        most = max((job.most_slots or 0) / job.least_slots for job in self.jobs)
+        return f"a job takes up to {most:.3g} times its least time"
+
+    def size_rows(self) -> list[dict[str, str]]:
+        """The jobs by size, as names and values for people."""
+        time = self.instance.time
+        total = sum(size.gpu_slots for size in self.sizes)
+        return [
+            {
+                "GPUs": str(size.gpus),
+                "jobs": f"{size.jobs:,}",
+                "iterations": _span(size.iterations),
+                "slots alone": _span(size.least_slots),
+                "wall-clock": " to ".join(
+                    dict.fromkeys(duration(time.seconds(slots)) for slots in size.least_slots)
+                ),
+                "servers": _span(size.servers),
+                "worst alone": number(size.slowest_alone),
+                "with contention": number(size.most_slots),
+                "load": f"{size.gpu_slots / total:.1%}",
+            }
+            for size in self.sizes
+        ]
+
+    def job_rows(self) -> Iterator[dict[str, str]]:
+        """Each job, as names and values for people."""
+        time = self.instance.time
+        for job in self.jobs:
+            yield {
+                "job": job.name,
+                "GPUs": str(job.gpus),
+                "iterations": str(job.iterations),
+                "slots alone": str(job.least_slots),
+                "wall-clock": duration(time.seconds(job.least_slots)),
+                "servers": str(job.servers),
+                "on one": number(job.packed),
+                "on several": number(job.spread),
+                "worst alone": number(job.slowest_alone),
+                "with contention": number(job.most_slots),
+            }
+
+    def bound_rows(self) -> list[dict[str, str]]:
+        """The bounds, as names and values for people."""
+        time = self.instance.time
+        return [
+            {
+                "lower bound": bound.name,
+                "slots": str(bound.slots),
+                "wall-clock": duration(time.seconds(bound.slots)),
+            }
+            for bound in self.bounds
+        ]
+
+    def summary(self, *, jobs: bool = False) -> dict[str, Any]:
+        """The description as plain data; what `describe --json` prints.
+
+        Parameters
+        ----------
+        jobs
+            Whether each job is listed.
+        """
+        instance, time = self.instance, self.instance.time
+        cluster, contention = instance.cluster, instance.contention
+        return {
+            "instance": instance.name,
+            "description": instance.description,
+            "slot_seconds": time.slot_seconds,
+            "origin": None if time.origin is None else time.origin.isoformat(),
+            "horizon": time.horizon,
+            "horizon_seconds": time.seconds(time.horizon),
+            "gpus": cluster.total_gpus,
+            "servers": [{"gpus": gpus, "servers": count} for gpus, count in self.servers],
+            "network": cluster.network.kind,
+            "levels": [asdict(level) for level in self.levels],
+            "oversubscription": self.oversubscription,
+            "intra_server_gbps": cluster.intra_server_gbps,
+            "reduction_gbps": cluster.reduction_gbps,
+            "concurrency": contention.concurrency,
+            "alpha": contention.degradation.alpha,
+            "overhead_ms_per_server": contention.overhead_ms_per_server,
+            "jobs": len(self.jobs),
+            "sizes": [asdict(size) for size in self.sizes],
+            "load": self.load,
+            "bounds": [bound._asdict() for bound in self.bounds],
+            "lower_bound": self.best.slots,
+            "bound_name": self.best.name,
+            "infeasible": self.infeasible,
+            "reasons": list(self.reasons),
+            "each_job": [asdict(job) for job in self.jobs] if jobs else None,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The jobs as a pandas data frame, with the fields of `JobTimes`.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(asdict(job) for job in self.jobs)
+
+    def _repr_html_(self) -> str:
+        sizes = self.size_rows()
+        return (
+            html_lines(self.instance.name, self.lines())
+            + html_rows("Jobs by size", sizes[:MOST_ROWS], len(sizes))
+            + html_rows("Lower bounds", self.bound_rows())
+        )
+
+
+def describe(instance: Instance) -> Description:
+    """Describe an instance: sizes, times of jobs, load, bounds.
+
+    Parameters
+    ----------
+    instance
+        The problem. Nothing is solved, and nothing is compiled.
+    """
+    jobs = tuple(job_times(instance))
+    bounds = all_bounds(instance)
+    best = max(bounds, key=lambda bound: bound.slots)
+    levels, ratios = network(instance)
+    by_size: dict[int, list[JobTimes]] = {}
+    for job in jobs:
+        by_size.setdefault(job.gpus, []).append(job)
+    sizes = tuple(size_of(by_size[gpus]) for gpus in sorted(by_size))
+    capacities = Counter(server.gpus for server in instance.cluster.servers)
+    return Description(
+        instance=instance,
+        servers=tuple(sorted(capacities.items(), reverse=True)),
+        levels=levels,
+        oversubscription=(min(ratios), max(ratios)) if ratios else None,
+        jobs=jobs,
+        sizes=sizes,
+        load=sum(size.gpu_slots for size in sizes) / instance.cluster.total_gpus,
+        bounds=bounds,
+        reasons=why_infeasible(instance, best) if best.slots > instance.time.horizon else (),
+    )
+
+
+def _span(ends: tuple[float, float]) -> str:
+    """Least and greatest value, or the one that is both."""
+    return " to ".join(dict.fromkeys(f"{end:,.10g}" for end in ends))

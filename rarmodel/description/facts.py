@@ -1,0 +1,169 @@
+"""What can be worked out of an instance without solving it: times of jobs, links by level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rarmodel.model import (
+    best_placements,
+    job_extremes,
+    least_slots_by_placement,
+    slowest_alone,
+    topology,
+)
+from rarmodel.schema import Instance
+
+
+@dataclass(frozen=True)
+class JobTimes:
+    """One job, and how long it takes by where it runs.
+
+    Attributes
+    ----------
+    name
+        Name of the job.
+    gpus
+        GPUs that it holds, G_j.
+    iterations
+        Training iterations, F_j.
+    least_slots
+        Execution time in slots, alone in its best placement: it cannot be shorter.
+    servers
+        Servers of that placement.
+    packed, spread
+        Least execution time in slots on one server, and on several; None where that is impossible.
+    slowest_alone
+        Execution time in slots, alone in its worst placement; None if it stands still there.
+    most_slots
+        Bound on the execution time in slots there with as many other rings as fit; None if these
+        can bring it to a halt.
+    """
+
+    name: str
+    gpus: int
+    iterations: int
+    least_slots: int
+    servers: int
+    packed: int | None
+    spread: int | None
+    slowest_alone: int | None
+    most_slots: int | None
+
+
+@dataclass(frozen=True)
+class Size:
+    """The jobs of one size.
+
+    Attributes
+    ----------
+    gpus
+        GPUs of each job.
+    jobs
+        Number of jobs.
+    iterations, least_slots, servers
+        Least and greatest value of the jobs; see `JobTimes`.
+    slowest_alone, most_slots
+        The greatest value; None if a job can stand still.
+    gpu_slots
+        Sum over the jobs of GPUs times least execution time.
+    """
+
+    gpus: int
+    jobs: int
+    iterations: tuple[int, int]
+    least_slots: tuple[int, int]
+    servers: tuple[int, int]
+    slowest_alone: int | None
+    most_slots: int | None
+    gpu_slots: int
+
+
+@dataclass(frozen=True)
+class Level:
+    """Links of a network that are equally far from its root.
+
+    Attributes
+    ----------
+    depth
+        1 for the links to the root.
+    links
+        Number of links.
+    gbps
+        Least and greatest rate in Gbit/s.
+    """
+
+    depth: int
+    links: int
+    gbps: tuple[float, float]
+
+
+def job_times(instance: Instance) -> Iterator[JobTimes]:
+    """How long each job takes, by where it runs."""
+    for job, extreme, best, least, slowest in zip(
+        instance.jobs,
+        job_extremes(instance),
+        best_placements(instance),
+        least_slots_by_placement(instance),
+        slowest_alone(instance),
+        strict=True,
+    ):
+        yield JobTimes(
+            name=job.name,
+            gpus=job.gpus,
+            iterations=job.iterations,
+            least_slots=extreme.least_slots,
+            servers=len(best),
+            packed=least.packed,
+            spread=least.spread,
+            slowest_alone=slowest,
+            most_slots=extreme.most_slots,
+        )
+
+
+def size_of(jobs: Sequence[JobTimes]) -> Size:
+    """Jobs of one size together."""
+    return Size(
+        gpus=jobs[0].gpus,
+        jobs=len(jobs),
+        iterations=_ends(job.iterations for job in jobs),
+        least_slots=_ends(job.least_slots for job in jobs),
+        servers=_ends(job.servers for job in jobs),
+        slowest_alone=_greatest(job.slowest_alone for job in jobs),
+        most_slots=_greatest(job.most_slots for job in jobs),
+        gpu_slots=sum(job.gpus * job.least_slots for job in jobs),
+    )
+
+
+def network(instance: Instance) -> tuple[tuple[Level, ...], list[float]]:
+    """Links by level, and of each switch the rate of its links below over that of its uplink."""
+    tree = topology(instance.cluster)
+    uplink = {link.node: link for link in tree.links}
+    below: dict[str, float] = {}
+    depths: dict[str, int] = {}
+    rates: dict[int, list[float]] = {}
+    for link in tree.links:
+        below[link.parent] = below.get(link.parent, 0.0) + link.gbps
+        path = [link.node]
+        while path[-1] not in depths and path[-1] in uplink:
+            path.append(uplink[path[-1]].parent)
+        depths.setdefault(path[-1], 0)
+        for node in reversed(path[:-1]):
+            depths[node] = depths[uplink[node].parent] + 1
+    for link in tree.links:
+        rates.setdefault(depths[link.node], []).append(link.gbps)
+    levels = tuple(
+        Level(depth, len(gbps), (min(gbps), max(gbps))) for depth, gbps in sorted(rates.items())
+    )
+    return levels, [below[node] / uplink[node].gbps for node in below if node in uplink]
+
+
+def _ends(values: Iterable[int]) -> tuple[int, int]:
+    found = list(values)
+    return min(found), max(found)
+
+
+def _greatest(values: Iterable[int | None]) -> int | None:
+    """The greatest value; None stands for more than any."""
+    found = list(values)
+    return None if None in found else max(value or 0 for value in found)

@@ -1,0 +1,157 @@
+"""An instance in numbers, against what the model and the bounds say of it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+from documents import instance_data, instance_of, job_data, tree_data
+from hypothesis import given, settings
+from random_instances import instances
+
+import rarmodel
+from rarmodel.bounds import all_bounds, best_bound
+from rarmodel.description import Level, describe
+from rarmodel.files import parse_instance
+from rarmodel.model import job_extremes, least_slots_by_placement, slowest_alone
+from rarmodel.schema import Instance
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=5))
+def test_everything_is_counted_once(instance: Instance) -> None:
+    found = describe(instance)
+    assert [job.name for job in found.jobs] == [job.name for job in instance.jobs]
+    assert sum(size.jobs for size in found.sizes) == len(instance.jobs)
+    assert sum(gpus * count for gpus, count in found.servers) == instance.cluster.total_gpus
+    assert sum(level.links for level in found.levels) == (
+        len(instance.cluster.servers)
+        if instance.cluster.network.kind == "star"
+        else len(instance.cluster.network.links)
+    )
+    work = sum(job.gpus * job.least_slots for job in found.jobs)
+    assert sum(size.gpu_slots for size in found.sizes) == work
+    assert found.load == work / instance.cluster.total_gpus
+    for size in found.sizes:
+        jobs = [job for job in found.jobs if job.gpus == size.gpus]
+        assert size.least_slots[0] == min(job.least_slots for job in jobs)
+        assert size.least_slots[1] == max(job.least_slots for job in jobs)
+        assert (size.most_slots is None) == any(job.most_slots is None for job in jobs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=5))
+def test_times_are_those_of_the_model(instance: Instance) -> None:
+    for job, extreme, least, slowest in zip(
+        describe(instance).jobs,
+        job_extremes(instance),
+        least_slots_by_placement(instance),
+        slowest_alone(instance),
+        strict=True,
+    ):
+        assert (job.least_slots, job.most_slots) == (extreme.least_slots, extreme.most_slots)
+        assert (job.packed, job.spread, job.slowest_alone) == (least.packed, least.spread, slowest)
+        assert job.least_slots == min(n for n in (job.packed, job.spread) if n is not None)
+        assert job.servers <= job.gpus
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=5))
+def test_plain_data_is_json_and_lines_are_lines(instance: Instance) -> None:
+    found = describe(instance)
+    summary = found.summary(jobs=True)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == json.loads(json.dumps(summary))
+    assert found.summary() == {**summary, "each_job": None}
+    assert all("\n" not in f"{name}{value}" for name, value in found.lines().items())
+    assert len(list(found.job_rows())) == len(instance.jobs)
+
+
+def test_every_quick_bound_is_named() -> None:
+    instance = rarmodel.load_instance("rack-tree")
+    found = rarmodel.describe(instance)
+    assert found.bounds == all_bounds(instance)
+    assert found.best == best_bound(instance)
+    assert [row["lower bound"] for row in found.bound_rows()] == [
+        "longest job",
+        "area",
+        "wide jobs",
+        "long jobs",
+        "shared links",
+    ]
+
+
+def test_a_job_is_described_by_where_it_runs() -> None:
+    # 2 GPUs, 10 iterations a slot within a server. Over the link of 8 Gbit/s an iteration
+    # exchanges 2·100 MB·8e6·(1/2) = 8e8 bit, which take 0.1 s more: 5 iterations a slot.
+    job = job_data("a", gpus=2, iterations=20, gradient_mb=100.0)
+    data = instance_data(job, job_data("b"), horizon=9)
+    data["cluster"] |= {"intra_server_gbps": 1e9, "reduction_gbps": 1e9}
+    data["cluster"]["network"]["gbps"] = 8.0
+    found = describe(parse_instance(data))
+    ring, lone = found.jobs
+    assert (ring.least_slots, ring.servers) == (3, 1)  # 9 a slot: 0.1 s and a little
+    assert (ring.packed, ring.spread, ring.slowest_alone) == (3, 5, 5)
+    assert (lone.packed, lone.spread, lone.slowest_alone) == (1, None, 1)
+    assert found.load == (2 * 3 + 1) / 4
+
+
+def test_levels_of_a_tree_are_told_from_the_root() -> None:
+    links = [("s0", "a"), ("s1", "a"), ("a", "core"), ("b", "core"), ("s2", "b")]
+    data = tree_data(*links, servers=(4, 4, 2))
+    rates = {"s0": 25.0, "s1": 50.0, "s2": 10.0, "a": 30.0, "b": 40.0}
+    for link in data["cluster"]["network"]["links"]:
+        link["gbps"] = rates[link["node"]]
+    found = describe(parse_instance(data))
+    assert found.levels == (Level(1, 2, (30.0, 40.0)), Level(2, 3, (10.0, 50.0)))
+    assert found.oversubscription == (0.25, 2.5)
+    assert found.lines()["network"] == (
+        "tree, links from the root: 2 × 30 to 40 Gbit/s, 3 × 10 to 50 Gbit/s; "
+        "oversubscription 0.25 to 2.5"
+    )
+    assert found.lines()["servers"] == "2 of 4 GPUs, 1 of 2 GPUs"
+
+
+def test_a_long_chain_of_switches_is_no_trouble() -> None:
+    names = ["s0", *(f"n{i}" for i in range(3000))]
+    links = list(pairwise(names))
+    found = describe(parse_instance(tree_data(*links, ("s1", "n2999"), servers=(4, 4))))
+    assert len(found.levels) == 3000
+
+
+def test_what_is_infeasible_at_sight_is_said() -> None:
+    instance = instance_of(job_data("slow", iterations=500), horizon=20)
+    found = describe(instance)
+    assert found.infeasible
+    assert found.reasons == ("longer than the horizon of 20 slots even alone: jobs 'slow'",)
+    assert found.lines()["infeasible"] == found.reasons[0]
+    fine = describe(instance_of())
+    assert not fine.infeasible
+    assert fine.reasons == ()
+    assert "infeasible" not in fine.lines()
+
+
+def test_a_ring_that_others_can_stop_is_said() -> None:
+    # An exchange takes 0.8 s alone over the link, and more than a slot of 1 s beside another ring.
+    jobs = [job_data(name, gpus=2, gradient_mb=1000.0) for name in "ab"]
+    found = describe(instance_of(*jobs, servers=(2, 2), horizon=100))
+    assert [job.most_slots for job in found.jobs] == [None, None]
+    assert found.lines()["contention costs"] == "a job can come to a halt"
+    assert found.size_rows()[0]["with contention"] == "-"
+
+
+def test_it_shows_in_a_notebook_whatever_the_names_are() -> None:
+    data = instance_data(horizon=9)
+    data["name"] = data["description"] = "<b>bold</b>"
+    shown = describe(parse_instance(data))._repr_html_()
+    assert "<b>" not in shown
+    assert "&lt;b&gt;bold&lt;/b&gt;" in shown
+    assert "longest job" in shown
+
+
+def test_jobs_become_a_data_frame() -> None:
+    pytest.importorskip("pandas")
+    found = rarmodel.describe("paper-160")
+    table = found.to_frame()
+    assert table["least_slots"].tolist() == [job.least_slots for job in found.jobs]
+    assert table["name"].tolist() == [job.name for job in found.jobs]

@@ -11,6 +11,8 @@ def one_line(text: str) -> str:
 
     A name or a file name can hold any of them, and what we say of it stays one line.
     """
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import threading
 from fractions import Fraction
@@ -196,9 +197,9 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
 
 
 def listen(
-    requests: SimpleQueue[dict[str, Any] | None], running: list[Any], stopped: threading.Event
+    requests: SimpleQueue[dict[str, Any]], running: list[Any], stopped: threading.Event
 ) -> None:
-    """Pass on requests; stop the search at hand when told to, or when nobody listens any more."""
+    """Pass on requests; stop the search at hand when told to; end when nobody listens any more."""
     for line in sys.stdin:
         if line.strip() != "stop":
             stopped.clear()
@@ -207,20 +208,18 @@ def listen(
             stopped.set()  # In case the search has not begun yet.
             for solver in list(running):
                 solver.stop_search()
-    requests.put(None)
-    for solver in list(running):
-        solver.stop_search()
+    os._exit(0)  # Also while a model is read, or OR-Tools holds on.
 
 
 def main() -> None:
     """Answer requests until input ends."""
-    requests: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+    requests: SimpleQueue[dict[str, Any]] = SimpleQueue()
     running: list[Any] = []
     stopped = threading.Event()
     threading.Thread(target=listen, args=(requests, running, stopped), daemon=True).start()
-    while (request := requests.get()) is not None:
+    while True:
         try:
-            solve(request, running, stopped)
+            solve(requests.get(), running, stopped)
         except RefusalError as refusal:
             say(refusal=str(refusal))
 

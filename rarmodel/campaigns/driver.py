@@ -44,6 +44,8 @@ class Standing:
         Name and error of each that failed.
     interrupted
         Whether Ctrl-C has ended it before its time.
+    lost
+        Runs that had finished, and whose schedules are gone: they are open again.
     """
 
     planned: int
@@ -51,6 +53,7 @@ class Standing:
     failed: int
     failures: tuple[tuple[str, str], ...]
     interrupted: bool = False
+    lost: int = 0
 
     @property
     def open(self) -> int:
@@ -132,7 +135,7 @@ def run_campaigns(
             if not (file := folder / INSTANCES / f"{digest}.json").exists():
                 write_text(file, text)
         ledger.plan(plan.runs)
-        states = ledger.states()
+        states = ledger.states() | dict.fromkeys(_lost(ledger, folder), "open")
         todo = [run for run, state in states.items() if state != "done"]
         if not retry_failed:
             todo = [run for run in todo if states[run] == "open"]
@@ -160,7 +163,7 @@ def run_campaigns(
             finally:
                 _gather(ledger, folder)
         export_table(ledger, folder / TABLE)
-        return _standing(ledger, interrupted=interrupted)
+        return _standing(ledger, folder, interrupted=interrupted)
 
 
 def standing(folder: str | os.PathLike[str]) -> Standing:
@@ -172,7 +175,7 @@ def standing(folder: str | os.PathLike[str]) -> Standing:
         If there is none.
     """
     with open_ledger(Path(folder) / LEDGER) as ledger:
-        return _standing(ledger)
+        return _standing(ledger, Path(folder))
 
 
 def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> int:
@@ -187,14 +190,22 @@ def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> in
         return export_table(ledger, output)
 
 
-def _standing(ledger: Ledger, *, interrupted: bool = False) -> Standing:
-    tally = Counter(ledger.states().values())
+def _lost(ledger: Ledger, folder: Path) -> list[str]:
+    """Runs that have finished, and whose schedules somebody has removed."""
+    there = {path.stem for path in (folder / SCHEDULES).glob("*.json")}
+    return [run for run in ledger.scheduled() if run not in there]
+
+
+def _standing(ledger: Ledger, folder: Path, *, interrupted: bool = False) -> Standing:
+    lost = _lost(ledger, folder)
+    tally = Counter((ledger.states() | dict.fromkeys(lost, "open")).values())
     return Standing(
         planned=sum(tally.values()),
         done=tally["done"],
         failed=tally["failed"],
         failures=tuple(ledger.failures()),
         interrupted=interrupted,
+        lost=len(lost),
     )
 
 
@@ -251,7 +262,7 @@ def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
 
 def _gather(ledger: Ledger, folder: Path) -> None:
     """Record what processes have finished, and a driver could not record any more."""
-    states = ledger.states()
+    states = ledger.states() | dict.fromkeys(_lost(ledger, folder), "open")
     for place in workplaces(ledger, folder):
         for result in place.glob(f"*/{RESULT}"):
             run = result.parent.name

@@ -184,6 +184,16 @@ class Ledger:
         names = {None: "open", 0: "done", 1: "failed"}
         return {run: names[failed] for run, failed in rows}
 
+    def scheduled(self) -> list[str]:
+        """Each planned run that has ended with a schedule, in the plan's order."""
+        rows = self._connection.execute(
+            "SELECT run FROM plan JOIN outcomes USING (run) "
+            "WHERE NOT failed AND json_valid(outcome) "
+            "AND json_extract(outcome, '$.result.makespan') IS NOT NULL "
+            "GROUP BY run ORDER BY min(position)"
+        )
+        return [run for (run,) in rows]
+
     def failures(self) -> list[tuple[str, str]]:
         """Name and error of each planned run that has failed, in the plan's order."""
         rows = self._connection.execute(

@@ -108,25 +108,26 @@ def _walk(node: yaml.Node, loc: tuple[int | str, ...], lines: Lines) -> list[Pro
     """Note the line of each place; each key that occurs twice, or is no text."""
     lines[place_of(loc)] = node.start_mark.line + 1
     problems = []
-    entries: list[tuple[int | str, yaml.Node]] = []
+    entries: dict[int | str, yaml.Node] = {}
+    begins: dict[int | str, int] = {}
     if isinstance(node, yaml.SequenceNode):
-        entries = list(enumerate(node.value))
+        entries = dict(enumerate(node.value))
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             line = f"line {key.start_mark.line + 1}"
             place = ", ".join(filter(None, [line, place_of(loc)]))
             if key.tag != "tag:yaml.org,2002:str":
                 problems.append(Problem(place, "a key that is no text; write it in quotes"))
-            elif any(key.value == other for other, _ in entries):
+            elif key.value in entries:
                 message = f"{key.value!r} occurs twice in one object; keep one"
                 problems.append(Problem(place, message))
             else:
-                entries.append((key.value, value))
-    for key, value in entries:
+                entries[key.value] = value
+                begins[key.value] = key.start_mark.line + 1
+    for key, value in entries.items():
         problems.extend(_walk(value, (*loc, key), lines))
-        if isinstance(node, yaml.MappingNode):
-            start = next(k.start_mark.line for k, v in node.value if v is value)
-            lines[place_of((*loc, key))] = start + 1
+        if key in begins:
+            lines[place_of((*loc, key))] = begins[key]
     return problems
 
 

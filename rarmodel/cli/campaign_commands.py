@@ -148,6 +148,11 @@ def _show(found: Standing, *, as_json: bool) -> None:
         ("open", found.open),
     ):
         answer(f"{label:8} {count}")
+    if found.lost:
+        say(
+            f"schedules that are gone: {found.lost}; `campaign run` with the same files makes them "
+            "again"
+        )
     for name, error in found.failures[:FAILURES]:
         say(one_line(f"{name}: {error}"))
     if len(found.failures) > FAILURES:

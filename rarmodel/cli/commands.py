@@ -18,9 +18,10 @@ from rarmodel.defaults import (
 from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
 
 from .inputs import read_schedules, share_stdin
+from .killed import killable
 from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
-from .terminal import answer, answer_json, progress, say, say_what_is_logged, show
+from .terminal import answer, answer_json, progress, say, say_first, say_what_is_logged, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
@@ -221,8 +222,8 @@ def audit(
     for one in claimed:
         report = api.verify(problem, one)
         if not report.feasible:
-            for violation in report.violations:
-                say(one_line(f"{schedule}: {violation.constraint}: {violation.message}"))
+            broken = [f"{schedule}: {v.constraint}: {v.message}" for v in report.violations]
+            say_first(broken, "violations")
             return UNSOLVED
     with progress() as (name, tell):
         name(f"{instance}: audit", problem.time)
@@ -387,22 +388,30 @@ def formulate(
 def main() -> NoReturn:
     """Run the command line and exit: 0 fine, 1 infeasible or unsolved, 2 bad input or usage."""
     say_what_is_logged()
+    with killable():
+        sys.exit(_code())
+
+
+def _code() -> int:
+    """Run the command line, and say what is wrong if something is; the exit code."""
     try:
-        code = rarmodel(standalone_mode=False)
+        code: int = rarmodel(standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
-        sys.exit(UNSOLVED)
+        return UNSOLVED
     except InputError as error:
-        for line in error.lines():
-            say(line)
-        sys.exit(BAD_INPUT)
+        say_first(error.lines(), "problems")
+        return BAD_INPUT
     except (UsageError, OSError) as error:
-        say(one_line(str(error)))
-        sys.exit(BAD_INPUT)
+        say(str(error))
+        return BAD_INPUT
     except RarmodelError as error:
-        say(one_line(str(error)))
-        sys.exit(UNSOLVED)
-    sys.exit(code)
+        say(str(error))
+        return UNSOLVED
+    except MemoryError:
+        say("out of memory; a smaller instance or file, or a simpler method needs less")
+        return UNSOLVED
+    return code

@@ -6,8 +6,9 @@ import codecs
 import json
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -19,15 +20,27 @@ if TYPE_CHECKING:
 
     from rarmodel.schema import SlotTime
 
+_CONTROLS = re.compile("[\x7f-\x9f]")
+"""Control characters that JSON leaves as they are, and terminals may obey."""
+MOST_LINES = 50
+"""Most lines that tell of faults: an input can have as many as it has jobs."""
 UNBOUNDED = 1_000_000
 """Width of tables when stdout is no terminal: a row is a line."""
 
 
 def say(text: str) -> None:
-    """Write a line to stderr."""
+    """Write a line to stderr, as `one_line` has it: what names hold does not reach the terminal."""
     if sys.stderr is not None:  # None would mean stdout to `print`.
         with suppress(OSError):
-            print(text, file=sys.stderr, flush=True)
+            print(one_line(text.expandtabs()), file=sys.stderr, flush=True)
+
+
+def say_first(lines: Sequence[str], what: str) -> None:
+    """Write the first lines to stderr, and how many more there are of what they tell."""
+    for line in lines[:MOST_LINES]:
+        say(line)
+    if len(lines) > MOST_LINES:
+        say(f"and {len(lines) - MOST_LINES:,} more {what}")
 
 
 class _Saying(logging.Handler):
@@ -35,7 +48,7 @@ class _Saying(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record to stderr."""
-        say(one_line(record.getMessage()))
+        say(record.getMessage())
 
 
 _SAYING = _Saying()
@@ -79,6 +92,7 @@ def answer_json(value: object) -> None:
 
 def answer_text(text: str) -> None:
     """Write a text of JSON to stdout, with escapes for what is no ASCII unless that is UTF-8."""
+    text = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if codecs.lookup(encoding).name != "utf-8":
         text = "".join(char if char.isascii() else json.dumps(char)[1:-1] for char in text)
@@ -132,7 +146,7 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
 
         def name(work: str, time: SlotTime | None = None) -> None:
             nonlocal doing, slots
-            doing, slots = work, time
+            doing, slots = one_line(work), time
             status.update(Text(doing))
 
         def report(incumbent: float | None, bound: float | None) -> None:

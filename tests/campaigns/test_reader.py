@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from campaign_files import write_campaign
 
-from rarmodel.campaigns import bundled_campaigns, parse_campaign, plan_campaigns, read_campaigns
+from rarmodel.campaigns import (
+    bundled_campaigns,
+    parse_campaign,
+    plan_campaigns,
+    read_campaigns,
+    reader,
+)
 from rarmodel.errors import InputError
 
 GOOD = """\
@@ -65,6 +74,29 @@ def test_all_problems_are_named_with_line_and_place() -> None:
         "line 18, seeds: '5..3'; a list such as [1, 2] or a range such as 0..19 is expected",
         "line 19, limits.seconds: -1; it must be above 0",
     ]
+
+
+def test_the_work_of_reading_grows_with_the_keys_and_not_with_their_square() -> None:
+    def events(keys: int) -> int:
+        """Lines of Python that run in our reader."""
+        count = 0
+
+        def trace(frame: FrameType, _: str, __: object) -> Any:
+            nonlocal count
+            count += frame.f_code.co_filename == reader.__file__
+            return trace
+
+        text = GOOD + "".join(f"key_{i}: {{a: 1}}\n" for i in range(keys))
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            found = problems(text)
+        finally:
+            sys.settrace(before)
+        assert len(found) == keys
+        return count
+
+    assert events(800) < 2.5 * events(400)
 
 
 @pytest.mark.parametrize(

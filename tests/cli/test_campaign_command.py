@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -45,11 +46,34 @@ def test_run_status_and_export(invoke: Invoke, folder: Path) -> None:
         "failed": 0,
         "failures": [],
         "interrupted": False,
+        "lost": 0,
         "open": 0,
     }
     exported = invoke("campaign", "export", "out", "--output", "copy.parquet")
     assert (exported.code, exported.err) == (0, "copy.parquet: 2 rows\n")
     assert pq.read_table("copy.parquet").num_rows == 2
+
+
+def test_schedules_that_are_gone_are_mentioned_and_made_again(invoke: Invoke, folder: Path) -> None:
+    write_campaign(folder, TEXT)
+    command = ("campaign", "run", "campaign.yaml", "--output", "out")
+    assert invoke(*command).code == 0
+    gone, kept = sorted((folder / "out" / "schedules").iterdir())
+    was, stays = gone.read_text(), kept.stat().st_mtime_ns
+    gone.unlink()
+    status = invoke("campaign", "status", "out")
+    assert "open     1" in status.out
+    assert status.lines == [
+        "schedules that are gone: 1; `campaign run` with the same files makes them again"
+    ]
+    again = invoke(*command)
+    assert (again.code, again.err) == (0, "")
+    assert gone.read_text() == was
+    assert kept.stat().st_mtime_ns == stays
+    shutil.rmtree(folder / "out" / "schedules")
+    assert invoke("campaign", "status", "out", "--json").json()["lost"] == 2
+    assert invoke(*command).code == 0
+    assert sorted((folder / "out" / "schedules").iterdir()) == [gone, kept]
 
 
 def test_a_folder_of_others_is_refused(invoke: Invoke, folder: Path) -> None:

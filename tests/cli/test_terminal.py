@@ -5,13 +5,20 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from documents import instance_data, replaced, schedule_data
 from rich.table import Table
 
 from rarmodel.cli.terminal import answer, answer_json, progress, say, show
 from rarmodel.errors import InputError
+from rarmodel.files import read_instance
 from rarmodel.schema import SlotTime
+
+if TYPE_CHECKING:
+    from invocation import Invoke
 
 
 class Broken(io.StringIO):
@@ -197,3 +204,108 @@ def test_progress_tells_slots_by_the_clock_where_their_length_is_known(
         name("example: search", SlotTime(slot_seconds=1365.0))
         report(12.0, 9.0)
     assert "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%" in err.getvalue()
+
+
+HOSTILE = "a\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202eb"
+
+
+def _is_tame(text: str) -> bool:
+    return all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_no_control_character_reaches_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(HOSTILE)
+    say("a\tcolumn")
+    answer_json({"name": HOSTILE, HOSTILE: 1})
+    out, err = capsys.readouterr()
+    assert _is_tame(err)
+    assert "a       column" in err
+    assert json.loads(out) == {"name": HOSTILE, HOSTILE: 1}
+    assert not set("\x1b\x07\x9b\x7f") & set(out)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with progress() as (name, report):
+        assert report is not None
+        name(HOSTILE)
+        report(12.0, 10.0)
+    shown = stream.getvalue()
+    assert "owned" in shown
+    assert not set("\x07\x9b\x7f\u202e") & set(shown)
+    assert "\x1b]" not in shown
+    assert "\x1b[2J" not in shown
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("solve", "hostile.json", "--method", "first-fit"),
+        ("solve", "hostile.json", "--method", "first-fit", "--json"),
+        ("solve", "hostile.json", "--formulation", "time-indexed", "--log"),
+        ("compare", "hostile.json", "--method", "first-fit", "--method", "random"),
+        ("verify", "hostile.json", "hostile-schedule.json"),
+        ("verify", "hostile.json", "other.json", "--json"),
+        ("audit", "hostile.json", "--schedule", "hostile-schedule.json"),
+        ("campaign", "run", "hostile.yaml", "--output", "out"),
+        ("solve", "bad.json"),
+        ("formulate", "hostile.json", "--formulation", "time-indexed", "--output", "x.lp"),
+    ],
+    ids=" ".join,
+)
+def test_names_of_an_input_reach_the_terminal_as_escapes(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    schedule = schedule_data()
+    for old, data, new in (
+        ("instance.json", instance_data(), "hostile.json"),
+        ("schedule.json", schedule, "hostile-schedule.json"),
+        ("other.json", replaced(schedule, ("instance",), "other"), "other.json"),
+        ("bad.json", replaced(instance_data(), (HOSTILE,), HOSTILE), "bad.json"),
+    ):
+        text = json.dumps(data)
+        for name in ("a", "s0", "example"):
+            text = text.replace(json.dumps(name), json.dumps(f"{name}{HOSTILE}"))
+        assert old
+        (tmp_path / new).write_text(text, encoding="utf-8")
+    campaign = {"name": HOSTILE, "instances": ["hostile.json"], "methods": ["first-fit", "no:No"]}
+    (tmp_path / "hostile.yaml").write_text(json.dumps(campaign), encoding="utf-8")
+    outcome = invoke(*command)
+    assert outcome.out + outcome.err
+    assert _is_tame(outcome.err)
+    if "--json" in command:
+        assert json.loads(outcome.out)
+        assert not set("\x1b\x07\x9b\x7f") & set(outcome.out)
+    else:
+        assert _is_tame(outcome.out)
+
+
+def test_the_first_50_faults_are_shown_and_the_number_of_the_others(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.json"
+    data = {**instance_data(), **{f"field {i}": i for i in range(1000)}}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    outcome = invoke("solve", path)
+    assert outcome.code == 2
+    assert len(outcome.lines) == 51
+    assert all("unknown field" in line for line in outcome.lines[:50])
+    assert outcome.lines[50] == "and 950 more problems"
+    with pytest.raises(InputError) as refused:
+        read_instance(path)
+    assert len(refused.value.problems) == len(refused.value.lines()) == 1000
+
+
+def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhaust(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("rarmodel.api.solve", exhaust)
+    outcome = invoke("solve", "two-servers")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.lines == [
+        "out of memory; a smaller instance or file, or a simpler method needs less"
+    ]

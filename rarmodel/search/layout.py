@@ -8,7 +8,7 @@ import numpy as np
 
 from rarmodel.engine import Arrays
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import LeastSlots, least_slots_by_placement, topology
+from rarmodel.model import LeastSlots, job_extremes, least_slots_by_placement, topology
 from rarmodel.schema import Instance
 
 PACK, FEWEST_ALONE, FEWEST_PAIRED, ANY_ALONE, ANY, SPREAD = range(6)
@@ -34,6 +34,8 @@ class Layout(NamedTuple):
     """(jobs) Place of its size in `sizes`."""
     sizes: Ints
     """Distinct sizes, ascending."""
+    least: Ints
+    """(jobs) Least execution time in slots."""
     packed: Ints
     """(jobs) Least execution time in slots on one server; 0 if it has none."""
     by_size: Ints
@@ -110,6 +112,7 @@ def layout_of(instance: Instance) -> Layout:
         size=size,
         size_index=size_index.astype(np.int64),
         sizes=sizes,
+        least=np.array([extreme.least_slots for extreme in job_extremes(instance)], np.int64),
         packed=packed,
         by_size=by_size,
         size_rank=size_rank,

@@ -1,4 +1,4 @@
-"""Search over orders: change the order a little, justify, and keep what is no worse.
+"""Search over orders: change the order a little, justify, and keep what is no worse, or anneal.
 
 Justification (Valls, Ballestín, Quintanilla, "Justification and RCPSP: a technique that pays",
 European Journal of Operational Research 165, 2005): schedule once more with the jobs by
@@ -9,6 +9,7 @@ servers this seldom makes a schedule longer, and it repairs most of what a rando
 from __future__ import annotations
 
 from functools import partial
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -116,6 +117,8 @@ def reorder(
     orders: Orders,
     target: int,
     iterations: int,
+    hot: float,
+    cooling: float,
     draws: Draws,
 ) -> bool:
     """Look for an order with no excess; whether SHORTEST was improved.
@@ -130,11 +133,16 @@ def reorder(
         The makespan to reach in slots: the excess is the GPU slots that jobs hold past it.
     iterations
         How many trials; the first is without a change if the current excess is not known.
+    hot
+        Temperature at the first of them, in GPU slots; if it is 0, what is no worse is kept.
+    cooling
+        Factor of the temperature from one to the next.
     draws
         The random numbers.
     """
     jobs = len(layout.size)
     improved = False
+    temperature = hot
     for iteration in range(iterations):
         if work.stop[0] != 0:
             break
@@ -174,7 +182,11 @@ def reorder(
         then = 2 + iteration % HISTORY
         if orders.excess[then] == NOTHING:
             orders.excess[then] = orders.excess[CURRENT]
-        if least < NOTHING and least <= max(orders.excess[CURRENT], orders.excess[then]):
+        limit = max(orders.excess[CURRENT], orders.excess[then])
+        if temperature > 0.0:
+            temperature *= cooling
+            limit = orders.excess[CURRENT] - temperature * log(fraction(draws))
+        if least < NOTHING and least <= limit:
             orders.excess[CURRENT] = least
             _copy(orders, TRIAL, CURRENT)
             if least < orders.excess[BEST]:

@@ -44,9 +44,8 @@ class _Ground:
         self.arrays, self.layout = arrays_of(instance), layout_of(instance)
         self.state = new_state(self.arrays)
         self.work = new_work(self.arrays, self.layout, stop)
-        least = np.array([extreme.least_slots for extreme in job_extremes(instance)], np.int64)
-        self.orders = list(first_orders(self.layout, least))
-        self._none_late = np.zeros(len(least), np.int64)
+        self.orders = list(first_orders(self.layout))
+        self._none_late = np.zeros(len(instance.jobs), np.int64)
 
     def decode(self, order: Ints, mode: Ints) -> int:
         """What the decoder makes of an order."""
@@ -162,6 +161,7 @@ class Session:
         deadline = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
+        tried_lanes = False
         with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
             while not self._workers:
                 tried = self.plan is not None or len(self._tried) > 0
@@ -179,7 +179,8 @@ class Session:
                     return f"nothing better in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
-                if self._iterations >= BOUND_AFTER and self._lanes_open:
+                if self._iterations >= BOUND_AFTER and self._lanes_open and not tried_lanes:
+                    tried_lanes = True
                     self._prove_lanes(deadline)
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
@@ -221,12 +222,11 @@ class Session:
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self._report()
             return True
-        best = [place for _, place in sorted(tried)]
+        starts = [ground.orders[place] for _, place in sorted(tried)]
         for index in range(self._limits.threads or processors()):
-            genes = ground.orders[best[index % len(best)]]
             draws = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
-                Worker(ground.arrays, ground.layout, index, *genes, draws, self._stop)
+                Worker(ground.arrays, ground.layout, index, starts, draws, self._stop)
             )
         self._enumeration = enumeration_of(self.instance, ground.arrays)
         return True

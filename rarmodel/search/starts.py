@@ -15,16 +15,9 @@ from .packing import plan_of, rings_alone, settle
 from .plan import Plan, one_after_another
 
 
-def first_orders(layout: Layout, least: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Orders with modes: longest, widest and largest jobs first, packed and spread.
-
-    Parameters
-    ----------
-    layout
-        The instance.
-    least
-        (jobs) Least execution times in slots.
-    """
+def first_orders(layout: Layout) -> Iterator[tuple[Ints, Ints]]:
+    """Orders with modes: longest, widest and largest jobs first, packed and spread."""
+    least = layout.least
     longest = np.argsort(-least, kind="stable")
     widest = np.lexsort((-least, -layout.size))
     largest = np.argsort(-least * layout.size, kind="stable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,9 @@ MANY_JOBS = 2_000
 over servers longer, as every server is to have its share of the moves."""
 TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
+ORDER_HOT, ORDER_COLD = 0.05, 0.003
+"""First and last temperature of a turn over orders that begins where nothing got better, as a part
+of the mean of GPUs times execution time."""
 HOT, COLD = 0.02, 0.002
 """First and last temperature as a part of the mean execution time."""
 NEST_STEPS, MOST_NEST_STEPS, NEST_JOBS = 12, 96, 160
@@ -84,8 +88,8 @@ class Worker:
         The instance.
     index
         Number of the thread.
-    order, mode
-        (jobs) Where to start from.
+    starts
+        Orders and modes to start from, the best one first.
     draws
         The thread's random numbers.
     stop
@@ -97,8 +101,7 @@ class Worker:
         arrays: Arrays,
         layout: Layout,
         index: int,
-        order: Ints,
-        mode: Ints,
+        starts: Sequence[tuple[Ints, Ints]],
         draws: Draws,
         stop: Ints,
     ) -> None:
@@ -107,8 +110,13 @@ class Worker:
         self._state, self._work = new_state(arrays), new_work(arrays, layout, stop)
         # What was found is worth a last schedule, whoever asked to stop.
         self._unstopped = self._work._replace(stop=np.zeros(1, np.int64))
-        self._orders = new_orders(order, mode)
+        self._starts = starts
+        self._orders = new_orders(*starts[index % len(starts)])
         self._turn = 0
+        self._incumbent = 0
+        self._temperature, self._cooling = 0.0, 1.0
+        self._area = float((layout.size * layout.least).mean())
+        self._trials = max(1, REORDER_WORK // (len(layout.size) + 40))
         many = max(1.0, len(layout.size) / MANY_JOBS)
         self._steps = self._longest_reorder = max(2, int(REORDER_STEPS / many))
         self._most_reorder = max(2, int(MOST_REORDER_STEPS / many))
@@ -146,10 +154,7 @@ class Worker:
                 self._servers = self._server_turn(best, bound)
             else:
                 self._servers = None
-                self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
-                self._steps = self._longest_reorder
-                if best is not None and self._kind == BEST_PLAN:
-                    self._reorder_from(best)
+                self._order_turn(best, incumbent)
         self._steps -= 1
         if self._servers is not None:
             return self._repack(self._servers, incumbent, bound)
@@ -176,9 +181,12 @@ class Worker:
             self._work,
             orders,
             target,
-            max(1, REORDER_WORK // (len(self._layout.size) + 40)),
+            self._trials,
+            self._temperature,
+            self._cooling,
             self._draws,
         )
+        self._temperature *= self._cooling**self._trials
         return self._decoded(SHORTEST) if orders.makespan[0] < incumbent else None
 
     def _decoded(self, row: int) -> Plan:
@@ -208,12 +216,28 @@ class Worker:
         kinds = NEST_KINDS if self._nests else KINDS
         return kinds[(self._turn // 2 + self._index) % len(kinds)]
 
-    def _reorder_from(self, best: Plan) -> None:
-        """Go on with the order in which the best plan starts the jobs."""
+    def _order_turn(self, best: Plan | None, incumbent: int) -> None:
+        """Begin a turn over orders; where nothing got better since the last, elsewhere and hot."""
+        self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
+        self._steps = self._longest_reorder
+        self._temperature, self._cooling = 0.0, 1.0
+        stagnant = incumbent == self._incumbent
+        self._incumbent = incumbent
+        if best is not None and self._kind == BEST_PLAN:
+            mode = self._orders.mode[CURRENT]
+            packed = (best.used == 1) & (mode != SPREAD)
+            self._reorder_from(np.argsort(best.starts, kind="stable"), np.where(packed, PACK, mode))
+        elif stagnant and self._kind == ANEW:
+            self._reorder_from(*self._starts[drawn(self._draws, len(self._starts))])
+        if stagnant:
+            self._temperature = ORDER_HOT * self._area
+            self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
+
+    def _reorder_from(self, order: Ints, mode: Ints) -> None:
+        """Go on with another order."""
         orders = self._orders
-        orders.order[CURRENT] = np.argsort(best.starts, kind="stable")
-        packed = (best.used == 1) & (orders.mode[CURRENT] != SPREAD)
-        orders.mode[CURRENT] = np.where(packed, PACK, orders.mode[CURRENT])
+        orders.order[CURRENT] = order
+        orders.mode[CURRENT] = mode
         orders.earliest[CURRENT] = 0
         orders.excess[:] = NOTHING
 

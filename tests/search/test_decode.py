@@ -11,9 +11,10 @@ from random_instances import instances, random_instance
 
 from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
 from rarmodel.schema import Instance
-from rarmodel.search.decode import LATE, STUCK, decode
+from rarmodel.search.decode import LATE, STOPPED, STUCK, decode
 from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
 from rarmodel.search.plan import Plan, decoded, one_after_another
+from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
 
 
@@ -83,3 +84,19 @@ def test_modes_say_where_a_job_may_spread() -> None:
     assert (layout.most_modes == 1).all()  # There is nowhere to spread.
     layout = layout_of(random_instance(Random(2), jobs=6, servers=4, tree=False))
     assert set(layout.most_modes.tolist()) <= {1, MODES - 1, MODES}  # One GPU does not spread.
+
+
+def test_told_to_stop_it_does() -> None:
+    instance = random_instance(Random(1), jobs=9, servers=3, tree=False)
+    arrays, layout = arrays_of(instance), layout_of(instance)
+    work = new_work(arrays, layout, np.ones(1, np.int64))
+    genes = np.arange(9), np.zeros(9, np.int64), np.zeros(9, np.int64)
+    assert decode(arrays, new_state(arrays), layout, work, *genes, NEVER) == STOPPED
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=12))
+def test_a_plan_without_contention_is_feasible(instance: Instance) -> None:
+    plan = without_contention(instance)
+    report = require_feasible(instance, plan.schedule(instance, "test"))
+    assert report.makespan == plan.makespan

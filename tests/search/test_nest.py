@@ -83,3 +83,15 @@ def test_divisible(sizes: tuple[int, ...], expected: bool) -> None:
     random = Random(0)
     instance = random_instance(random, jobs=60, servers=9, tree=False, most_gpus=12, sizes=sizes)
     assert divisible(layout_of(instance)) is expected
+
+
+def test_told_to_stop_it_changes_nothing() -> None:
+    random = Random(3)
+    instance = random_instance(random, jobs=25, servers=4, tree=False, most_gpus=12, sizes=CHAIN)
+    layout = layout_of(instance)
+    draws, stop = np.zeros(1, np.uint64), np.ones(1, np.int64)
+    packing = rings_alone(layout, plan_to_start_from(instance, random))[1]
+    nest = new_nest(layout, packing, draws)
+    home = nest.home.copy()
+    assert not renest(layout, nest, 1, 20_000, 1e9, 1.0, draws, stop)
+    assert (nest.home == home).all()

@@ -36,3 +36,16 @@ def test_a_packing_stays_a_schedule(seed: int) -> None:
         report = verify(instance, made.schedule(instance, "test"))
         assert not [v for v in report.violations if v.constraint not in {"horizon", "progress"}]
         assert report.makespan == made.makespan
+
+
+def test_told_to_stop_it_changes_nothing() -> None:
+    random = Random(3)
+    instance = random_instance(random, jobs=25, servers=4, tree=False, most_slots=20)
+    layout = layout_of(instance)
+    plan = plan_to_start_from(instance, random)
+    packing = packing_of(layout, plan)
+    first, after = packing.first.copy(), packing.after.copy()
+    draws, stop = np.zeros(1, np.uint64), np.ones(1, np.int64)
+    assert not repack(layout, packing, 1, 20_000, 1e9, 1.0, draws, stop)
+    assert (packing.first == first).all()
+    assert (packing.after == after).all()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import perf_counter, sleep
 
 import pytest
 
 from rarmodel.api import load_instance, solve
 from rarmodel.bounds import LowerBound
+from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance
 from rarmodel.search import Session
+from rarmodel.search import session as session_module
+from rarmodel.search.decode import STOPPED
 from rarmodel.search.session import MOST_IMPROVEMENTS
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -65,6 +68,63 @@ def test_ctrl_c_keeps_what_was_found(instance: Instance, monkeypatch: pytest.Mon
     assert session.plan is not None
     assert session.run(iterations=30) == "iteration limit"
     assert session.makespan <= before
+
+
+def until_told(stop: Ints) -> None:
+    """Do nothing until told to stop; for ever, nobody waits."""
+    begun = perf_counter()
+    while stop[0] == 0 and perf_counter() - begun < 60:
+        sleep(0.01)
+    assert stop[0] == 1
+
+
+def test_at_the_deadline_workers_are_told_to_stop(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of(instance)
+    session.run(iterations=1)
+    monkeypatch.setattr(Worker, "step", lambda worker, *_: until_told(worker._stop))
+    assert session.run(deadline=perf_counter() + 0.2) == "time limit"
+    monkeypatch.undo()
+    assert session.run(iterations=1) == "iteration limit"
+
+
+def test_if_not_even_a_first_order_ends_in_time_there_is_a_schedule(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of(instance)
+
+    def endless(ground: session_module._Ground, *_: object) -> int:
+        until_told(ground.work.stop)
+        return STOPPED
+
+    monkeypatch.setattr(session_module._Ground, "decode", endless)
+    assert session.run(deadline=perf_counter()) == "time limit"
+    assert session.plan is None
+    schedule = session.schedule("search")
+    assert schedule is not None
+    assert verify(instance, schedule).makespan == session.makespan
+    monkeypatch.undo()
+    assert session.run(iterations=1) == "iteration limit"
+
+
+def test_a_bound_that_ran_out_of_time_is_gone_on_with_in_the_next_run(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, asked = session_of(instance), []
+
+    def slow(*arguments: object) -> None:
+        stop = arguments[-1]
+        assert callable(stop)
+        asked.append(stop())
+
+    monkeypatch.setattr(session_module, "lanes", slow)
+    monkeypatch.setattr(session_module, "BOUND_SHARE", 0.0)
+    session.run(deadline=perf_counter() + 100.0, iterations=6)
+    assert asked == [True]
+    session.run(iterations=2)
+    session.run(iterations=2)
+    assert asked == [True, False]
 
 
 def test_a_better_schedule_from_outside_is_taken(instance: Instance) -> None:

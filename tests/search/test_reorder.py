@@ -1,0 +1,75 @@
+"""The search over orders, hot and cold, and where a thread begins when nothing gets better."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from random_instances import random_instance
+
+from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.search import worker as worker_module
+from rarmodel.search.decode import decode
+from rarmodel.search.layout import layout_of, new_work
+from rarmodel.search.plan import decoded
+from rarmodel.search.reorder import BEST, CURRENT, SHORTEST, Orders, new_orders, reorder
+from rarmodel.search.starts import first_orders
+from rarmodel.search.worker import Worker
+from rarmodel.verifier import verify
+
+INSTANCE = random_instance(Random(5), jobs=25, servers=4, tree=True, most_slots=20)
+ARRAYS, LAYOUT = arrays_of(INSTANCE), layout_of(INSTANCE)
+
+
+def searched(hot: float, stop: int = 0) -> tuple[Orders, int]:
+    """Orders after 300 trials, and the makespan that the shortest one leads to."""
+    state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
+    work.stop[0] = stop
+    orders = new_orders(*next(first_orders(LAYOUT)))
+    draws = np.zeros(1, np.uint64)
+    memory = ARRAYS, state, LAYOUT, work, orders
+    reorder(*memory, 1, 300, hot, 1.0, draws)
+    work.stop[0] = 0
+    genes = orders.order[SHORTEST], orders.mode[SHORTEST], orders.earliest[SHORTEST]
+    makespan = decode(ARRAYS, state, LAYOUT, work, *genes, NEVER)
+    plan = decoded(LAYOUT, work, state)
+    assert verify(INSTANCE, plan.schedule(INSTANCE, "test")).makespan == makespan
+    return orders, makespan
+
+
+@pytest.mark.parametrize("hot", [0.0, 5.0, 1e9])
+def test_the_best_order_is_kept_however_hot_it_gets(hot: float) -> None:
+    orders, makespan = searched(hot)
+    assert orders.makespan[0] == makespan
+    assert orders.excess[BEST] <= orders.excess[CURRENT]
+
+
+def test_heat_takes_changes_for_the_worse() -> None:
+    hot, cold = searched(1e9)[0], searched(0.0)[0]
+    assert hot.excess[CURRENT] > hot.excess[BEST]
+    assert cold.excess[CURRENT] < hot.excess[CURRENT]
+
+
+def test_told_to_stop_it_tries_nothing() -> None:
+    assert searched(0.0, stop=1)[0].makespan[0] == NEVER
+
+
+def test_a_turn_is_hot_where_nothing_got_better_since_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("REORDER_STEPS", "MOST_REORDER_STEPS", "REPACK_STEPS", "MOST_REPACK_STEPS"):
+        monkeypatch.setattr(worker_module, name, 2)
+    starts = list(first_orders(LAYOUT))
+    stop = np.zeros(1, np.int64)
+    state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
+    decode(ARRAYS, state, LAYOUT, work, *starts[0], np.zeros(25, np.int64), NEVER)
+    best = decoded(LAYOUT, work, state)
+    for better in (0, 1):
+        worker = Worker(ARRAYS, LAYOUT, 0, starts, np.zeros(1, np.uint64), stop)
+        hottest = 0.0
+        for step in range(60):
+            # It is told of shorter plans at each step, or of the same one.
+            worker.step(best._replace(makespan=200 - better * step), 1)
+            hottest = max(hottest, worker._temperature)
+        assert (hottest > 0.0) == (better == 0)

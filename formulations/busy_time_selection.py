@@ -25,10 +25,11 @@ from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
 from . import pool as pools
-from .busy_time import estimates_of, work_of
+from .busy_time import Work, estimates_of, work_of
 from .formulation import Scope
-from .pool import Pool, entry_of, pool_of, size_of_pool
-from .schedule_selection import SCHEDULE_SELECTION, choose, makespan, one_schedule
+from .gpu_loads import loads
+from .pool import Pool, entry_of, holds_all, pool_of, size_of_pool
+from .schedule_selection import SCHEDULE_SELECTION, choose, evaluate, makespan, one_schedule
 
 
 def busy(m: Any, scope: Scope, pool: Pool) -> None:
@@ -39,7 +40,7 @@ def busy(m: Any, scope: Scope, pool: Pool) -> None:
     ```
     """
     work = work_of(scope)
-    units = floor(_limit(scope) * work.unit + TOLERANCE)
+    units = _units(scope, work)
     servers, jobs = list(scope.servers), list(scope.jobs)
     served: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
     for k, entry in enumerate(pool):
@@ -51,6 +52,11 @@ def busy(m: Any, scope: Scope, pool: Pool) -> None:
         sorted(served),
         rule=lambda m, *g: sum(work.of[j] * m.x[j, k] for j, k in served[g]) <= units,
     )
+
+
+def _units(scope: Scope, work: Work) -> int:
+    """The limit in the units of the work."""
+    return floor(_limit(scope) * work.unit + TOLERANCE)
 
 
 def _limit(scope: Scope) -> float:
@@ -86,6 +92,28 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     choose(model, next(same, None))
 
 
+def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+    """The values of a schedule, and whether it is within the limit.
+
+    The pool of all schedules has it. Of another pool only the model knows; it is never large.
+
+    Raises
+    ------
+    KeyError
+        If the pool is another, or there is no limit.
+    """
+    if not holds_all(scope) or "limit" not in scope.data:
+        raise KeyError("only the model knows its pool")
+    model: Any = evaluate(scope, schedule)
+    work = work_of(scope)
+    busiest = max(loads(entry_of(scope, schedule).gpus, list(work.of.values())).values())
+    model.add_component("_busiest", pyo.Var(initialize=busiest))
+    model.component("_busiest").fix()
+    within = model.component("_busiest") <= _units(scope, work)
+    model.add_component("_within_limit", pyo.Constraint(expr=within))
+    return model
+
+
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about 4 for each job, and 1 for each GPU it holds, per schedule."""
     terms = sum(4 + job.gpus for job in scope.instance.jobs)
@@ -107,6 +135,7 @@ BUSY_TIME_SELECTION = replace(
     load=_load,
     size=_size,
     unfit=_unfit,
+    evaluate=_evaluate,
     restricts=True,
     reads=frozenset({"limit", "pool", "schedules", "estimates"}),
 )

@@ -7,18 +7,27 @@ Variables, by the names of their Pyomo components:
 ========================= ==========================================================================
 `started[j,t]`            1 iff job j has started by slot t: a_j ≤ t
 `ended[j,t]`              1 iff job j has completed before slot t: T_j ≤ t
-`y[j,s]`                  workers of job j on server s
+`workers[j,s]`            workers of job j on server s, y_js
 `on[j,s]`                 1 iff y_js ≥ 1
-`servers_used[j,n]`       1 iff job j uses n servers
+`spans[j,n]`              1 iff job j uses n servers
 `held[j,s,t]`             workers of job j on server s if active in slot t, else 0
 `active_on[j,n,t]`        1 iff job j is active in slot t and uses n servers
 `below[j,l]`              1 if job j has a worker below link ℓ
 `above[j,l]`              1 if job j has a worker that is not below link ℓ
 `uses[j,l]`               1 if the ring of job j uses link ℓ
 `on_link[j,l,t]`          1 if it does and is active in slot t
-`at_least[l,t,p]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
+`at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
 `progress[j,n,t]`         iterations of job j in slot t, if it uses n ≥ 2 servers
-`makespan`                the latest completion
+`makespan`                max_j T_j
+========================= ==========================================================================
+
+Expressions, for constraints and objectives of one's own, as in `time_indexed`:
+
+========================= ==========================================================================
+`running[j,t]`            1 iff job j is active in slot t
+`servers_used[j]`         number of servers that job j uses
+`start[j]`                start slot a_j
+`completion[j]`           completion T_j
 ========================= ==========================================================================
 
 Speeds are data: `φ_j(n, ℓ, p) = ⌊slot/τ⌋` of a ring on n servers whose bandwidth is what p rings on
@@ -37,15 +46,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pyomo.environ as pyo
 
 from rarmodel.schema import Schedule
-from rarmodel.verifier import Run, simulate
 
 from .arithmetic import too_fast
-from .compact_coefficients import Coefficients, most_rings
+from .compact_coefficients import Coefficients
 from .compact_components import (
     capacity,
     contention,
@@ -56,7 +65,9 @@ from .compact_components import (
     starts_and_ends,
     work,
 )
-from .formulation import Formulation, Plan, Scope, put
+from .formulation import Formulation, Plan, Scope
+from .placements import most_rings
+from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
 Component = Callable[[Any, Coefficients], None]
 
@@ -98,84 +109,96 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
-def _load_schedule(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+def _values(outcome: Outcome) -> dict[str, Values]:
+    """What each component means in a schedule."""
+    o, scope = outcome, outcome.scope
+    jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
+    most = max(job.gpus for job in jobs.values())
+    counts = range(1, min(most, len(scope.servers)) + 1)
+    rings = range(2, max(links.values(), default=1) + 1)
+    below = {l: frozenset(scope.below[l]) for l in links}
+
+    @cache
+    def data() -> Coefficients:
+        return Coefficients(scope)
+
+    def spans(j: str, n: int) -> bool:
+        return n == len(o.workers[j])
+
+    def can_span(j: str, n: int, *_: int) -> bool:
+        return n in data().counts[j]
+
+    def can_ring(j: str, *_: str | int) -> bool:
+        return bool(data().spread[j])
+
+    def progress(j: str, n: int, t: int) -> int:
+        ring = o.ring(j, t) if spans(j, n) else None
+        return min(ring.speed, jobs[j].iterations) if ring else 0
+
+    return {
+        **shared(o),
+        "spans": over(spans, jobs, counts, where=can_span),
+        "active_on": over(
+            lambda j, n, t: spans(j, n) and o.runs(j, t), jobs, counts, slots, where=can_span
+        ),
+        "below": over(
+            lambda j, l: not below[l].isdisjoint(o.workers[j]), jobs, links, where=can_ring
+        ),
+        "above": over(
+            lambda j, l: not below[l].issuperset(o.workers[j]), jobs, links, where=can_ring
+        ),
+        "uses": over(lambda j, l: l in o.links[j], jobs, links, where=can_ring),
+        "on_link": over(
+            lambda j, l, t: l in o.links[j] and o.runs(j, t), jobs, links, slots, where=can_ring
+        ),
+        "at_least": over(
+            lambda l, p, t: o.rings_on(l, t) >= p,
+            links,
+            rings,
+            slots,
+            where=lambda l, p, t: p <= links[l],
+        ),
+        "progress": over(progress, jobs, counts[1:], slots, where=can_span),
+    }
+
+
+def _outcome(scope: Scope, schedule: Schedule) -> Outcome:
+    return Outcome(scope, *placed_of(schedule))
+
+
+def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+    """What the components are worth in a schedule."""
+    outcome = _outcome(scope, schedule)
+    return model_of(outcome, _values(outcome))
+
+
+def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Set every variable to what it means in a feasible schedule."""
-    _load(model, Coefficients(scope), scope, schedule)
+    outcome = _outcome(scope, schedule)
+    set_variables(model, outcome, _values(outcome))
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     """Read starts and workers."""
-    jobs, servers = range(len(scope.instance.jobs)), range(len(scope.instance.cluster.servers))
-    starts = tuple(
-        next(t for t in range(scope.horizon) if model.started[j, t].value > 0.5) for j in jobs
-    )
-    workers = tuple({s: n for s in servers if (n := round(model.y[j, s].value)) > 0} for j in jobs)
-    return Plan(starts, workers)
-
-
-def _load(m: Any, data: Coefficients, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to what it means in a feasible schedule."""
-    instance, tree = scope.instance, scope.tree
-    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    by_job = {assignment.job: assignment for assignment in schedule.assignments}
-    runs = [
-        Run(job, a.start, {index[name]: len(gpus) for name, gpus in a.gpus.items() if gpus})
-        for job in instance.jobs
-        for a in [by_job[job.name]]
-    ]
-    course = simulate(instance, runs)
-    ends = [end if end is not None else scope.horizon + 1 for end in course.completion]
-    uses = {j: set(tree.links_used(runs[j].workers)) for j in data.jobs}
-    for j in data.jobs:
-        used = len(runs[j].workers)
-        for t in data.slots:
-            put(m.started[j, t], int(t >= runs[j].start))
-        for t in range(data.horizon + 1):
-            put(m.ended[j, t], int(t >= ends[j]))
-        for s in data.servers:
-            put(m.y[j, s], runs[j].workers.get(s, 0))
-            put(m.on[j, s], int(s in runs[j].workers))
-            for t in data.slots:
-                active = runs[j].start <= t < ends[j]
-                put(m.held[j, s, t], runs[j].workers.get(s, 0) if active else 0)
-        for n in data.counts[j]:
-            put(m.servers_used[j, n], int(n == used))
-            for t in data.slots:
-                put(m.active_on[j, n, t], int(n == used and runs[j].start <= t < ends[j]))
-    for j in data.rings:
-        for l in data.links:
-            put(m.below[j, l], int(any(s in data.below[l] for s in runs[j].workers)))
-            put(m.above[j, l], int(any(s not in data.below[l] for s in runs[j].workers)))
-            put(m.uses[j, l], int(l in uses[j]))
-    for t in data.slots:
-        for j in data.rings:
-            for n in data.spread[j]:
-                put(m.progress[j, n, t], 0)
-        for l in data.links:
-            rings = 0
-            for j in data.rings:
-                on_link = l in uses[j] and runs[j].start <= t < ends[j]
-                put(m.on_link[j, l, t], int(on_link))
-                rings += on_link
-            for p in range(2, data.most_rings[l] + 1):
-                put(m.at_least[l, t, p], int(rings >= p))
-    for period in course.periods:
-        for j in data.rings:
-            ring = period.rings.get(instance.jobs[j].name)
-            if ring is not None and len(runs[j].workers) > 1:
-                for t in range(period.start, min(period.end, data.horizon)):
-                    m.progress[j, len(runs[j].workers), t] = min(ring.speed, data.iterations[j])
-    put(m.makespan, max(ends))
+    m: Any = model
+    starts, workers = [], []
+    for j in scope.jobs:
+        begun = (t for t in range(scope.horizon) if (m.started[j, t].value or 0) > 0.5)
+        starts.append(next(begun, -1))
+        placed = [round(m.workers[j, s].value or 0) for s in scope.servers]
+        workers.append({s: count for s, count in enumerate(placed) if count > 0})
+    return Plan(tuple(starts), tuple(workers))
 
 
 COMPACT = Formulation(
     name="time-indexed-compact",
     description="a smaller and weaker program, where jobs have very many placements",
     build=_build,
-    load=_load_schedule,
+    load=_load,
     plan=_plan,
     size=_size,
     unfit=too_fast,
     model_class="linear",
+    evaluate=_evaluate,
     reads=frozenset(),
 )

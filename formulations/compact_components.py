@@ -34,6 +34,15 @@ def starts_and_ends(m: Any, data: Coefficients) -> None:
         domain=pyo.Binary,
         bounds=lambda _, j, t: (int(t == h), int(t >= data.least[j])),
     )
+    m.running = pyo.Expression(
+        data.jobs, data.slots, rule=lambda m, j, t: m.started[j, t] - m.ended[j, t]
+    )
+    m.start = pyo.Expression(
+        data.jobs, rule=lambda m, j: h - sum(m.started[j, t] for t in data.slots)
+    )
+    m.completion = pyo.Expression(
+        data.jobs, rule=lambda m, j: sum(1 - m.ended[j, t] for t in data.slots)
+    )
     m.stays_started = pyo.Constraint(
         data.jobs, data.slots[1:], rule=lambda m, j, t: m.started[j, t] >= m.started[j, t - 1]
     )
@@ -51,48 +60,43 @@ def starts_and_ends(m: Any, data: Coefficients) -> None:
     )
 
 
-def _active(m: Any, j: int, t: int) -> Any:
-    """1 iff job j is active in slot t."""
-    return m.started[j, t] - m.ended[j, t]
-
-
 def placement(m: Any, data: Coefficients) -> None:
     """Complete gangs, (1) and (5): the workers of a job add up to its ring.
 
     ```
-    Σ_s y_js = G_j      on_js ≤ y_js ≤ min(O_s, G_j)·on_js
-    Σ_n servers_used_jn = 1      Σ_s on_js = Σ_n n·servers_used_jn
+    Σ_s workers_js = G_j      on_js ≤ workers_js ≤ min(O_s, G_j)·on_js
+    Σ_n spans_jn = 1      Σ_s on_js = Σ_n n·spans_jn
     ```
     """
     pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
-    m.y = pyo.Var(
+    m.workers = pyo.Var(
         data.jobs,
         data.servers,
         domain=pyo.NonNegativeIntegers,
         bounds=lambda _, j, s: (0, data.most_workers[j, s]),
     )
     m.on = pyo.Var(data.jobs, data.servers, domain=pyo.Binary)
-    m.servers_used = pyo.Var(pairs, domain=pyo.Binary)
+    m.spans = pyo.Var(pairs, domain=pyo.Binary)
+    m.servers_used = pyo.Expression(
+        data.jobs, rule=lambda m, j: sum(m.on[j, s] for s in data.servers)
+    )
     m.gang = pyo.Constraint(
-        data.jobs, rule=lambda m, j: sum(m.y[j, s] for s in data.servers) == data.size[j]
+        data.jobs, rule=lambda m, j: sum(m.workers[j, s] for s in data.servers) == data.size[j]
     )
     m.on_if_workers = pyo.Constraint(
         data.jobs,
         data.servers,
-        rule=lambda m, j, s: m.y[j, s] <= data.most_workers[j, s] * m.on[j, s],
+        rule=lambda m, j, s: m.workers[j, s] <= data.most_workers[j, s] * m.on[j, s],
     )
     m.workers_if_on = pyo.Constraint(
-        data.jobs, data.servers, rule=lambda m, j, s: m.on[j, s] <= m.y[j, s]
+        data.jobs, data.servers, rule=lambda m, j, s: m.on[j, s] <= m.workers[j, s]
     )
     m.one_count = pyo.Constraint(
-        data.jobs, rule=lambda m, j: sum(m.servers_used[j, n] for n in data.counts[j]) == 1
+        data.jobs, rule=lambda m, j: sum(m.spans[j, n] for n in data.counts[j]) == 1
     )
     m.count_servers = pyo.Constraint(
         data.jobs,
-        rule=lambda m, j: (
-            sum(m.on[j, s] for s in data.servers)
-            == sum(n * m.servers_used[j, n] for n in data.counts[j])
-        ),
+        rule=lambda m, j: m.servers_used[j] == sum(n * m.spans[j, n] for n in data.counts[j]),
     )
 
 
@@ -100,8 +104,8 @@ def capacity(m: Any, data: Coefficients) -> None:
     """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
 
     ```
-    held_jst ≥ y_js − min(O_s, G_j)·(1 − active_jt)      held_jst ≤ y_js
-    Σ_s held_jst = G_j·active_jt      Σ_j held_jst ≤ O_s
+    held_jst ≥ workers_js − min(O_s, G_j)·(1 − running_jt)      held_jst ≤ workers_js
+    Σ_s held_jst = G_j·running_jt      Σ_j held_jst ≤ O_s
     ```
     """
     m.held = pyo.Var(
@@ -112,20 +116,20 @@ def capacity(m: Any, data: Coefficients) -> None:
         data.servers,
         data.slots,
         rule=lambda m, j, s, t: (
-            m.held[j, s, t] >= m.y[j, s] - data.most_workers[j, s] * (1 - _active(m, j, t))
+            m.held[j, s, t] >= m.workers[j, s] - data.most_workers[j, s] * (1 - m.running[j, t])
         ),
     )
     m.held_is_placed = pyo.Constraint(
         data.jobs,
         data.servers,
         data.slots,
-        rule=lambda m, j, s, t: m.held[j, s, t] <= m.y[j, s],
+        rule=lambda m, j, s, t: m.held[j, s, t] <= m.workers[j, s],
     )
     m.all_held = pyo.Constraint(
         data.jobs,
         data.slots,
         rule=lambda m, j, t: (
-            sum(m.held[j, s, t] for s in data.servers) == data.size[j] * _active(m, j, t)
+            sum(m.held[j, s, t] for s in data.servers) == data.size[j] * m.running[j, t]
         ),
     )
     m.capacity = pyo.Constraint(
@@ -171,8 +175,7 @@ def link_use(m: Any, data: Coefficients) -> None:
     m.use_server_link = pyo.Constraint(
         [(j, l) for j in data.rings for l in server_links],
         rule=lambda m, j, l: (
-            m.uses[j, l]
-            >= m.on[j, server_links[l]] - (m.servers_used[j, 1] if 1 in data.counts[j] else 0)
+            m.uses[j, l] >= m.on[j, server_links[l]] - (m.spans[j, 1] if 1 in data.counts[j] else 0)
         ),
     )
 
@@ -181,20 +184,18 @@ def contention(m: Any, data: Coefficients) -> None:
     """Rings on each link in each slot, (6).
 
     ```
-    on_link_jlt ≥ uses_jl + active_jt − 1
-    Σ_j on_link_jlt ≤ 1 + Σ_{p ≥ 2} at_least_ltp      at_least_lt(p+1) ≤ at_least_ltp
+    on_link_jlt ≥ uses_jl + running_jt − 1
+    Σ_j on_link_jlt ≤ 1 + Σ_{p ≥ 2} at_least_lpt      at_least_l(p+1)t ≤ at_least_lpt
     ```
     """
-    counts = [
-        (l, t, p) for l in data.links for t in data.slots for p in range(2, data.most_rings[l] + 1)
-    ]
+    counts = [(l, p) for l in data.links for p in range(2, data.most_rings[l] + 1)]
     m.on_link = pyo.Var(data.rings, data.links, data.slots, bounds=(0, 1))
-    m.at_least = pyo.Var(counts, domain=pyo.Binary)
+    m.at_least = pyo.Var(counts, data.slots, domain=pyo.Binary)
     m.on_link_if_active = pyo.Constraint(
         data.rings,
         data.links,
         data.slots,
-        rule=lambda m, j, l, t: m.on_link[j, l, t] >= m.uses[j, l] + _active(m, j, t) - 1,
+        rule=lambda m, j, l, t: m.on_link[j, l, t] >= m.uses[j, l] + m.running[j, t] - 1,
     )
     m.count_rings = pyo.Constraint(
         data.links,
@@ -202,15 +203,16 @@ def contention(m: Any, data: Coefficients) -> None:
         rule=lambda m, l, t: (
             (
                 sum(m.on_link[j, l, t] for j in data.rings)
-                <= 1 + sum(m.at_least[l, t, p] for p in range(2, data.most_rings[l] + 1))
+                <= 1 + sum(m.at_least[l, p, t] for p in range(2, data.most_rings[l] + 1))
             )
             if data.rings
             else pyo.Constraint.Skip
         ),
     )
     m.count_in_order = pyo.Constraint(
-        [(l, t, p) for l, t, p in counts if p > 2],
-        rule=lambda m, l, t, p: m.at_least[l, t, p] <= m.at_least[l, t, p - 1],
+        [(l, p) for l, p in counts if p > 2],
+        data.slots,
+        rule=lambda m, l, p, t: m.at_least[l, p, t] <= m.at_least[l, p - 1, t],
     )
 
 
@@ -221,9 +223,9 @@ def speed(m: Any, data: Coefficients) -> None:
     D = φ(1) − φ(most rings), and φ* the greatest φ_j(n, ·, 1):
 
     ```
-    Σ_n active_on_jnt = active_jt      active_on_jnt ≤ servers_used_jn
+    Σ_n active_on_jnt = running_jt      active_on_jnt ≤ spans_jn
     progress_jnt ≤ φ*·a
-    progress_jnt ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_ltp + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
+    progress_jnt ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_lpt + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
     ```
 
     The last line is the speed that p_ℓ rings leave if the ring is on the link (v = a = 1), and
@@ -236,10 +238,10 @@ def speed(m: Any, data: Coefficients) -> None:
     m.active_on_some = pyo.Constraint(
         data.jobs,
         data.slots,
-        rule=lambda m, j, t: sum(m.active_on[j, n, t] for n in data.counts[j]) == _active(m, j, t),
+        rule=lambda m, j, t: sum(m.active_on[j, n, t] for n in data.counts[j]) == m.running[j, t],
     )
     m.active_on_used = pyo.Constraint(
-        pairs, data.slots, rule=lambda m, j, n, t: m.active_on[j, n, t] <= m.servers_used[j, n]
+        pairs, data.slots, rule=lambda m, j, n, t: m.active_on[j, n, t] <= m.spans[j, n]
     )
     m.speed_alone = pyo.Constraint(
         spread,
@@ -247,7 +249,7 @@ def speed(m: Any, data: Coefficients) -> None:
         rule=lambda m, j, n, t: m.progress[j, n, t] <= data.lone[j, n] * m.active_on[j, n, t],
     )
 
-    def on_shared_link(m: Any, j: int, n: int, l: int, t: int) -> Any:
+    def on_shared_link(m: Any, j: str, n: int, l: str, t: int) -> Any:
         speeds = data.speeds[j, n, l]
         drop = speeds[1] - speeds[-1]
         slack = data.lone[j, n] - speeds[1] + drop
@@ -255,7 +257,7 @@ def speed(m: Any, data: Coefficients) -> None:
             return pyo.Constraint.Skip
         active = m.active_on[j, n, t]
         drops = sum(
-            (speeds[p - 1] - speeds[p]) * m.at_least[l, t, p]
+            (speeds[p - 1] - speeds[p]) * m.at_least[l, p, t]
             for p in range(2, len(speeds))
             if speeds[p] < speeds[p - 1]
         )
@@ -276,7 +278,7 @@ def work(m: Any, data: Coefficients) -> None:
     ```
     """
 
-    def done(m: Any, j: int) -> Any:
+    def done(m: Any, j: str) -> Any:
         together = (
             sum(data.together[j] * m.active_on[j, 1, t] for t in data.slots)
             if 1 in data.counts[j]
@@ -293,6 +295,6 @@ def makespan(m: Any, data: Coefficients, lower_bound: int) -> None:
     m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(lower_bound, data.horizon))
     m.is_latest = pyo.Constraint(
         data.jobs,
-        rule=lambda m, j: m.makespan >= sum(1 - m.ended[j, t] for t in data.slots),
+        rule=lambda m, j: m.makespan >= m.completion[j],
     )
     m.objective = pyo.Objective(expr=m.makespan)

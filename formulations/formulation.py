@@ -187,8 +187,9 @@ class Formulation:
         The formulation that this one extends; None if there is none.
     evaluate
         A model without variables whose components have the values that a schedule gives them, for
-        additions to refer to. It takes time with what they refer to, and not with the size of the
-        model. None if a schedule can only be judged by the model itself.
+        additions to refer to; see `rarmodel.formulations.values`. It takes time with what they
+        refer to, and not with the size of the model. None if a schedule can only be judged by the
+        model itself; a KeyError or AttributeError says the same of one scope.
     lists_placements
         Whether the model has a variable for each placement, so that rules can leave some out.
     reads

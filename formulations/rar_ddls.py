@@ -16,6 +16,8 @@ Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1. Components are num
 `makespan`              whole: max_j T_j
 ======================= ============================================================================
 
+Expressions, for constraints and objectives of one's own: `start[j]`, a_j, and `completion[j]`, T_j.
+
 A star with equal links has one link for each server, and `crosses` is the paper's indicator
 1{0 < y_js[t] < G_j}. On any other tree reading 4 of the model applies: the bandwidth is the least
 over the links that the ring uses. Where the paper has an equation for what only slows a job down
@@ -32,19 +34,31 @@ import pyomo.environ as pyo
 
 from rarmodel.model import timing
 from rarmodel.model.contention import linear_degradation, ring_share
-from rarmodel.schema import Job, Schedule
-from rarmodel.verifier import Run, simulate
+from rarmodel.schema import Schedule
 
 from .arithmetic import MAX_NONLINEAR_SPEED, greatest_speeds, too_fast
-from .formulation import Formulation, Plan, Scope, put
+from .formulation import Formulation, Plan, Scope
 from .placements import most_rings
+from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
 GUARD = 1e-9
 """What the floor of φ forgives (reading 3)."""
 
 
-def _can_spread(scope: Scope, job: Job) -> bool:
-    return job.gpus > 1 and len(scope.servers) > 1
+def _rings(scope: Scope) -> list[str]:
+    """Jobs that may have workers on several servers."""
+    if len(scope.servers) == 1:
+        return []
+    return [j for j, job in scope.jobs.items() if job.gpus > 1]
+
+
+def _bandwidths(scope: Scope) -> tuple[float, float]:
+    """The least and the greatest bandwidth that a ring can have, in Gbit/s."""
+    instance = scope.instance
+    inner, most = instance.cluster.intra_server_gbps, most_rings(scope)
+    rate = {l: scope.links[l].gbps for l in most}
+    slowest = min([inner, *(ring_share(instance.contention, rate[l], most[l]) for l in rate)])
+    return slowest, max([inner, *rate.values()])
 
 
 def gang(m: Any, scope: Scope) -> None:
@@ -96,6 +110,10 @@ def no_preemption(m: Any, scope: Scope) -> None:
         slots,
         domain=pyo.Binary,
         bounds=lambda _, j, t: (int(t >= h - least[j]), 1),
+    )
+    m.start = pyo.Expression(jobs, rule=lambda m, j: h - sum(m.started[j, t] for t in slots))
+    m.completion = pyo.Expression(
+        jobs, rule=lambda m, j: m.start[j] + sum(m.x[j, t] for t in slots)
     )
     m.starts_once = pyo.Constraint(
         jobs, slots[1:], rule=lambda m, j, t: m.started[j, t] >= m.started[j, t - 1]
@@ -153,7 +171,7 @@ def contention(m: Any, scope: Scope) -> None:
     """
     slots = range(scope.horizon)
     most = most_rings(scope)
-    rings = [j for j, job in scope.jobs.items() if _can_spread(scope, job)]
+    rings = _rings(scope)
     m.crosses = pyo.Var(rings, list(most), slots, domain=pyo.Binary)
     m.p = pyo.Var(rings, list(most), slots, bounds=lambda _, j, l, t: (0, len(rings)))
 
@@ -190,10 +208,9 @@ def bandwidth(m: Any, scope: Scope) -> None:
     rate = {l: scope.links[l].gbps for l in most_rings(scope)}
     inner = instance.cluster.intra_server_gbps
     xi, alpha = instance.contention.concurrency, instance.contention.degradation.alpha
-    rings = [j for j, job in scope.jobs.items() if _can_spread(scope, job)]
+    rings = _rings(scope)
     most = most_rings(scope)
-    slowest = min([inner, *(ring_share(instance.contention, rate[l], most[l]) for l in rate)])
-    fastest = max([inner, *rate.values()])
+    slowest, fastest = _bandwidths(scope)
     m.bandwidth = pyo.Var(rings, slots, bounds=(slowest, fastest))
     m.spread = pyo.Var(rings, domain=pyo.Binary)
     m.uses_server = pyo.Var(rings, list(scope.servers), domain=pyo.Binary)
@@ -242,6 +259,22 @@ def bandwidth(m: Any, scope: Scope) -> None:
     m.link_shared = pyo.Constraint(rings, list(rate), slots, rule=shared)
 
 
+def _exchange(scope: Scope, j: str) -> float:
+    """The exchange of one iteration, in slots times Gbit/s."""
+    job = scope.jobs[j]
+    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
+    return bits / 1e9 / scope.instance.time.slot_seconds
+
+
+def _seconds(scope: Scope, j: str, servers: Any) -> Any:
+    """τ_j without the exchange, in slots, on a number of servers."""
+    instance, job = scope.instance, scope.jobs[j]
+    reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps)
+    overhead = timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1)
+    fixed = reduction + timing.compute_seconds(job)
+    return (fixed + overhead * servers) / instance.time.slot_seconds
+
+
 def iteration_time(m: Any, scope: Scope) -> None:
     """(8) Time of one iteration in slots, and the floor: φ_j[t] = ⌊1/τ_j[t]⌋.
 
@@ -254,8 +287,6 @@ def iteration_time(m: Any, scope: Scope) -> None:
     variable gladly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
     """
     slots = range(scope.horizon)
-    instance = scope.instance
-    slot = instance.time.slot_seconds
     cap = greatest_speeds(scope)
     m.phi = pyo.Var(
         list(scope.jobs),
@@ -266,22 +297,13 @@ def iteration_time(m: Any, scope: Scope) -> None:
     m.no_progress_if_inactive = pyo.Constraint(
         list(scope.jobs), slots, rule=lambda m, j, t: m.phi[j, t] <= cap[j] * m.x[j, t]
     )
-    exchange = {
-        j: timing.exchange_bits(job.gradient_mb, job.gpus) / 1e9 / slot
-        for j, job in scope.jobs.items()
-    }
-
-    def seconds(m: Any, j: str) -> Any:
-        """τ_j without the exchange, in slots."""
-        job = scope.jobs[j]
-        reduction = timing.reduction_seconds(
-            job.gradient_mb, job.gpus, instance.cluster.reduction_gbps
-        )
-        overhead = timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1)
-        used = sum(m.uses_server[j, s] for s in scope.servers) if j in m.spread else 1
-        return (reduction + timing.compute_seconds(job) + overhead * used) / slot
-
-    m.seconds = pyo.Expression(list(scope.jobs), rule=seconds)
+    exchange = {j: _exchange(scope, j) for j in scope.jobs}
+    m.seconds = pyo.Expression(
+        list(scope.jobs),
+        rule=lambda m, j: _seconds(
+            scope, j, sum(m.uses_server[j, s] for s in scope.servers) if j in m.spread else 1
+        ),
+    )
     m.tau = pyo.Expression(
         list(m.spread),
         slots,
@@ -293,7 +315,7 @@ def iteration_time(m: Any, scope: Scope) -> None:
             return (m.phi[j, t] - GUARD) * (
                 exchange[j] + m.seconds[j] * m.bandwidth[j, t]
             ) <= m.bandwidth[j, t]
-        inner = instance.cluster.intra_server_gbps
+        inner = scope.instance.cluster.intra_server_gbps
         return (m.phi[j, t] - GUARD) * (exchange[j] / inner + m.seconds[j]) <= 1
 
     m.floor = pyo.Constraint(list(scope.jobs), slots, rule=floor)
@@ -338,58 +360,67 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about: of order `H·J·(S·L + J·L)`."""
     jobs, servers = len(scope.jobs), len(scope.servers)
-    rings = sum(_can_spread(scope, job) for job in scope.jobs.values())
+    rings = len(_rings(scope))
     links = len(most_rings(scope))
     return scope.horizon * (jobs * (8 * servers + 20) + rings * links * (servers + rings + 8))
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Set every variable to what it means in a feasible schedule."""
-    m: Any = model
-    instance = scope.instance
-    index = {name: s for s, name in enumerate(scope.servers)}
-    by_job = {a.job: a for a in schedule.assignments}
-    runs = [
-        Run(job, by_job[j].start, {index[s]: len(g) for s, g in by_job[j].gpus.items() if g})
-        for j, job in scope.jobs.items()
-    ]
-    course = simulate(instance, runs)
+    outcome = Outcome(scope, *placed_of(schedule))
+    set_variables(model, outcome, _values(outcome))
+
+
+def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+    """What the components are worth in a schedule."""
+    outcome = Outcome(scope, *placed_of(schedule))
+    return model_of(outcome, _values(outcome))
+
+
+def _values(outcome: Outcome) -> dict[str, Values]:
+    """What each component means in a schedule.
+
+    The bandwidth of a ring that is not active may be anything; it is the least.
+    """
+    o, scope = outcome, outcome.scope
+    jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
+    rings = _rings(scope)
     most = greatest_speeds(scope)
-    names = list(scope.servers)
-    for run, end in zip(runs, course.completion, strict=True):
-        j = run.job.name
-        last = scope.horizon + 1 if end is None else end
-        workers = {names[s]: count for s, count in run.workers.items()}
-        for t in range(scope.horizon):
-            put(m.started[j, t], int(t >= run.start))
-            put(m.x[j, t], int(run.start <= t < last))
-            put(m.phi[j, t], 0)
-            for s in names:
-                put(m.y[j, s, t], workers.get(s, 0) if run.start <= t < last else 0)
-        if j in m.spread:
-            put(m.spread[j], int(len(workers) > 1))
-            for s in names:
-                put(m.uses_server[j, s], int(s in workers))
-            for t in range(scope.horizon):
-                # Within one server, unless a period below says otherwise.
-                inner = instance.cluster.intra_server_gbps
-                put(m.bandwidth[j, t], m.bandwidth[j, t].lb if len(workers) > 1 else inner)
-    for variable in (*m.crosses.values(), *m.p.values()):
-        put(variable, 0)
-    links = {
-        run.job.name: [scope.tree.links[l].node for l in scope.tree.links_used(run.workers)]
-        for run in runs
+    low, _ = _bandwidths(scope)
+    inner = scope.instance.cluster.intra_server_gbps
+
+    def crosses(j: str, l: str, t: int) -> bool:
+        return l in o.links[j] and o.runs(j, t)
+
+    def bandwidth(j: str, t: int) -> float:
+        if len(o.workers[j]) == 1:
+            return inner
+        ring = o.ring(j, t)
+        return ring.bandwidth_gbps if ring else low
+
+    def seconds(j: str) -> float:
+        return float(_seconds(scope, j, len(o.workers[j])))
+
+    def phi(j: str, t: int) -> int:
+        ring = o.ring(j, t)
+        return min(ring.speed, most[j]) if ring else 0
+
+    one = shared(o)
+    return {
+        "started": one["started"],
+        "start": one["start"],
+        "completion": one["completion"],
+        "x": one["running"],
+        "y": one["held"],
+        "crosses": over(crosses, rings, links, slots),
+        "p": over(lambda j, l, t: o.rings_on(l, t) if crosses(j, l, t) else 0, rings, links, slots),
+        "uses_server": over(lambda j, s: s in o.workers[j], rings, scope.servers),
+        "spread": over(lambda j: len(o.workers[j]) > 1, rings),
+        "bandwidth": over(bandwidth, rings, slots),
+        "seconds": over(seconds, jobs),
+        "tau": over(lambda j, t: _exchange(scope, j) / bandwidth(j, t) + seconds(j), rings, slots),
+        "phi": over(phi, jobs, slots),
     }
-    for period in course.periods:
-        for t in range(period.start, min(period.end, scope.horizon)):
-            for j, ring in period.rings.items():
-                put(m.phi[j, t], min(ring.speed, most[j]))
-                for l in links[j]:
-                    put(m.crosses[j, l, t], 1)
-                    put(m.p[j, l, t], period.links[l])
-                if links[j]:
-                    put(m.bandwidth[j, t], ring.bandwidth_gbps)
-    put(m.makespan, max(scope.horizon + 1 if e is None else e for e in course.completion))
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -413,5 +444,6 @@ RAR_DDLS = Formulation(
     size=_size,
     unfit=partial(too_fast, most=MAX_NONLINEAR_SPEED),
     model_class="nonlinear",
+    evaluate=_evaluate,
     reads=frozenset(),
 )

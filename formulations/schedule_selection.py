@@ -30,6 +30,7 @@ from rarmodel.schema import Schedule
 
 from .formulation import Formulation, Plan, Scope, put
 from .pool import Pool, entry_of, holds_all, pool_of, size_of_pool, unfit
+from .values import Outcome, model_of, placed_of, shared
 
 
 def one_schedule(m: Any, scope: Scope, pool: Pool) -> None:
@@ -122,6 +123,12 @@ def plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
     return None
 
 
+def evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+    """What `start`, `completion` and `makespan` are worth in a schedule, of the pool or not."""
+    outcome = Outcome(scope, *placed_of(schedule))
+    return model_of(outcome, shared(outcome, "start", "completion"))
+
+
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about 4 for each job and schedule."""
     return 4 * len(scope.jobs) * size_of_pool(scope)
@@ -137,5 +144,6 @@ SCHEDULE_SELECTION = Formulation(
     unfit=unfit,
     model_class="integer",
     proves=holds_all,
+    evaluate=evaluate,
     reads=frozenset({"pool", "schedules"}),
 )

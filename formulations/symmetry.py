@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rarmodel.schema import Schedule
 
 from .formulation import Scope
+from .values import placed_of
 
 MAX_WEIGHT = 10_000
 """Greatest weight: solvers' tolerances must stay small beside what a single worker weighs."""
@@ -68,11 +69,7 @@ def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[st
     Unless the scope asks for every schedule, equal jobs and equal servers are exchanged so that
     they are in order. This changes no completion but those of the exchanged jobs among themselves.
     """
-    starts = {a.job: a.start for a in schedule.assignments}
-    workers = {
-        a.job: {server: len(gpus) for server, gpus in a.gpus.items() if gpus}
-        for a in schedule.assignments
-    }
+    starts, workers = placed_of(schedule)
     if scope.every_schedule:
         return starts, workers
     for group in equal_jobs(scope):

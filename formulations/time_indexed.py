@@ -42,16 +42,16 @@ ordered by the workers of the longest jobs on them: exchanging equals changes no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyomo.environ as pyo
 
 from rarmodel.schema import Schedule
-from rarmodel.verifier import Run, simulate
 
 from .arithmetic import too_fast
-from .formulation import Formulation, Plan, Scope, put
-from .placements import MAX_PLACEMENTS, most_rings, number_of_placements, placements
+from .formulation import Formulation, Plan, Scope
+from .placements import MAX_PLACEMENTS, label_of, most_rings, number_of_placements, placements
 from .symmetry import canonical
 from .time_indexed_components import (
     capacity,
@@ -64,7 +64,7 @@ from .time_indexed_components import (
     symmetry,
     work,
 )
-from .time_indexed_values import evaluate
+from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
 COMPONENTS = (starts_and_ends, placement, capacity, contention, speed, work)
 """What the model is made of, in order: a later one uses variables of earlier ones."""
@@ -115,43 +115,62 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
 
     Where the model has one order of equal jobs and servers, they are exchanged into that order.
     """
-    m: Any = model
-    data, instance, h = data_of(scope), scope.instance, scope.horizon
-    starts, workers = canonical(scope, schedule)
-    index = {name: s for s, name in enumerate(scope.servers)}
-    runs = [
-        Run(job, starts[j], {index[s]: count for s, count in workers[j].items()})
-        for j, job in scope.jobs.items()
-    ]
-    course = simulate(instance, runs)
-    ends = {
-        j: h + 1 if end is None else end
-        for j, end in zip(scope.jobs, course.completion, strict=True)
+    data = data_of(scope)
+    outcome = Outcome(scope, *canonical(scope, schedule))
+    placed = {
+        j: next((k for k, way in ways.items() if way.workers == outcome.workers[j]), None)
+        for j, ways in data.options.items()
     }
-    for j, ways in data.options.items():
-        for t in range(h):
-            put(m.started[j, t], int(t >= starts[j]))
-        for t in range(h + 1):
-            put(m.ended[j, t], int(t >= ends[j]))
-        for k, way in ways.items():
-            chosen = way.workers == workers[j]
-            put(m.placed[j, k], int(chosen))
-            for t in range(h):
-                put(m.active_in[j, k, t], int(chosen and starts[j] <= t < ends[j]))
-    for variable in (*m.at_least.values(), *m.reaches.values()):
-        put(variable, 0)
-    for period in course.periods:
-        for t in range(period.start, min(period.end, h)):
-            for l, count in period.links.items():
-                for p in range(2, min(count, data.most_rings.get(l, 0)) + 1):
-                    put(m.at_least[l, p, t], 1)
-            for j, ring in period.rings.items():
-                if len(workers[j]) > 1:
-                    for i, level in enumerate(data.levels.get(j, ())):
-                        put(m.reaches[j, i, t], int(ring.speed >= level))
-    latest = max(ends.values())
-    for t in m.done:
-        put(m.done[t], int(t >= latest))
+
+    def reaches(j: str, i: int, t: int) -> bool:
+        ring = outcome.ring(j, t) if len(outcome.workers[j]) > 1 else None
+        return ring is not None and ring.speed >= data.levels[j][i]
+
+    values = _values(outcome, placed)
+    most = max(map(len, data.levels.values()), default=0)
+    values["reaches"] = over(
+        reaches,
+        data.levels,
+        range(most),
+        range(scope.horizon),
+        where=lambda j, i, _: i < len(data.levels[j]),
+    )
+    set_variables(model, outcome, values)
+
+
+def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+    """What the components are worth in a schedule, but `reaches`, which takes all placements."""
+    outcome = Outcome(scope, *placed_of(schedule))
+    placed = {j: label_of(workers) for j, workers in outcome.workers.items()}
+    return model_of(outcome, _values(outcome, placed))
+
+
+def _values(outcome: Outcome, placed: Mapping[str, str | None]) -> dict[str, Values]:
+    """What each component means in a schedule; of placements, the one of each job is known."""
+    o, scope = outcome, outcome.scope
+    links, slots = most_rings(scope), range(scope.horizon)
+    low = min(scope.lower_bound, scope.horizon)
+
+    def known(j: str, k: str, *_: int) -> bool:
+        return k == placed[j]
+
+    return {
+        **shared(o),
+        "placed": Values(known, lambda: list(placed.items()), lambda j, k: j in placed),
+        "active_in": Values(
+            lambda j, k, t: known(j, k) and o.runs(j, t),
+            lambda: ((j, k, t) for j, k in placed.items() for t in slots),
+            lambda j, k, t: j in placed and t in slots,
+        ),
+        "at_least": over(
+            lambda l, p, t: o.rings_on(l, t) >= p,
+            links,
+            range(2, max(links.values(), default=1) + 1),
+            slots,
+            where=lambda l, p, t: p <= links[l],
+        ),
+        "done": over(lambda t: t >= o.latest, range(low, scope.horizon)),
+    }
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -180,7 +199,7 @@ TIME_INDEXED = Formulation(
     size=_size,
     unfit=_unfit,
     model_class="integer",
-    evaluate=evaluate,
+    evaluate=_evaluate,
     lists_placements=True,
     reads=frozenset(),
 )

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
+from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.values import first_changed
 from rarmodel.limits import Limits
 from rarmodel.schema import Schedule
 from rarmodel.solvers import Solver
@@ -26,22 +28,40 @@ class Verdict(NamedTuple):
     value: float = 0.0
 
 
+class ModelNeeded(NamedTuple):
+    """Only the model itself can judge a schedule, and why, if there is more to say."""
+
+    why: str
+
+
+def evaluated(
+    formulation: Formulation, scope: Scope, schedule: Schedule
+) -> pyo.ConcreteModel | ModelNeeded:
+    """The values of a schedule in a formulation, with what its user has added."""
+    if formulation.evaluate is None:
+        return ModelNeeded(f"{formulation.name} has no `evaluate`")
+    try:
+        return formulation.evaluate(scope, schedule)
+    except (AttributeError, KeyError, TypeError) as error:
+        if formulation.base is None:
+            return ModelNeeded("")
+        # An addition refers to what only the model has, or takes a slice of what is no component.
+        said = one_line(str(error))
+        return ModelNeeded(f"{formulation.name} refers to what only the model has ({said})")
+
+
 def judge(
     formulation: Formulation, scope: Scope, schedule: Schedule, solver: Solver, limits: Limits
-) -> Verdict | None:
-    """Judge a schedule without the model; None if the formulation can only judge by its model.
+) -> Verdict | ModelNeeded:
+    """Judge a schedule without the model, if that is possible.
 
     Variables that were added are left to the solver, all else being what the schedule makes it.
     """
-    if formulation.evaluate is None:
-        return None
-    try:
-        model: Any = formulation.evaluate(scope, schedule)
-    except (AttributeError, KeyError):
-        return None  # An addition refers to what only the model has.
-    for name, component in model.known.items():
-        if changed := component.changed():
-            return Verdict(f"{name}[{changed[0]}], which is fixed")
+    model = evaluated(formulation, scope, schedule)
+    if isinstance(model, ModelNeeded):
+        return model
+    if changed := first_changed(model):
+        return Verdict(f"{changed}, which is fixed")
     variables = list(model.component_data_objects(pyo.Var))
     added = not all(variable.fixed for variable in variables)
     if added and not solver.solve(model, _brief(limits)).has_solution:

@@ -16,7 +16,7 @@ from rarmodel.search import Plan, Session
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
-from .admission import judge
+from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
 """Part of the time limit that `search` gets at least, unless the optimum is proven before."""
@@ -41,7 +41,9 @@ class Known:
     schedule, report
         The best schedule that satisfies the formulation, verified.
     unjudged
-        Verified schedules that only the model can judge.
+        Verified schedules that only the model can judge, with their reports.
+    model_needed
+        Why only the model can, if that is not in the formulation's nature.
     seen
         Plans of the search that were judged.
     value, value_bound
@@ -66,7 +68,8 @@ class Known:
     bound: LowerBound
     schedule: Schedule | None = None
     report: Report | None = None
-    unjudged: list[Schedule] = field(default_factory=list)
+    unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
+    model_needed: str = ""
     seen: list[Plan] = field(default_factory=list)
     value: float | None = None
     value_bound: float | None = None
@@ -149,8 +152,9 @@ class Known:
             return
         scope = self.scope(self.instance.time.horizon)
         verdict = judge(self.formulation, scope, schedule, self.solver, self.brief())
-        if verdict is None:
-            self.unjudged.append(schedule)
+        if isinstance(verdict, ModelNeeded):
+            self.unjudged.append((schedule, report))
+            self.model_needed = verdict.why
         elif verdict.broken is None:
             self.improve(schedule, report, verdict.value)
 

@@ -44,6 +44,7 @@ WORDS = {
 
 def minimise_makespan(known: Known) -> None:
     """Ask for schedules within longer and longer horizons, up to the best known makespan."""
+    judge_by_models(known)
     stride = 1
     while True:
         top = known.makespan or known.instance.time.horizon
@@ -72,10 +73,24 @@ def minimise_objective(known: Known) -> None:
     """
     horizon = known.instance.time.horizon
     answer = ask(known, horizon, known.seconds_for_models)
+    if answer is None:
+        judge_by_models(known)
     if answer is None and known.makespan is not None and known.makespan < horizon:
         why = known.stopped
         if ask(known, known.makespan, known.seconds_for_models, proves=False) is not None:
             known.stopped = f"{why}; a model of {known.makespan:,} slots proves nothing"
+
+
+def judge_by_models(known: Known) -> None:
+    """Judge what only a model can judge, by the smallest that hold it, until a schedule is found.
+
+    The shortest schedules come first. A model of all slots of the instance may be too large.
+    """
+    while known.unjudged and known.schedule is None:
+        scope = known.scope(min(report.makespan or 0 for _, report in known.unjudged))
+        if too_large(known, scope):
+            return
+        _offer_start(known, known.formulation.build(scope), scope)
 
 
 def too_large(known: Known, scope: Scope) -> str | None:
@@ -145,13 +160,15 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
         if known.schedule is not None and known.makespan == scope.horizon:
             formulation.load(model, scope, known.schedule)
         return
-    for schedule in known.unjudged:
-        report = require_feasible(known.instance, schedule)
-        if report.makespan is not None and report.makespan <= scope.horizon:
+    longer = []
+    for schedule, report in known.unjudged:
+        if report.makespan is not None and report.makespan > scope.horizon:
+            longer.append((schedule, report))
+        else:
             verdict = admit(model, formulation, scope, schedule, known.solver, known.brief())
             if verdict.broken is None:
                 known.improve(schedule, report, verdict.value)
-    known.unjudged.clear()
+    known.unjudged = longer
     best = known.schedule
     if best is None or admit(model, formulation, scope, best, known.solver, known.brief()).broken:
         for variable in model.component_data_objects(pyo.Var):

@@ -19,7 +19,7 @@ from rarmodel.model import job_extremes
 from rarmodel.search.decoder import Decoder
 from rarmodel.verifier import require_feasible
 
-from .admission import judge
+from .admission import ModelNeeded, judge
 from .known import Known
 
 HISTORY = 20
@@ -86,7 +86,7 @@ def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
     schedule = plan.schedule(known.instance, "orders")
     scope = known.scope(known.instance.time.horizon)
     verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
-    if verdict is None or verdict.broken is not None:
+    if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return inf
     best = known.makespan if known.by_makespan else known.value
     if best is None or verdict.value < best:
@@ -103,8 +103,9 @@ def _changed(genes: _Genes, most_modes: Ints, known: Known, random: np.random.Ge
     if kind < MODE_SHARE:
         mode[one] = random.integers(most_modes[one])
     elif kind < MODE_SHARE + DELAY_SHARE:
-        ends = list(known.report.completion.values()) if known.report else [0]
-        earliest[one] = 0 if earliest[one] else ends[other] or 0
+        ends = list(known.report.completion.values()) if known.report else []
+        later = ends[other] if ends else random.integers(known.instance.time.horizon)
+        earliest[one] = 0 if earliest[one] else later or 0
     else:
         job = order[one]
         order = np.insert(np.delete(order, one), other, job)

@@ -11,6 +11,7 @@ from rarmodel.formulations.entries import Entries
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 
+from .admission import ModelNeeded, evaluated
 from .plans import one_by_one
 
 
@@ -23,16 +24,12 @@ def entries_read(
     """
     if formulation.reads is not None:
         return formulation.reads
-    if formulation.evaluate is None:
-        return None
     entries = Entries(data)
     schedule = one_by_one(instance)
     horizon = instance.time.horizon
     extremes, tree = job_extremes(instance), topology(instance.cluster)
     bound = best_bound(instance).slots
     scope = Scope(instance, tree, extremes, horizon, bound, entries, every_schedule=True)
-    try:
-        formulation.evaluate(scope, schedule)
-    except (AttributeError, KeyError):
-        return None  # It refers to what only the model has.
+    if isinstance(evaluated(formulation, scope, schedule), ModelNeeded):
+        return None
     return frozenset(entries.asked)

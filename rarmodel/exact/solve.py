@@ -108,6 +108,11 @@ def _solve(known: Known) -> None:
     else:
         minimise_objective(known)
     _use_the_rest(known)
+    if known.unjudged and known.schedule is None and known.model_needed:
+        known.stopped += (
+            f"; {len(known.unjudged):,} schedules are known that only the model can judge: "
+            f"{known.model_needed}"
+        )
 
 
 def _use_the_rest(known: Known) -> None:

@@ -319,9 +319,12 @@ def test_any_table_is_fitted_or_refused_in_words(rows: list[dict[str, Any]]) -> 
         | {"servers": min(row["servers"], row["gpus"]), row["quantity"]: row["time"]}
         for row in rows
     ]
+    problems: list[str] = []
+    summary: object = None
     try:
-        found = rarmodel.calibrate(table, rates={"intra_server_gbps": 100.0})
-    except InputError:
-        return
-    assert json.dumps(found.summary(), allow_nan=False)
-    assert all(parameter.value >= 0 for parameter in found.parameters)
+        summary = rarmodel.calibrate(table, rates={"intra_server_gbps": 100.0}).summary()
+    except InputError as error:
+        problems = error.lines()
+    assert json.dumps(summary, allow_nan=False)
+    assert bool(summary) != bool(problems)
+    assert all(line.isprintable() for line in problems)

@@ -231,7 +231,6 @@ def test_same_seed_gives_the_same_schedule(invoke: Invoke, tmp_path: Path) -> No
         ),
         (("--solver", "highs"), "a solver goes with a formulation, for instance time-indexed"),
         (("--method", "sjfbco"), "no method 'sjfbco'; there are "),
-        (("--method", ""), ""),
         (("--method", "[red]x\n[/red]"), "no method '[red]x\\n[/red]'; there are "),
         (("--formulation", "nope"), "no formulation 'nope'; there are "),
         (
@@ -264,13 +263,20 @@ def test_wrong_request_exits_2_with_one_line(
     invoke: Invoke, instance_file: Path, options: tuple[str, ...], line: str
 ) -> None:
     outcome = invoke("solve", instance_file, *options)
-    if options == ("--method", ""):  # Asks for nothing: the default.
-        assert outcome.code == 0
-        return
     assert outcome.code == 2
     assert outcome.out == ""
     assert len(outcome.lines) == 1
     assert outcome.lines[0].startswith(line)
+
+
+def test_an_empty_method_asks_for_nothing_and_gives_the_default(
+    invoke: Invoke, instance_file: Path
+) -> None:
+    asked, plain = (
+        invoke("solve", instance_file, *options, "--json") for options in (("--method", ""), ())
+    )
+    assert asked.code == plain.code == 0
+    assert json.loads(asked.out)["method"] == json.loads(plain.out)["method"]
 
 
 @pytest.mark.parametrize(

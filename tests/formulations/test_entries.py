@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,8 +39,9 @@ def test_a_look_at_an_entry_counts_as_reading_it() -> None:
 def test_what_is_read_is_known_before_a_solve() -> None:
     assert entries_read(INSTANCE, TIME_INDEXED, {}) == frozenset()
     assert entries_read(INSTANCE, WEIGHTED, {}) == frozenset({"weights"})
-    objective = COMPACT.extended("compact", objective=lambda m, _: m.makespan)
-    assert entries_read(INSTANCE, objective, {}) is None
+    compact = COMPACT.extended("compact", objective=weighted)
+    assert entries_read(INSTANCE, compact, {}) == frozenset({"weights"})
+    assert entries_read(INSTANCE, replace(compact, evaluate=None), {}) is None
 
 
 def test_a_misspelt_entry_is_an_error_that_says_what_was_meant() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
+import documents
 import pyomo.environ as pyo
 import pytest
 from random_instances import random_instance
@@ -13,6 +15,7 @@ import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
@@ -86,6 +89,26 @@ def test_variables_of_ones_own_get_their_values_from_the_solver() -> None:
     assert result.gap == 0
 
 
+@pytest.mark.parametrize("base", [COMPACT, RAR_DDLS], ids=lambda base: base.name)
+def test_what_is_said_of_one_formulation_can_be_said_of_another(base: Formulation) -> None:
+    def total(model: Any, scope: Scope) -> Any:
+        return sum(i * model.completion[j] for i, j in enumerate(scope.jobs, 1))
+
+    def late(model: Any, scope: Scope) -> None:
+        model.late = pyo.Constraint(expr=model.start["j1"] >= 2)
+
+    instance = random_instance(Random(10), jobs=3, servers=2, tree=False, most_slots=3)
+    instance = instance.model_copy(update={"time": instance.time.model_copy(update={"horizon": 9})})
+    first, second = (
+        rarmodel.solve(instance, formulation=f.extended("both", late, objective=total))
+        for f in (TIME_INDEXED, base)
+    )
+    assert first.status == second.status == "optimal"
+    assert first.goal is not None
+    assert second.goal is not None
+    assert first.goal.value == pytest.approx(second.goal.value)
+
+
 @pytest.mark.parametrize("job", ["j0", "j3"])
 def test_fixed_variables_stay_fixed(job: str) -> None:
     def not_before_two(model: Any, scope: Scope) -> None:
@@ -99,17 +122,26 @@ def test_fixed_variables_stay_fixed(job: str) -> None:
     assert next(a.start for a in result.schedule.assignments if a.job == job) >= 2
 
 
-def test_a_constraint_that_an_earlier_end_breaks_is_found_out() -> None:
+@pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
+def test_a_constraint_that_an_earlier_end_breaks_is_found_out(
+    base: Formulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def idle_at_the_end(model: Any, scope: Scope) -> None:
         # The model may let a job seem to run on; in truth it has completed long before.
         model.all_the_time = pyo.Constraint(
-            list(scope.jobs), rule=lambda m, j: m.completion[j] - m.start[j] >= HORIZON - 1
+            list(scope.jobs), rule=lambda m, j: m.completion[j] - m.start[j] >= 5
         )
 
-    instance = instance_of()
-    formulation = TIME_INDEXED.extended("slow", idle_at_the_end)
-    result = rarmodel.solve(instance, formulation=formulation, time_limit=20)
-    assert result.schedule is None or "breaks" in result.stopped or result.status == "infeasible"
+    # Spread over both servers, as it must be, the job takes 3 slots.
+    job = documents.job_data("a", gpus=2, iterations=30)
+    instance = documents.instance_of(job, servers=(1, 1), horizon=7)
+    monkeypatch.setattr("rarmodel.exact.solve.search_orders", lambda *_: 0)
+    result = rarmodel.solve(instance, formulation=base.extended("slow", idle_at_the_end))
+    assert result.schedule is None
+    assert result.status == "unknown"
+    assert "is dropped" in result.stopped
+    # The makespan, if the bound that was proven of the formulation is beyond it.
+    assert re.search(r"breaks (all_the_time\[a\]|makespan)$", result.stopped)
 
 
 @pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
@@ -120,10 +152,9 @@ def test_an_infeasible_model_says_what_is_in_conflict(base: Formulation) -> None
     assert longest != other
 
     def soon(model: Any, scope: Scope) -> None:
-        named = base is TIME_INDEXED
-        keys = [list(scope.jobs)[i] if named else i for i in (longest, other)]
-        model.soon = pyo.Constraint(expr=model.ended[keys[0], max(least) - 1] >= 1)
-        model.harmless = pyo.Constraint(expr=model.ended[keys[1], scope.horizon] >= 1)
+        jobs = list(scope.jobs)
+        model.soon = pyo.Constraint(expr=model.completion[jobs[longest]] <= max(least) - 1)
+        model.harmless = pyo.Constraint(expr=model.completion[jobs[other]] <= scope.horizon)
 
     result = rarmodel.solve(instance, formulation=base.extended("soon", soon), time_limit=60)
     assert result.status == "infeasible"
@@ -131,6 +162,22 @@ def test_an_infeasible_model_says_what_is_in_conflict(base: Formulation) -> None
     assert "no schedule within 20 slots satisfies all of this" in text
     assert "constraint soon" in text
     assert "harmless" not in text
+
+
+@pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
+def test_jobs_in_conflict_are_named(base: Formulation) -> None:
+    instance = documents.instance_of(
+        *(documents.job_data(name, gpus=4, iterations=30) for name in "ab"),
+        documents.job_data("c"),
+        horizon=9,
+    )
+
+    def due(model: Any, scope: Scope) -> None:
+        model.due = pyo.Constraint(list(scope.jobs), rule=lambda m, j: m.completion[j] <= 5)
+
+    result = rarmodel.solve(instance, formulation=base.extended("due", due))
+    assert result.status == "infeasible"
+    assert result.reasons[1:3] == ("  jobs 'a', 'b'", "  constraint due")
 
 
 def test_names_that_nobody_has_are_refused() -> None:

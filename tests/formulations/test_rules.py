@@ -12,7 +12,7 @@ from scopes import scope_of
 
 import rarmodel
 from rarmodel.errors import UsageError
-from rarmodel.exact.admission import judge
+from rarmodel.exact.admission import Verdict, judge
 from rarmodel.formulations import Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.formulation import Allows
@@ -99,7 +99,8 @@ def test_a_schedule_that_breaks_a_rule_is_not_admitted() -> None:
         judge(TIME_INDEXED.extended("x", allows=rule), scope, schedule, HIGHS, Limits())
         for rule in (at_most(1), at_most(2))
     ]
-    assert [verdict and verdict.broken for verdict in verdicts] == ["allowed", None]
+    assert verdicts[0] == Verdict("_rules_on_placements")
+    assert verdicts[1] == Verdict(None, rarmodel.verify(instance, schedule).makespan or 0)
 
 
 def test_a_formulation_without_placements_takes_no_rules() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
@@ -11,7 +12,8 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
 from scopes import scope_of
@@ -19,15 +21,15 @@ from scopes import scope_of
 from rarmodel.api import solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import InputError, UsageError
-from rarmodel.exact.admission import admit
+from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
 from rarmodel.exact.plans import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.busy_time_selection import BUSY_TIME_SELECTION
 from rarmodel.formulations.gpu_loads import loads
-from rarmodel.formulations.pool import pool_of
+from rarmodel.formulations.pool import entry_of, pool_of
 from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
-from rarmodel.heuristics import estimate, first_fit, list_scheduling, run_policy
+from rarmodel.heuristics import estimate, first_fit, list_scheduling, random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
@@ -287,6 +289,37 @@ def test_a_schedule_beyond_the_limit_is_not_the_answer() -> None:
     tight = solve(INSTANCE, formulation="busy-time-selection", data={"limit": 1})
     assert tight.schedule is None
     assert tight.lower_bound == best_bound(INSTANCE).slots
+
+
+def test_without_a_pool_of_all_a_known_schedule_within_the_limit_is_the_answer() -> None:
+    # Heuristics miss the optimum of this one, and the bound is below it.
+    instance = random_instance(Random(49), jobs=4, servers=2, tree=False, most_slots=4)
+    unfit = replace(BUSY_TIME_SELECTION, unfit=lambda _: "no model today")
+    longest = max(extreme.least_slots for extreme in job_extremes(instance))
+    for limit, status in ((1000, "feasible"), (longest - 0.5, "unknown")):
+        data = {"pool": "all", "limit": limit}
+        found = solve(instance, formulation=unfit, data=data, time_limit=1)
+        assert found.status == status
+        assert found.stopped.startswith("no model today; the rest of the time went to ")
+
+
+@settings(max_examples=25, deadline=None)
+@given(instances(jobs=5, servers=3), st.integers(0, 3), st.integers(-1, 1))
+def test_a_schedule_is_judged_by_its_busiest_gpu(instance: Instance, seed: int, more: int) -> None:
+    found = run_policy(instance, random_placement, seed=seed)
+    assume(found is not None)
+    assert found is not None
+    work = estimate(instance).work
+    scope = scope_of(instance, found.makespan)
+    busiest = max(loads(entry_of(scope, found.schedule).gpus, work).values())
+    assume(busiest + more > 0)
+    scope = replace(scope, data={"pool": "all", "limit": busiest + more})
+    verdict = judge(BUSY_TIME_SELECTION, scope, found.schedule, HIGHS, Limits())
+    assert isinstance(verdict, Verdict)
+    assert (verdict.broken is None) == (more >= 0)
+    other = replace(scope, data={"limit": busiest + more})
+    needed = judge(BUSY_TIME_SELECTION, other, found.schedule, HIGHS, Limits())
+    assert isinstance(needed, ModelNeeded)
 
 
 def test_files_come_with_a_data_file(tmp_path: Path) -> None:

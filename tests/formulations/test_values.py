@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from random_instances import instances, random_instance
 from scopes import scope_of
 
-from rarmodel.exact.admission import Verdict, admit, judge
-from rarmodel.formulations import Scope
+from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
@@ -42,21 +46,60 @@ def not_too_many_at_once(model: Any, scope: Scope) -> None:
     )
 
 
+EXACT = [TIME_INDEXED, COMPACT, RAR_DDLS]
+exact = pytest.mark.parametrize("formulation", EXACT, ids=lambda formulation: formulation.name)
+
+
+def components(model: Any) -> dict[str, Any]:
+    """What a schedule gives values: all but what takes the list of all placements."""
+    found = model.component_objects((pyo.Var, pyo.Expression))
+    return {c.local_name: c for c in found if c.local_name != "reaches"}
+
+
+@exact
 @settings(max_examples=30, deadline=None)
+@given(instances(jobs=4, servers=3), st.integers(0, 3))
+def test_values_are_those_of_the_model(
+    formulation: Formulation, instance: Instance, seed: int
+) -> None:
+    found = run_policy(instance, random_placement, seed=seed)
+    assume(found is not None and found.makespan <= 25)
+    assert found is not None
+    scope = replace(scope_of(instance, found.makespan + seed), every_schedule=True)
+    assume(formulation.unfit(scope) is None)
+    model = formulation.build(scope)
+    formulation.load(model, scope, found.schedule)
+    assert formulation.evaluate is not None
+    values = formulation.evaluate(scope, found.schedule)
+    for name, component in components(model).items():
+        if not component.is_indexed():
+            assert pyo.value(getattr(values, name)) == pyo.value(component)
+            continue
+        known = getattr(values, name)
+        for index in component:
+            # Both are zero where a placement is not that of the job.
+            assert pyo.value(known[index]) == pytest.approx(pyo.value(component[index])), name
+        # What the model has not is zero: a sum over all is the same.
+        total = sum(pyo.value(part) for part in known.values())
+        assert total == pytest.approx(sum(pyo.value(part) for part in component.values())), name
+
+
+@pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
+@settings(max_examples=20, deadline=None)
 @given(instances(jobs=4, servers=3), st.integers(0, 3), st.booleans())
 def test_a_verdict_without_the_model_is_that_of_the_model(
-    instance: Instance, seed: int, constrained: bool
+    base: Formulation, instance: Instance, seed: int, constrained: bool
 ) -> None:
     found = run_policy(instance, random_placement, seed=seed)
     assume(found is not None and found.makespan <= 25)
     assert found is not None
     scope = scope_of(instance, found.makespan + seed)
     added = (not_too_many_at_once,) if constrained else ()
-    formulation = TIME_INDEXED.extended("everything", *added, objective=everything)
+    formulation = base.extended("everything", *added, objective=everything)
     quick = judge(formulation, scope, found.schedule, HIGHS, Limits())
     model = formulation.build(scope)
     slow = admit(model, formulation, scope, found.schedule, HIGHS, Limits())
-    assert quick is not None
+    assert isinstance(quick, Verdict)
     assert (quick.broken is None) == (slow.broken is None)
     if slow.broken is None:
         assert quick.value == pytest.approx(slow.value)
@@ -90,7 +133,8 @@ def test_added_variables_get_values_from_the_solver() -> None:
     assert verdict == Verdict(None, sum(completions[j].value > 3 for j in scope.jobs))
 
 
-def test_what_a_user_fixes_must_be_so_in_the_schedule() -> None:
+@exact
+def test_what_a_user_fixes_must_be_so_in_the_schedule(formulation: Formulation) -> None:
     scope, schedule = small()
     job = schedule.assignments[0].job
     for value, broken in ((0, True), (1, False)):
@@ -98,25 +142,65 @@ def test_what_a_user_fixes_must_be_so_in_the_schedule() -> None:
         def fixed(model: Any, scope: Scope, value: int = value) -> None:
             model.started[job, scope.horizon - 1].fix(value)
 
-        verdict = judge(TIME_INDEXED.extended("fixed", fixed), scope, schedule, HIGHS, Limits())
-        assert verdict is not None
+        verdict = judge(formulation.extended("fixed", fixed), scope, schedule, HIGHS, Limits())
+        assert isinstance(verdict, Verdict)
         assert (verdict.broken is not None) == broken
 
 
-def test_what_only_the_model_has_is_left_to_the_model() -> None:
+@pytest.mark.parametrize("base", [COMPACT, RAR_DDLS], ids=lambda base: base.name)
+def test_a_makespan_that_a_user_fixes_must_be_that_of_the_schedule(base: Formulation) -> None:
     scope, schedule = small()
+    for more, broken in ((0, None), (1, "makespan, which is fixed")):
+        fixed = base.extended("fixed", lambda m, s, more=more: m.makespan.fix(s.horizon + more))  # type: ignore[misc]
+        verdict = judge(fixed, scope, schedule, HIGHS, Limits())
+        assert isinstance(verdict, Verdict)
+        assert verdict.broken == broken
 
-    def fast(model: Any, scope: Scope) -> None:
-        model.fast = pyo.Constraint(expr=sum(model.reaches.values()) >= 0)
 
-    assert judge(TIME_INDEXED.extended("f", fast), scope, schedule, HIGHS, Limits()) is None
-
-
-def test_components_can_be_gone_through_as_those_of_the_model() -> None:
+@exact
+def test_names_of_ones_own_hide_nothing(formulation: Formulation) -> None:
     scope, schedule = small()
-    model, values = TIME_INDEXED.build(scope), TIME_INDEXED.evaluate
-    assert values is not None
-    made: Any = values(scope, schedule)
-    for name in ("started", "ended", "running", "workers", "on", "servers_used", "held", "start"):
-        assert list(made.known[name]) == list(getattr(model, name))
-        assert len(made.known[name]) == len(getattr(model, name))
+    for name in ("allowed", "within_horizon", "numbers", "given", "known"):
+
+        def named(model: Any, scope: Scope, name: str = name) -> None:
+            setattr(model, name, pyo.Constraint(expr=model.makespan >= 0))
+
+        def never(scope: Scope, *_: object) -> bool:
+            return False
+
+        ruled = replace(scope, allowed=(never,))
+        verdict = judge(formulation.extended("named", named), ruled, schedule, HIGHS, Limits())
+        assert verdict == Verdict("_rules_on_placements")
+
+
+@exact
+def test_what_only_the_model_has_is_left_to_the_model(formulation: Formulation) -> None:
+    scope, schedule = small()
+    job = schedule.assignments[0].job
+
+    def judged(rule: Callable[[Any], Any]) -> object:
+        return judge(
+            formulation.extended("f", lambda m, _: rule(m)), scope, schedule, HIGHS, Limits()
+        )
+
+    for rule in (
+        lambda m: m.reaches,
+        lambda m: m.started["nobody", 0],
+        lambda m: m.started[job, scope.horizon],
+        lambda m: m.started[job, 0, 0],
+        lambda m: m.started[job, :],
+    ):
+        assert isinstance(judged(rule), ModelNeeded)
+    said = judged(lambda m: m.started["nobody", 0])
+    assert said == ModelNeeded("f refers to what only the model has (\"started[('nobody', 0)]\")")
+
+
+@exact
+def test_components_can_be_gone_through_as_those_of_the_model(formulation: Formulation) -> None:
+    scope, schedule = small()
+    assert formulation.evaluate is not None
+    values = formulation.evaluate(scope, schedule)
+    for name, component in components(formulation.build(scope)).items():
+        if component.is_indexed() and name not in {"placed", "active_in", "at_least"}:
+            assert list(getattr(values, name)) == list(component), name
+            assert len(getattr(values, name)) == len(component)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of, tree_data
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
@@ -123,8 +123,9 @@ def test_utilisation_integrates_to_the_gpu_slots_used(problem: tuple[Instance, S
     instance, schedule = problem
     drawing = drawing_of(instance, schedule)
     report = drawing.report
-    if report.makespan is None or report.utilisation is None:  # A job that makes no progress.
-        return
+    assume(report.makespan is not None)  # Every job makes progress.
+    assert report.makespan is not None
+    assert report.utilisation is not None
     for server, steps in zip(instance.cluster.servers, drawing.held, strict=True):
         slots = report.utilisation[server.name] * server.gpus * report.makespan
         assert steps.integral(report.makespan) == pytest.approx(slots)

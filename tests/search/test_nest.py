@@ -37,7 +37,7 @@ def test_nested_lanes_are_a_schedule(seed: int, sizes: tuple[int, ...]) -> None:
     )
     layout = layout_of(instance)
     if not layout.packed.any():
-        return
+        pytest.skip("all jobs of this instance spread")
     draws = np.array([seed], np.uint64)
     plan = plan_to_start_from(instance, random)
     skeleton, packing = rings_alone(layout, plan)

@@ -27,6 +27,7 @@ def charts_of(
     *,
     large: bool | None = None,
     scale: int | None = None,
+    highest: int = 400,
     with_bars: bool = True,
 ) -> dict[str, Chart]:
     """The charts of one schedule: `gantt` and `contention`, on one axis of time.
@@ -43,6 +44,8 @@ def charts_of(
         Whether servers rather than GPUs have the rows; by default as the schedule asks for.
     scale
         The number of rings that has the darkest colour; by default as the schedule asks for.
+    highest
+        Height of the frame of the Gantt chart, in pixels, before someone asks for taller rows.
     with_bars
         Whether single jobs are drawn where there are so many that they need zooming in.
     """
@@ -52,9 +55,9 @@ def charts_of(
         marks.append({"at": drawing.report.makespan, "kind": "makespan"})
     marks.append({"at": bound, "kind": "bound"})
     if is_large([drawing]) if large is None else large:
-        gantt = gantt_of_servers(drawing, end, time, marks, with_bars=with_bars)
+        gantt = gantt_of_servers(drawing, end, time, marks, highest, with_bars=with_bars)
     else:
-        gantt = gantt_of_gpus(drawing, end, time, marks)
+        gantt = gantt_of_gpus(drawing, end, time, marks, highest)
     gantt.figure.name = "gantt"
     scale = ring_scale([drawing]) if scale is None else scale
     return {"gantt": gantt, "contention": _contention(drawing, end, time, scale)}

@@ -25,7 +25,7 @@ SHOW_JOB = "rarmodelPage.showJobAt(cb_data.geometry, bars, runs)"
 SHOW_BARS = "rarmodelPage.showBars(across, down, area, renderers, image, most, bars)"
 
 
-def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks) -> Chart:
+def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks, highest: int) -> Chart:
     """A row for each GPU."""
     from bokeh.models import Range1d  # noqa: PLC0415
 
@@ -33,7 +33,7 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks) -> Chart:
     chart = framed(
         slots_of(drawing),
         {"kind": "rows", "rows": "gpus", **_named(drawing)},
-        row_height(rows, 1.25, 26, (72, 400)),
+        row_height(rows, 2, 26, (72, highest)),
         tall=row_height(rows, 4, 26, (72, 2400)),
         marks=marks,
         x_range=time,
@@ -47,7 +47,7 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks) -> Chart:
 
 
 def gantt_of_servers(
-    drawing: Drawing, end: int, time: Any, marks: Marks, *, with_bars: bool
+    drawing: Drawing, end: int, time: Any, marks: Marks, highest: int, *, with_bars: bool
 ) -> Chart:
     """A row for each server, or for several; jobs come into view on zooming in."""
     from bokeh.models import CustomJS, Range1d  # noqa: PLC0415
@@ -64,7 +64,7 @@ def gantt_of_servers(
             "gpus": drawing.instance.cluster.total_gpus / rows,
             **(_named(drawing) if with_bars else {}),
         },
-        row_height(len(grid.names), 2.5, 22, (72, 400)),
+        row_height(len(grid.names), 2.5, 22, (72, highest)),
         tall=row_height(rows, 12, 26, (72, 2400)),
         marks=marks,
         x_range=time,

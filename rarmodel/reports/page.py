@@ -59,12 +59,19 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     ends = ends_of(drawings)
     shared = min(ends) if any(drawing.report.feasible for drawing in drawings) else max(ends)
     large, scale = is_large(drawings), ring_scale(drawings)
+    highest = 400 if len(drawings) > 1 else 640  # Two must be seen at once.
     with_bars = not large or sum(len(drawing.bars) for drawing in drawings) <= MAX_BARS
     overview = overview_charts(drawings, shared)
     groups = {"overview": {f"overview-{name}": chart for name, chart in overview.items()}}
     for i, (drawing, end) in enumerate(zip(drawings, ends, strict=True)):
         charts: dict[str, Chart] = charts_of(
-            drawing, end, best.slots, large=large, scale=scale, with_bars=with_bars
+            drawing,
+            end,
+            best.slots,
+            large=large,
+            scale=scale,
+            highest=highest,
+            with_bars=with_bars,
         )
         groups[f"schedule-{i}"] = {f"schedule-{i}-{name}": c for name, c in charts.items()}
     pages = [

@@ -156,7 +156,7 @@ const rarmodelFrames = (() => {
     const bars = frame.spec.y.bars && frame.document.get_model_by_name("bars");
     if (!bars || hidden.has(bars)) return [];
     const { x_range: time, y_range: rows } = frame.figure;
-    const { job } = frame.document.get_model_by_name("runs").data;
+    const { job, faulty } = frame.document.get_model_by_name("runs").data;
     const { left, right, top, bottom, run, colour } = bars.data;
     const white = new Set(frame.spec.y.white);
     const [slots, height] = [time.end - time.start, rows.start - rows.end];
@@ -169,7 +169,8 @@ const rarmodelFrames = (() => {
       const name = job[run[i]];
       // A long name may lose its end.
       if (wide < Math.min(width(name, size.font), 9 * size.em) + 6) continue;
-      found.push([wide * high, () => placed(white.has(colour[i]) ? "job white" : "job", {
+      const kind = faulty[run[i]] ? "job fault" : white.has(colour[i]) ? "job white" : "job";
+      found.push([wide * high, () => placed(kind, {
         left: percent((from - time.start) / slots),
         width: percent((to - from) / slots),
         top: percent(((above + below) / 2 - rows.end) / height),

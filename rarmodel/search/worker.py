@@ -39,8 +39,8 @@ over servers longer, as every server is to have its share of the moves."""
 TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 ORDER_HOT, ORDER_COLD = 0.05, 0.003
-"""First and last temperature of a turn over orders that begins where nothing got better, as a part
-of the mean of GPUs times execution time."""
+"""First and last temperature of a turn over orders, as a part of the mean of GPUs times execution
+time. The first turn is cold: it is to find a good plan soon."""
 HOT, COLD = 0.02, 0.002
 """First and last temperature as a part of the mean execution time."""
 NEST_STEPS, MOST_NEST_STEPS, NEST_JOBS = 12, 96, 160
@@ -217,10 +217,11 @@ class Worker:
         return kinds[(self._turn // 2 + self._index) % len(kinds)]
 
     def _order_turn(self, best: Plan | None, incumbent: int) -> None:
-        """Begin a turn over orders; where nothing got better since the last, elsewhere and hot."""
+        """Begin to anneal orders; elsewhere, where nothing got better since the last time."""
         self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
         self._steps = self._longest_reorder
-        self._temperature, self._cooling = 0.0, 1.0
+        self._temperature = ORDER_HOT * self._area
+        self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
         stagnant = incumbent == self._incumbent
         self._incumbent = incumbent
         if best is not None and self._kind == BEST_PLAN:
@@ -229,9 +230,6 @@ class Worker:
             self._reorder_from(np.argsort(best.starts, kind="stable"), np.where(packed, PACK, mode))
         elif stagnant and self._kind == ANEW:
             self._reorder_from(*self._starts[drawn(self._draws, len(self._starts))])
-        if stagnant:
-            self._temperature = ORDER_HOT * self._area
-            self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
 
     def _reorder_from(self, order: Ints, mode: Ints) -> None:
         """Go on with another order."""

@@ -55,21 +55,22 @@ def test_told_to_stop_it_tries_nothing() -> None:
     assert searched(0.0, stop=1)[0].makespan[0] == NEVER
 
 
-def test_a_turn_is_hot_where_nothing_got_better_since_the_last(
+def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("REORDER_STEPS", "MOST_REORDER_STEPS", "REPACK_STEPS", "MOST_REPACK_STEPS"):
         monkeypatch.setattr(worker_module, name, 2)
     starts = list(first_orders(LAYOUT))
-    stop = np.zeros(1, np.int64)
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
     decode(ARRAYS, state, LAYOUT, work, *starts[0], np.zeros(25, np.int64), NEVER)
     best = decoded(LAYOUT, work, state)
     for better in (0, 1):
-        worker = Worker(ARRAYS, LAYOUT, 0, starts, np.zeros(1, np.uint64), stop)
-        hottest = 0.0
+        worker = Worker(ARRAYS, LAYOUT, 0, starts, np.zeros(1, np.uint64), np.zeros(1, np.int64))
+        begun: list[object] = []
+        monkeypatch.setattr(worker, "_reorder_from", lambda order, _, to=begun: to.append(order))
         for step in range(60):
-            # It is told of shorter plans at each step, or of the same one.
+            # It is told of a shorter plan at each step, or of the same one.
             worker.step(best._replace(makespan=200 - better * step), 1)
-            hottest = max(hottest, worker._temperature)
-        assert (hottest > 0.0) == (better == 0)
+        elsewhere = any(order is start for order in begun for start, _ in starts)
+        assert elsewhere == (better == 0)
+        assert worker._temperature > 0.0

@@ -1,8 +1,14 @@
 """Take pictures of reports at four sizes, as the documentation shows them.
 
     python docs/report_pictures.py docs/images
+    python docs/report_pictures.py docs/images figure-7
 
-Writes report-4.png, report-12.png, report-160.png and report-10000.png. Needs the extras `report`
+The first writes report-4.png, report-12.png, report-160.png and report-10000.png; the second
+campaign.png, of a campaign's folder:
+
+    rarmodel campaign run rarmodel/campaigns/figures/figure-7.yaml --output figure-7
+
+Needs the extras `report`
 and `plot` (Pillow comes with Matplotlib), Playwright and a Chromium; see CONTRIBUTING.md. Takes a
 minute or two, as `search` runs for 30 s on the largest.
 """
@@ -21,11 +27,10 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import rarmodel
+import rarmodel.campaigns
 from rarmodel.schema import Instance
 
 SECONDS = 30
-COLOURS = 256
-"""In a picture, which keeps it small."""
 
 
 def problems() -> list[tuple[Instance, tuple[str, ...], str]]:
@@ -35,10 +40,10 @@ def problems() -> list[tuple[Instance, tuple[str, ...], str]]:
         "paper", jobs=10_000, servers=1000, horizon=20_000, slot_seconds=60, seed=1
     )
     return [
-        (rarmodel.load_instance("two-servers"), ("search", "sjf-bco"), "bounds"),
-        (small, ("search", "sjf-bco", "first-fit"), "utilisation"),
-        (rarmodel.load_instance("paper-160"), ("search", "sjf-bco"), "bounds"),
-        (large, ("search", "first-fit"), "utilisation"),
+        (rarmodel.load_instance("two-servers"), ("search", "sjf-bco"), "#bounds"),
+        (small, ("search", "sjf-bco", "first-fit"), "#utilisation"),
+        (rarmodel.load_instance("paper-160"), ("search", "sjf-bco"), "#bounds"),
+        (large, ("search", "first-fit"), "#utilisation"),
     ]
 
 
@@ -48,32 +53,31 @@ def report_of(instance: Instance, methods: tuple[str, ...]) -> str:
     return rarmodel.report(instance, [r.schedule for r in results if r.schedule is not None])
 
 
-def picture_of(browser: Any, path: Path, heading: str) -> bytes:
-    """A page as PNG of few colours, from its top to a heading."""
-    page = browser.new_page(viewport={"width": 1240, "height": 900})
-    page.goto(path.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
-    page.wait_for_timeout(500)
-    end = page.evaluate("id => document.getElementById(id).getBoundingClientRect().top", heading)
-    clip = {"x": 0, "y": 0, "width": 1240, "height": end - 20}
-    image = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
-    found = io.BytesIO()
-    method, dither = Image.Quantize.FASTOCTREE, Image.Dither.NONE
-    few = image.convert("RGB").quantize(COLOURS, method=method, dither=dither)
-    few.save(found, "png", optimize=True)
-    return found.getvalue()
+def take(browser: Any, report: str, heading: str, target: Path) -> None:
+    """Write a page as PNG of few colours, from its top to a heading."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary, "report.html")
+        path.write_text(report, encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1240, "height": 900})
+        page.goto(path.as_uri())
+        page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        page.wait_for_timeout(500)
+        clip = {"x": 0, "y": 0, "width": 1240, "height": page.locator(heading).bounding_box()["y"]}
+        image = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip))).convert("RGB")
+    few = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(target, optimize=True)
+    print(target, target.stat().st_size)
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
+    folder, *campaigns = map(Path, sys.argv[1:])
     chromium = os.environ.get("RARMODEL_CHROMIUM") or shutil.which("chromium")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as temporary:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for instance, methods, heading in problems():
-            path = Path(temporary, "report.html")
-            path.write_text(report_of(instance, methods), encoding="utf-8")
-            content = picture_of(browser, path, heading)
-            target = folder / f"report-{len(instance.jobs)}.png"
-            target.write_bytes(content)
-            print(target, len(content))
+        for campaign in campaigns:
+            page = rarmodel.campaigns.campaign_report(campaign)
+            take(browser, page, "h3:text-is('Gap')", folder / "campaign.png")
+        for instance, methods, heading in [] if campaigns else problems():
+            page = report_of(instance, methods)
+            take(browser, page, heading, folder / f"report-{len(instance.jobs)}.png")
         browser.close()

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from rarmodel.schema import Instance
 
+from .words import counted
+
 SIZES = ("#d6e8ac", "#a5d8b0", "#67bdbf", "#3f9ac6", "#3a74b8", "#414c9e")
 """From jobs of few GPUs to jobs of many."""
 MAX_CLASSES = 7
@@ -147,7 +149,7 @@ def _shade(colour: str, number: int) -> str:
 def _sizes(sizes: Sequence[int]) -> str:
     """The numbers of GPUs in a class, as its name."""
     low, high = sizes[0], sizes[-1]
-    return f"{low:,}–{high:,} GPUs" if low < high else f"{low:,} GPU{'' if low == 1 else 's'}"
+    return f"{low:,}–{high:,} GPUs" if low < high else counted(low, "GPU")
 
 
 def _channels(colour: str) -> list[int]:

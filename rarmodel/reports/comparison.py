@@ -115,8 +115,3 @@ def distinct(labels: Sequence[str]) -> list[str]:
             name = f"{label} ({times})"
         found.append(name)
     return found
-
-
-def shortened(name: str, letters: int) -> str:
-    """A name of at most so many letters."""
-    return name if len(name) <= letters else name[: letters - 1] + "…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,8 +10,8 @@ from rarmodel.duration import duration
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 
-from .comparison import shortened
 from .drawing import Drawing
+from .words import counted, joined, percent, shortened
 
 LETTERS = 40
 """Longest name in a sentence."""
@@ -68,23 +67,6 @@ def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
     return Finding(lead, " ".join(filter(None, detail)))
 
 
-def percent(part: float, *, up: bool = False) -> str:
-    """A part in percent with two digits that say something; rounded up where it is a limit."""
-    value = 100 * part
-    if value <= 0:
-        return "0%"
-    digits = max(0, 1 - math.floor(math.log10(value)))
-    if up:
-        value = math.ceil(value * 10**digits - 1e-9) / 10**digits
-    text = f"{value:.{digits}f}"
-    return (text.rstrip("0").rstrip(".") if digits else text) + "%"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Names in a row: `a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _compared(
     instance: Instance, valid: Sequence[tuple[int, Drawing]], least: int
 ) -> tuple[str, str]:
@@ -118,7 +100,7 @@ def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
     if len(refused) > 1:
         lead = f"None of the {len(refused)} schedules is valid."
     else:
-        lead = f"{_name(first)} is not valid: {_counted(len(violations), 'violation')}."
+        lead = f"{_name(first)} is not valid: {counted(len(violations), 'violation')}."
     return Finding(lead, f"The first: {violations[0].message}." if violations else "")
 
 
@@ -132,7 +114,7 @@ def _proof(makespan: int, bound: LowerBound) -> str:
     """What proves it."""
     name = shortened(bound.name, LETTERS)
     if relative_gap(makespan, bound.slots) > 0:
-        return f"No schedule is shorter than {_counted(bound.slots, 'slot')} (bound: {name})."
+        return f"No schedule is shorter than {counted(bound.slots, 'slot')} (bound: {name})."
     return f"No schedule is shorter (bound: {name})."
 
 
@@ -143,7 +125,7 @@ def _last(drawing: Drawing) -> str:
     least = job_extremes(drawing.instance)[drawing.numbers[last.job]].least_slots
     when = "from the start" if last.start <= 0 else f"from slot {last.start:,}"
     beside = "as long as alone" if takes <= least else f"alone it takes {least:,}"
-    name, length = shortened(last.job, LETTERS), _counted(takes, "slot")
+    name, length = shortened(last.job, LETTERS), counted(takes, "slot")
     return f"{name} ends last: it runs {when} for {length}, {beside}."
 
 
@@ -154,11 +136,7 @@ def _saved(makespan: int, other: int) -> str:
 
 def _slots(instance: Instance, slots: int) -> str:
     """Slots, and how long that is."""
-    return f"{_counted(slots, 'slot')} ({duration(slots * instance.time.slot_seconds)})"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{counted(slots, 'slot')} ({duration(slots * instance.time.slot_seconds)})"
 
 
 def _name(drawing: Drawing) -> str:

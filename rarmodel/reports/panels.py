@@ -23,10 +23,10 @@ from .colours import (
     mixed,
     ramp,
 )
-from .comparison import shortened
 from .drawing import Drawing, Drawn
 from .grids import Grid, busy_parts, contention_grid, utilisation_grid
 from .rows import Level, level_that_fits, levels, racks_of
+from .words import counted, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +177,7 @@ def keys_of(
     if "gantt" in parts:
         lines: list[Any] = [Line2D([], [], label="makespan", **MAKESPAN)]
         if bound is not None:
-            slots = f"{bound.slots:,} slot{'' if bound.slots == 1 else 's'}"
+            slots = counted(bound.slots, "slot")
             name = f"lower bound, {slots} ({shortened(bound.name, 40)})"
             lines.append(Line2D([], [], label=name, **LOWER_BOUND))
         if large:
@@ -202,7 +202,7 @@ def keys_of(
             [
                 Patch(
                     color=_seen(colours[number - 1]),
-                    label=f"{number} ring{'' if number == 1 else 's'} on a link",
+                    label=f"{counted(number, 'ring')} on a link",
                 )
                 for number in shown
             ]

@@ -14,7 +14,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 
 from .colours import FAULT, INK
-from .comparison import ends_of, shortened
+from .comparison import ends_of
 from .drawing import Drawing
 from .finding import finding_of
 from .grids import is_large, ring_scale
@@ -28,6 +28,7 @@ from .panels import (
     usage_panel,
     write_names,
 )
+from .words import counted, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,7 +189,7 @@ def _words(
     if bound is None:
         return []
     found, instance = finding_of(drawings, bound), drawings[0].instance
-    size = f"{len(instance.jobs):,} jobs, {instance.cluster.total_gpus:,} GPUs"
+    size = f"{counted(len(instance.jobs), 'job')}, {counted(instance.cluster.total_gpus, 'GPU')}"
     lines: list[tuple[str, dict[str, Any]]] = [
         (f"{shortened(instance.name, 100)}: {size}", {"color": BLUE, "weight": "bold"})
     ]

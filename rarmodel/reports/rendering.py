@@ -15,6 +15,7 @@ from rarmodel.errors import UsageError
 from .embed import embedded
 from .frames import Chart
 from .rows import Level
+from .words import counted
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("words.js", "frames.js", "page.js")
@@ -68,7 +69,7 @@ def rendered(
     )
     environment.filters.update(
         whole=_whole,
-        counted=_counted,
+        counted=counted,
         decimal=_decimal,
         mean=_mean,
         significant=_significant,
@@ -111,10 +112,6 @@ def _script_data(data: object) -> str:
 
 def _whole(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _decimal(value: float | None, digits: int) -> str:

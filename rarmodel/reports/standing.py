@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .comparison import shortened
-from .finding import LETTERS, Finding, joined, percent
+from .finding import LETTERS, Finding
 from .runs import MethodRow
+from .words import counted, joined, percent, shortened
 
 MOST = 3
 """Methods that a sentence names."""
@@ -22,7 +22,7 @@ def standing(rows: Sequence[MethodRow]) -> Finding:
     """
     solved = [row for row in rows if row.solved]
     failed = sum(row.failed for row in rows)
-    failures = f"{failed:,} run{'' if failed == 1 else 's'} failed." if failed else ""
+    failures = f"{counted(failed, 'run')} failed." if failed else ""
     if not solved:
         return Finding("No run has a schedule.", failures)
     if len(rows) == 1:

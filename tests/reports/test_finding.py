@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import rarmodel
 from rarmodel.bounds import LowerBound
 from rarmodel.reports import draw_all, shown_bound
-from rarmodel.reports.finding import finding_of, percent
+from rarmodel.reports.finding import finding_of
 from rarmodel.reports.runs import MethodRow, Spread
 from rarmodel.reports.standing import standing
+from rarmodel.reports.words import percent
 
 
 def finding(bound: int | None, **ends: int) -> tuple[str, str]:

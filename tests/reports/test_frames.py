@@ -334,15 +334,21 @@ def test_lengths_of_time_are_written_as_the_command_line_writes_them(show: Any) 
 
 
 def test_dark_pages_are_dark_and_paper_is_not(show: Any) -> None:
-    colours = (
-        "getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color"
-    )
+    colours = """() => {
+      const { backgroundColor, color } = getComputedStyle(document.body);
+      const { figure } = rarmodelFrames.frames.get("overview-utilisation");
+      return [backgroundColor, color, figure.renderers[0].glyph.line_color.value];
+    }"""
     with show(*pair(), color_scheme="dark") as page:
-        dark = page.page.evaluate(colours)
+        dark = ["rgb(18, 22, 27)", "rgb(231, 234, 237)", "#5b9fe3"]
+        assert page.page.evaluate(colours) == dark
         page.page.emulate_media(media="print")
-        assert page.page.evaluate(colours) == "rgb(255, 255, 255)rgb(22, 32, 43)"
+        assert page.page.evaluate(colours)[:2] == ["rgb(255, 255, 255)", "rgb(22, 32, 43)"]
         assert page.page.locator('[role="toolbar"]').is_hidden()
-        assert dark == "rgb(18, 22, 27)rgb(231, 234, 237)"
+        page.page.emulate_media(media="screen", color_scheme="light")
+        page.page.wait_for_timeout(200)
+        light = ["rgb(252, 251, 248)", "rgb(22, 32, 43)", "#2f6fb5"]
+        assert page.page.evaluate(colours) == light
         assert page.complaints == []
 
 

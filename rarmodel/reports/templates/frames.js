@@ -5,7 +5,8 @@ const rarmodelFrames = (() => {
   const frames = new Map(); // By id of the chart's element.
   const hidden = new Set(); // Sources of bars that are not in view yet.
   let waiting = false;
-  let levels = {}; // Labels of rows, by name: from fine to coarse.
+  // Labels of rows, by name: from fine to coarse.
+  const levels = JSON.parse(document.getElementById("rows").textContent);
 
   // Ticks: values along an axis, and what is written at them
 
@@ -238,7 +239,6 @@ const rarmodelFrames = (() => {
   const resized = new ResizeObserver(rewrite);
 
   function add(id, spec, figure, drawn) {
-    levels = JSON.parse(document.getElementById("rows").textContent);
     const element = document.querySelector(`[data-frame="${id}"]`);
     const frame = {
       spec, figure, element, document: drawn, cursor: placed("cursor", {}),

@@ -267,6 +267,7 @@ window.rarmodelPage = (() => {
     if (first !== undefined) {
       pair = first.split(" ").map(Number);
       await compare();
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", compare);
     } else if (tabs.length > 0) {
       await chooseTab(tabs[0]);
     } else {

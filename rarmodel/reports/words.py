@@ -1,0 +1,33 @@
+"""How numbers and names are written in sentences, labels and legends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: `1 slot`, `2,000 slots`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a row: `a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def percent(part: float, *, up: bool = False) -> str:
+    """A part in percent with two digits that say something; rounded up where it is a limit."""
+    value = 100 * part
+    if value <= 0:
+        return "0%"
+    digits = max(0, 1 - math.floor(math.log10(value)))
+    if up:
+        value = math.ceil(value * 10**digits - 1e-9) / 10**digits
+    text = f"{value:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + "%"
+
+
+def shortened(name: str, letters: int) -> str:
+    """A name of at most so many letters."""
+    return name if len(name) <= letters else name[: letters - 1] + "…"

@@ -62,13 +62,13 @@ def _list_schedule(
     chosen
         Scratch, as long as the cluster has GPUs.
     """
-    reset(arrays, state)
+    _begin(arrays, state)
     _clear(room)
     idle = len(room.idle)
     for job in order:
         size = room.size[job]
         while idle < size or not rule(job, room, parameters, chosen):
-            if next_completion(arrays, state) == NEVER:
+            if _look_ahead(arrays, state) == NEVER:
                 return INFEASIBLE
             idle += _release(arrays, state, room, held_at, held, chosen)
             if state.counters[CLOCK] >= cutoff:
@@ -78,12 +78,24 @@ def _list_schedule(
         idle -= size
         starts[job] = state.counters[CLOCK]
     while state.counters[RUNNING] > 0:
-        if next_completion(arrays, state) == NEVER:
+        if _look_ahead(arrays, state) == NEVER:
             return INFEASIBLE
         _release(arrays, state, room, held_at, held, chosen)
         if state.counters[CLOCK] >= cutoff:
             return LATE
     return int(state.counters[CLOCK])
+
+
+@compiled
+def _begin(arrays: Arrays, state: State) -> None:
+    """Reset the engine, also where the caller is a rule's plain Python."""
+    reset(arrays, state)
+
+
+@compiled
+def _look_ahead(arrays: Arrays, state: State) -> int:
+    """When the next jobs complete, for such a caller too."""
+    return int(next_completion(arrays, state))
 
 
 @compiled

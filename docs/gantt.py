@@ -2,7 +2,8 @@
 
     python docs/gantt.py lab.json first-fit sjf-bco time-indexed > gantt.svg
 
-Each name after the instance is a method or a formulation. Needs the extra `plot`.
+Each name after the instance is a method or a formulation, and names its schedule, whatever found
+it. Needs the extra `plot`.
 """
 
 from __future__ import annotations
@@ -17,5 +18,9 @@ if __name__ == "__main__":
     kinds = ["formulation" if n in names("formulations") else "method" for n in sys.argv[2:]]
     asked = [{kind: name} for kind, name in zip(kinds, sys.argv[2:], strict=True)]
     found = [rarmodel.solve(problem, **options).schedule for options in asked]
-    schedules = [schedule for schedule in found if schedule is not None]
+    schedules = [
+        schedule.model_copy(update={"method": name})
+        for schedule, name in zip(found, sys.argv[2:], strict=True)
+        if schedule is not None
+    ]
     sys.stdout.buffer.write(rarmodel.plot(problem, schedules, form="svg", parts=["gantt"]))

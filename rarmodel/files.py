@@ -1,32 +1,38 @@
-"""Reading instances and schedules from JSON, and writing files whole or not at all."""
+"""Reading instances and schedules from JSON or YAML; writing files whole or not at all."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from errno import EACCES, EBADF, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from .defaults import MAX_MB
 from .errors import InputError, Problem
+from .json_text import parse_json
 from .model.extremes import check_speeds
 from .schema import Instance, Schedule
 from .schema.base import Record
-from .schema.problems import place_of, problems_of, show
+from .schema.problems import problems_of, show
+from .yaml_text import Lines, lines_of, located, parse_yaml
 
 _R = TypeVar("_R", bound=Record)
 
 STANDARD_INPUT = "-"
+YAML = (".yaml", ".yml")
+"""Endings of files that are YAML."""
+_YAML_BEGIN = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:---|%YAML|[\w\"'][\w\"' .-]*:(?:\s|$))")
+"""How text begins that is YAML and no JSON: with a key, perhaps after comments."""
 CHUNK = 1 << 20
 """Bytes to read at once."""
 _LINE = 100
@@ -35,6 +41,8 @@ _FLAT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 def read_instance(source: str | os.PathLike[str]) -> Instance:
     """Read an instance from a file, or from standard input if `source` is `-`.
+
+    A file whose name ends in `.yaml` or `.yml` is read as YAML, any other as JSON.
 
     Raises
     ------
@@ -46,9 +54,16 @@ def read_instance(source: str | os.PathLike[str]) -> Instance:
 
 
 def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instance:
-    """Make an instance from JSON text or the object it stands for; errors as `read_instance`."""
-    instance = _parse(Instance, content, source)
-    check_speeds(instance, source)
+    """Make an instance from JSON text or the object it stands for; errors as `read_instance`.
+
+    Text is YAML if `source` ends in `.yaml` or `.yml`.
+    """
+    document = _document(content, source)
+    instance = _record(Instance, document, source)
+    try:
+        check_speeds(instance, source)
+    except InputError as error:
+        raise document.refusal(error.problems, source) from error
     return instance
 
 
@@ -64,25 +79,24 @@ def read_schedule(source: str | os.PathLike[str]) -> Schedule:
 
 
 def parse_schedule(content: str | Mapping[str, Any], source: str = "") -> Schedule:
-    """Make a schedule from JSON text or the object it stands for; errors as `read_schedule`."""
-    return _parse(Schedule, content, source)
+    """Make a schedule from JSON text or the object it stands for; YAML as in `parse_instance`."""
+    return _record(Schedule, _document(content, source), source)
 
 
 def read_data(source: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a formulation needs beside the instance: a JSON object, from a file or `-`.
+    """Read what a formulation needs beside the instance: an object, from a file or `-`.
 
     Raises
     ------
     InputError
-        If it is not readable, not JSON, or not an object.
+        If it is not readable, not JSON or YAML, or not an object.
     """
     name = _name_of(source)
-    data, problems = _parse_json(_read_text(source), name)
-    if not isinstance(data, dict):
-        problems = [Problem("", f"the top level is {show(data)}; an object is expected")]
-    if problems or not isinstance(data, dict):
-        raise InputError(problems, name)
-    return data
+    document = _document(_read_text(source), name)
+    data = _object(document, name)
+    if document.problems:
+        raise document.refusal((), name)
+    return dict(data)
 
 
 def to_json(record: Record) -> str:
@@ -299,7 +313,8 @@ def _read_text(source: str | os.PathLike[str]) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8 text (byte {error.start}); JSON in UTF-8 is expected"
+        kind = "YAML" if _is_yaml(name, "") else "JSON"
+        message = f"not UTF-8 text (byte {error.start}); {kind} in UTF-8 is expected"
         raise InputError([Problem("", message)], name) from error
 
 
@@ -309,69 +324,50 @@ def unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
     return InputError([Problem("", f"{what}: {reason[:1].lower()}{reason[1:]}")], name)
 
 
-def _parse(schema: type[_R], content: str | Mapping[str, Any], source: str) -> _R:
-    data: object = content
-    problems: list[Problem] = []
-    if isinstance(content, str):
-        data, problems = _parse_json(content, source)
-    if not isinstance(data, Mapping):
-        message = f"the top level is {show(data)}; an object is expected"
+class _Document(NamedTuple):
+    """What a text stands for, fields that occur twice, and what adds lines to places."""
+
+    data: object
+    problems: Sequence[Problem] = ()
+    lines: Callable[[], Lines] = dict
+
+    def refusal(self, problems: Iterable[Problem], source: str) -> InputError:
+        """The refusal for these problems, with the lines of their places if these are known."""
+        lines = self.lines()
+        found = [located(problem, lines) for problem in problems] if lines else problems
+        return InputError([*self.problems, *found], source)
+
+
+def _document(content: str | Mapping[str, Any], source: str) -> _Document:
+    """What JSON text, or YAML text, stands for."""
+    if not isinstance(content, str):
+        return _Document(content)
+    if not _is_yaml(source, content):
+        return _Document(*parse_json(content, source))
+    data, problems, root = parse_yaml(content, source, "an object in YAML")
+    return _Document(data, problems, lambda: lines_of(root))
+
+
+def _is_yaml(name: str, text: str) -> bool:
+    """Whether text is YAML, by its file's name; of standard input, by its first line."""
+    if name == _name_of(STANDARD_INPUT):
+        return _YAML_BEGIN.match(text) is not None
+    return name.lower().endswith(YAML)
+
+
+def _object(document: _Document, source: str) -> Mapping[str, Any]:
+    if not isinstance(document.data, Mapping):
+        message = f"the top level is {show(document.data)}; an object is expected"
         raise InputError([Problem("", message)], source)
+    return document.data
+
+
+def _record(schema: type[_R], document: _Document, source: str) -> _R:
+    data = _object(document, source)
     try:
         record = schema.model_validate(data)
     except ValidationError as error:
-        raise InputError([*problems, *problems_of(error)], source) from error
-    if problems:
-        raise InputError(problems, source)
+        raise document.refusal(problems_of(error), source) from error
+    if document.problems:
+        raise document.refusal((), source)
     return record
-
-
-class _Repetitive(dict[str, object]):
-    """A JSON object in which some fields occur twice; it holds the last of each."""
-
-    repeated: tuple[str, ...]
-
-
-def _repeated_fields(data: object) -> Iterator[tuple[int | str, ...]]:
-    """Location of every field that occurs twice in its object."""
-    unseen: list[tuple[tuple[int | str, ...], object]] = [((), data)]
-    while unseen:
-        loc, value = unseen.pop()
-        if isinstance(value, _Repetitive):
-            yield from ((*loc, key) for key in value.repeated)
-        if isinstance(value, dict | list):
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            unseen.extend(((*loc, key), item) for key, item in reversed(list(items)))
-
-
-def _parse_json(text: str, source: str) -> tuple[object, list[Problem]]:
-    """What JSON text stands for, and every field that occurs twice in its object."""
-    if not text.strip():
-        raise InputError([Problem("", "empty; a JSON object is expected")], source)
-    any_repeated = False
-
-    def make_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        nonlocal any_repeated
-        record = dict(pairs)
-        if len(record) == len(pairs):
-            return record
-        any_repeated = True
-        times = Counter(key for key, _ in pairs)
-        repetitive = _Repetitive(record)
-        repetitive.repeated = tuple(key for key in record if times[key] > 1)
-        return repetitive
-
-    try:
-        data = json.loads(text, object_pairs_hook=make_object)
-    except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-        raise InputError([Problem("", message)], source) from error
-    except (RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long"
-        raise InputError([Problem("", f"not usable JSON: {reason}")], source) from error
-    if not any_repeated:
-        return data, []
-    return data, [
-        Problem(place_of(loc), "this field occurs twice in one object; keep one")
-        for loc in _repeated_fields(data)
-    ]

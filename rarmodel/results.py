@@ -134,10 +134,10 @@ class Result:
             "method" if self.method else "formulation": source,
             "status": f"{self.status} ({self.stopped})",
             "makespan": told(self.makespan),
-            "lower bound": told(self.lower_bound, self.bound_name or "proven"),
         }
         if end := self.time.end(self.makespan):
             found["end"] = f"{end}"
+        found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
         if goal := self.goal:
             found[goal.name] = f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"
         return found | {

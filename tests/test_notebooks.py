@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from documents import assignment_data, instance_data, job_data
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rarmodel
@@ -114,6 +114,7 @@ def test_names_are_text_whatever_they_are() -> None:
         assert not any("\x1b" in text for text in texts)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.text())
 def test_tables_are_well_formed_and_lose_nothing_short(lines: dict[str, Any], title: str) -> None:
     for text in (html_lines(title, lines), html_rows(title, [lines, lines])):

@@ -251,12 +251,13 @@ def compare(
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
     """Compile for all parts at once, so that this is said once."""
     from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
-    from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415
 
     with told():
         for method in methods:
             prepare(method, instance)
         if exact:
+            from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415 - and Pyomo
+
             prepare_exact(instance)
 
 

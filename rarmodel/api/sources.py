@@ -9,6 +9,7 @@ from typing import Any
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import (
     STANDARD_INPUT,
+    YAML,
     may_exist,
     parse_instance,
     read_data,
@@ -40,7 +41,7 @@ def load_instance(source: Source) -> Instance:
         text = text_of(source)
         if text is not None:
             return parse_instance(text, source)
-        if not source.endswith(".json"):
+        if not source.endswith((".json", *YAML)):
             names = ", ".join(entry.name for entry in catalogue())
             message = f"neither a file nor a bundled instance; bundled are {names}"
             raise InputError([Problem("", message)], source)

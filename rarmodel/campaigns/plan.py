@@ -15,8 +15,8 @@ from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import may_exist, read_data
 from rarmodel.instances import text_of
 from rarmodel.schema import Instance
+from rarmodel.yaml_text import Lines, located
 
-from .reader import Lines, located
 from .schema import Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
 from .task import Task, canonical, canonical_instance, digest, with_parameters
 

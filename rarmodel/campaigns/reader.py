@@ -6,20 +6,17 @@ import os
 from importlib.resources import files as resources
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
-from rarmodel.errors import InputError, Problem, one_line
+from rarmodel.errors import InputError, Problem
 from rarmodel.files import may_exist, read_bytes
-from rarmodel.schema.problems import place_of, problems_of, show
+from rarmodel.schema.problems import problems_of, show
+from rarmodel.yaml_text import Lines, lines_of, located, parse_yaml
 
 from .schema import Campaign
 
 FIGURES = "figures"
 """Name that stands for all bundled campaigns."""
-
-Lines = dict[str, int]
-"""Line, from 1, of each place in a file."""
 
 
 def bundled_campaigns() -> list[str]:
@@ -66,34 +63,11 @@ def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines
 
 def parse_campaign(text: str, source: str = "") -> tuple[Campaign, Lines]:
     """Make a campaign from YAML text; errors as `read_campaigns`."""
-    try:
-        loader = yaml.SafeLoader(text)
-        aliases = [
-            event.start_mark.line + 1 if event.start_mark else 1
-            for event in yaml.parse(text)
-            if isinstance(event, yaml.AliasEvent)
-        ]
-        root = loader.get_single_node()
-        data = None if root is None or aliases else loader.construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise InputError([Problem(line, f"not YAML: {error.problem}")], source) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        if isinstance(error, RecursionError):
-            reason = "nested too deeply"
-        raise InputError([Problem("", f"not YAML: {one_line(reason)}")], source) from error
-    if aliases:  # They could stand for more than memory holds.
-        message = "an alias; write out what it stands for"
-        raise InputError([Problem(f"line {line}", message) for line in aliases], source)
-    if root is None:
-        raise InputError([Problem("", "empty; a campaign in YAML is expected")], source)
+    data, problems, root = parse_yaml(text, source, "a campaign in YAML")
     if not isinstance(data, dict):
         message = f"the top level is {show(data)}; an object is expected"
         raise InputError([Problem("line 1", message)], source)
-    lines: Lines = {}
-    problems = _walk(root, (), lines)
+    lines = lines_of(root)
     try:
         campaign = Campaign.model_validate(data)
     except ValidationError as error:
@@ -102,41 +76,3 @@ def parse_campaign(text: str, source: str = "") -> tuple[Campaign, Lines]:
     if problems:
         raise InputError(problems, source)
     return campaign, lines
-
-
-def _walk(node: yaml.Node, loc: tuple[int | str, ...], lines: Lines) -> list[Problem]:
-    """Note the line of each place; each key that occurs twice, or is no text."""
-    lines[place_of(loc)] = node.start_mark.line + 1
-    problems = []
-    entries: dict[int | str, yaml.Node] = {}
-    begins: dict[int | str, int] = {}
-    if isinstance(node, yaml.SequenceNode):
-        entries = dict(enumerate(node.value))
-    elif isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            line = f"line {key.start_mark.line + 1}"
-            place = ", ".join(filter(None, [line, place_of(loc)]))
-            if key.tag != "tag:yaml.org,2002:str":
-                problems.append(Problem(place, "a key that is no text; write it in quotes"))
-            elif key.value in entries:
-                message = f"{key.value!r} occurs twice in one object; keep one"
-                problems.append(Problem(place, message))
-            else:
-                entries[key.value] = value
-                begins[key.value] = key.start_mark.line + 1
-    for key, value in entries.items():
-        problems.extend(_walk(value, (*loc, key), lines))
-        if key in begins:
-            lines[place_of((*loc, key))] = begins[key]
-    return problems
-
-
-def located(problem: Problem, lines: Lines) -> Problem:
-    """A problem whose place begins with the line of it, or of what holds it."""
-    place, known = problem.place, problem.place
-    if place not in lines and place.endswith("[0]") and place[:-3] in lines:
-        place = known = place[:-3]  # One value stands for a list of one.
-    while known and known not in lines:
-        known = known[: max(known.rfind("."), known.rfind("["), 0)]
-    line = f"line {lines.get(known, 1)}"
-    return Problem(", ".join(filter(None, [line, place])), problem.message)

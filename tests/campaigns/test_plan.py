@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from campaign_files import write_campaign
 
 import rarmodel
@@ -51,6 +52,14 @@ def test_the_name_of_a_run_is_stable() -> None:
 )
 def test_all_that_a_run_is_changes_its_name(change: dict[str, object]) -> None:
     assert replace(TASK, **change).run != TASK.run  # type: ignore[arg-type]
+
+
+def test_an_instance_in_yaml_is_the_same_as_in_json(folder: Path) -> None:
+    same = json.loads((folder / "one.json").read_text())
+    (folder / "one.yaml").write_text(yaml.safe_dump(same))
+    text = "name: both\ninstances: [one.json, one.yaml]\nmethods: [sjf-bco]\n"
+    plan = plan_campaigns([write_campaign(folder, text)])
+    assert len(plan.instances) == 1
 
 
 def test_an_instance_has_one_hash_however_it_is_written() -> None:

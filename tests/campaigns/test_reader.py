@@ -129,7 +129,11 @@ def test_what_is_no_campaign_is_refused(text: str, expected: list[str]) -> None:
         ("[3, 5]", "[]", "line 7, instances[1].vary.jobs: an empty list"),
         ("[3, 5]", "3", "line 7, instances[1].vary.jobs: 3; a list is expected"),
         ("servers: 4", "servers: .nan", "line 5, instances[1].parameters.servers: nan; a finite"),
-        ("servers: 4", "servers: 2020-01-01", "line 5, instances[1].parameters.servers"),
+        (
+            "servers: 4",
+            "servers: !!timestamp 2020-01-01",
+            "line 5, instances[1].parameters.servers",
+        ),
         ("servers: 4", "4: servers", "line 5, instances[1].parameters: a key that is no text"),
         ("3..5", "7", "line 18, seeds: 7; a list such as"),
         ("3..5", "[]", "line 18, seeds: an empty list"),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from documents import instance_data, replaced
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarmodel.errors import InputError
@@ -37,6 +37,7 @@ def test_a_makespan_by_the_clock_is_plain_data() -> None:
     assert SlotTime(slot_seconds=2.0).by_clock(3)["end"] is None
 
 
+@settings(deadline=None)
 @given(
     st.datetimes(
         timezones=st.none()
@@ -55,6 +56,7 @@ def test_an_origin_is_kept_with_its_distance_from_utc(origin: datetime) -> None:
     assert again.time.moment(0) == origin
 
 
+@settings(deadline=None)
 @given(
     st.floats(1e-30, 1e30),
     st.integers(-(2**53), 2**53),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from .schema import Campaign
 
 FIGURES = "figures"
 """Name that stands for all bundled campaigns."""
+
+MAX_LEVELS = 100
+"""Most objects and lists of a file, one within the other."""
 
 Lines = dict[str, int]
 """Line, from 1, of each place in a file."""
@@ -68,11 +72,7 @@ def parse_campaign(text: str, source: str = "") -> tuple[Campaign, Lines]:
     """Make a campaign from YAML text; errors as `read_campaigns`."""
     try:
         loader = yaml.SafeLoader(text)
-        aliases = [
-            event.start_mark.line + 1 if event.start_mark else 1
-            for event in yaml.parse(text)
-            if isinstance(event, yaml.AliasEvent)
-        ]
+        aliases = list(_aliases(text))
         root = loader.get_single_node()
         data = None if root is None or aliases else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
@@ -102,6 +102,24 @@ def parse_campaign(text: str, source: str = "") -> tuple[Campaign, Lines]:
     if problems:
         raise InputError(problems, source)
     return campaign, lines
+
+
+def _aliases(text: str) -> Iterator[int]:
+    """Line of each alias.
+
+    Raises
+    ------
+    RecursionError
+        If there are more levels than a campaign can have: PyYAML's time grows with their square.
+    """
+    levels = 0
+    for event in yaml.parse(text):
+        levels += isinstance(event, yaml.CollectionStartEvent)
+        levels -= isinstance(event, yaml.CollectionEndEvent)
+        if levels > MAX_LEVELS:
+            raise RecursionError
+        if isinstance(event, yaml.AliasEvent):
+            yield event.start_mark.line + 1 if event.start_mark else 1
 
 
 def _walk(node: yaml.Node, loc: tuple[int | str, ...], lines: Lines) -> list[Problem]:

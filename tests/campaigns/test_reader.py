@@ -110,6 +110,15 @@ def test_the_work_of_reading_grows_with_the_keys_and_not_with_their_square() -> 
         ("name: !!python/object:os.system x", ["line 1, column 7: not YAML: could not determine"]),
         ("name: a\nname: b", ["line 2: 'name' occurs twice in one object; keep one"]),
         ("name: &a x\ndescription: *a", ["line 2: an alias; write out what it stands for"]),
+        (
+            "name: " + "[" * 101 + "]" * 101,
+            ["line 1: nested too deeply; at most 100 levels are possible"],
+        ),
+        (
+            "name: " + "{a: " * 50_000,
+            ["line 1: nested too deeply; at most 100 levels are possible"],
+        ),
+        ("name: " + "[" * 99 + "]" * 99, ["line 1, name: a list; a text is expected"]),
         ("name: a\x00", ["not YAML: unacceptable character"]),
     ],
 )

@@ -291,6 +291,7 @@ def test_a_schedule_beyond_the_limit_is_not_the_answer() -> None:
     assert tight.lower_bound == best_bound(INSTANCE).slots
 
 
+@pytest.mark.usefixtures("idle_search")
 def test_without_a_pool_of_all_a_known_schedule_within_the_limit_is_the_answer() -> None:
     # Heuristics miss the optimum of this one, and the bound is below it.
     instance = random_instance(Random(49), jobs=4, servers=2, tree=False, most_slots=4)

@@ -112,7 +112,7 @@ loaded = []
 load = compilation._SourcesCache.load_overload
 
 def noted(self, *arguments):
-    loaded.append((perf_counter(), str(self._impl)))
+    loaded.append((perf_counter(), self._name))
     return load(self, *arguments)
 
 compilation._SourcesCache.load_overload = noted

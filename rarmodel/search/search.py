@@ -10,9 +10,10 @@ import numpy as np
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.lanes import prepare as prepare_lanes
 from rarmodel.defaults import SEARCH_SECONDS
+from rarmodel.engine import Engine, placements_of
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import least_slots_by_placement
+from rarmodel.model import best_placements, least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .draw import drawn
@@ -51,6 +52,8 @@ class Search:
         session = Session(small, Limits(threads=1))
         session.bound = LowerBound(0, "")  # The true one would end the search at once.
         session.run(iterations=1)
+        starts, placements = np.zeros(len(small.jobs), np.int64), best_placements(small)
+        Engine(small).evaluate(starts, placements_of(placements))
         draws = np.zeros(1, np.uint64)
         stop = np.zeros(1, np.int64)
         drawn(draws, 1)

@@ -102,8 +102,17 @@ def test_the_library_is_quiet_unless_asked(
     assert capfd.readouterr() == ("", "")
 
 
+MEAN_COMPLETION = """rarmodel.solve(
+    'paper-160',
+    formulation=importlib.import_module('rarmodel.formulations.time_indexed').TIME_INDEXED.extended(
+        'mean', objective=lambda model, scope: sum(model.completion[job] for job in scope.jobs)
+    ),
+    time_limit=4,
+)"""
+"""Too large for a model, so that orders of jobs are searched."""
+
 LOADED_IN_TIME = """
-import sys
+import importlib
 from time import perf_counter
 import rarmodel
 from rarmodel.engine import compilation
@@ -112,7 +121,7 @@ loaded = []
 load = compilation._SourcesCache.load_overload
 
 def noted(self, *arguments):
-    loaded.append((perf_counter(), str(self._impl)))
+    loaded.append((perf_counter(), self._name))
     return load(self, *arguments)
 
 compilation._SourcesCache.load_overload = noted
@@ -135,6 +144,7 @@ assert not late, late
         "rarmodel.solve('start-later', formulation='time-indexed', time_limit=2)",
         "rarmodel.solve('two-servers', formulation='schedule-selection', data={'pool': 'all'})",
         "rarmodel.compare('start-later', methods=['search'], time_limit=1)[0].results[0]",
+        MEAN_COMPLETION,
         "rarmodel.audit('lemma-3-fails')",
         "rarmodel.audit('start-later', time_limit=2)",
     ],

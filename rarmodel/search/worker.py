@@ -220,9 +220,10 @@ class Worker:
         """Begin to anneal orders; elsewhere, where nothing got better since the last time."""
         self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
         self._steps = self._longest_reorder
-        self._temperature = ORDER_HOT * self._area
-        self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
-        stagnant = incumbent == self._incumbent
+        if not self._nests:  # Otherwise the turns over orders are too short for that.
+            self._temperature = ORDER_HOT * self._area
+            self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
+        stagnant = incumbent == self._incumbent and not self._nests
         self._incumbent = incumbent
         if best is not None and self._kind == BEST_PLAN:
             mode = self._orders.mode[CURRENT]

@@ -322,3 +322,19 @@ def test_an_instance_made_in_python_is_checked_like_a_file() -> None:
 def test_a_path_that_cannot_be_is_an_input_error(path: str) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         rarmodel.load_instance(path)
+
+
+def test_compare_with_nothing_asked_leaves_out_what_nothing_installed_solves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from rarmodel.solvers.gurobi import GUROBI
+    from rarmodel.solvers.scip import SCIP
+
+    for solver in (SCIP, GUROBI):
+        monkeypatch.setattr(type(solver), "version", lambda _: None)
+    (comparison,) = rarmodel.compare(instance_of(), time_limit=30)
+    formulations = {result.formulation for result in comparison.results}
+    assert "time-indexed" in formulations
+    assert "rar-ddls" not in formulations
+    with pytest.raises(UsageError, match="no installed solver solves nonlinear models"):
+        rarmodel.compare(instance_of(), formulations=["rar-ddls"])

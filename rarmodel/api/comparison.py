@@ -264,15 +264,22 @@ def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> N
 def _engines_for(
     formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
 ) -> Sequence[Sequence[Solver]]:
-    """Solvers to pair a formulation with: those asked for that fit, all, or the preferred one."""
-    if not asked:
-        return [solvers_for(formulation, AUTO)]
-    pairs = [solvers_for(formulation, one) for one in asked]
-    fitting_pairs = [pair for pair in pairs if formulation.model_class in pair[0].model_classes]
-    if not fitting_pairs and not everything:
-        names = ", ".join(pair[0].name for pair in pairs)
+    """Solvers to pair a formulation with: each that is asked for and fits, or the preferred one.
+
+    A formulation that nobody asked for by name is left out if nothing installed solves it.
+    """
+    from rarmodel.solvers.choice import fitting_solvers  # noqa: PLC0415 - few need it
+
+    wanted = formulation.model_class
+    pairs: list[Sequence[Solver]] = []
+    for one in asked or [AUTO]:
+        anyone = everything and one == AUTO
+        pair = fitting_solvers(wanted) if anyone else solvers_for(formulation, one)
+        if pair and wanted in pair[0].model_classes:
+            pairs.append(pair)
+    if not pairs and not everything:
+        names = ", ".join(registry.find("solvers", one).name for one in asked)
         raise UsageError(
-            f"formulation {formulation.name!r} is {formulation.model_class}, which {names} "
-            "cannot solve"
+            f"formulation {formulation.name!r} is {wanted}, which {names} cannot solve"
         )
-    return fitting_pairs
+    return pairs

@@ -126,10 +126,6 @@ def _contention(drawing: Drawing, end: int, time: Any, scale: int) -> Chart:
         x_range=time,
         y_range=Range1d(links, 0, bounds=(0, links), name="links"),
     )
-    tips = [
-        ("links" if grid.per_row > 1 else "link", "$y{custom}"),
-        ("slots", "$x{custom}"),
-        ("rings", "@image"),
-    ]
-    image_of(chart.figure, grid, scale, WARM, tips)
+    seconds = drawing.instance.time.slot_seconds
+    image_of(chart.figure, grid, scale, WARM, "link", ("rings", "@image"), seconds)
     return chart

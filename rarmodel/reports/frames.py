@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
 ROW_TIP = "return rarmodelPage.ofRow(special_vars.y, names)"
-BIN_TIP = "return rarmodelPage.ofBin(special_vars.x, end, bins)"
+BIN_TIP = "return rarmodelPage.ofBin(format, special_vars.x, end, bins, seconds)"
 MOVED = "rarmodelPage.moved(cb_obj)"
 TIP_STYLE = "color: var(--ink); font: 12px/1.45 var(--sans); border-spacing: 0"
 NAME_STYLE = "text-align: right; font-weight: 600; padding-right: 0.6em; color: var(--quiet)"
@@ -125,9 +125,29 @@ def image_of(
     grid: Grid,
     high: int,
     colours: tuple[str, ...],
-    tips: list[tuple[str, str]],
+    row: str,
+    number: tuple[str, str],
+    seconds: float,
 ) -> Any:
-    """A table of numbers as colours, from 0, which has none, to `high`; gives its renderer."""
+    """A table of numbers as colours, from 0, which has none, to `high`; gives its renderer.
+
+    Parameters
+    ----------
+    chart
+        Where it is drawn.
+    grid
+        The table.
+    high
+        The number that has the last colour.
+    colours
+        From 1 to the last.
+    row
+        What a row is called beside the pointer.
+    number
+        What the number is called, and its form.
+    seconds
+        Length of a slot.
+    """
     from bokeh.models import CustomJSHover, HoverTool, LinearColorMapper  # noqa: PLC0415
 
     # Overfull servers of invalid schedules exceed the limits.
@@ -147,17 +167,20 @@ def image_of(
         color_mapper=mapper,
         level="underlay",
     )
-    names = [name for name in grid.names for _ in range(grid.per_row)]
-    bins = len(grid.edges) - 1
+    tips = [
+        (f"{row}s" if grid.per_row > 1 else row, "$y{row}"),
+        ("slots", "$x{slots}"),
+        ("time", "$x{time}"),
+    ]
+    of_rows = [name for name in grid.names for _ in range(grid.per_row)]
+    bins = {"end": float(grid.edges[-1]), "bins": len(grid.edges) - 1, "seconds": seconds}
     chart.add_tools(
         HoverTool(
             renderers=[image],
-            tooltips=tips_of(tips),
+            tooltips=tips_of([*tips, number]),
             formatters={
-                "$y": CustomJSHover(code=ROW_TIP, args={"names": names}),
-                "$x": CustomJSHover(
-                    code=BIN_TIP, args={"end": float(grid.edges[-1]), "bins": bins}
-                ),
+                "$y": CustomJSHover(code=ROW_TIP, args={"names": of_rows}),
+                "$x": CustomJSHover(code=BIN_TIP, args=bins),
             },
             point_policy="follow_mouse",
         )

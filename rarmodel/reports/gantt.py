@@ -72,8 +72,8 @@ def gantt_of_servers(
     )
     figure = chart.figure
     percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
-    tip = [("servers" if grid.per_row > 1 else "server", "$y{custom}"), ("slots", "$x{custom}")]
-    image = image_of(figure, percent, 100, COOL, [*tip, ("GPUs held", "@image{0}%")])
+    seconds, number = drawing.instance.time.slot_seconds, ("GPUs held", "@image{0}%")
+    image = image_of(figure, percent, 100, COOL, "server", number, seconds)
     if not with_bars:
         return chart
     figure.tags = ["zoom"]

@@ -91,6 +91,7 @@ def test_rows_of_the_heat_map_are_the_links_in_order(show: Any) -> None:
             tip = page.hover("schedule-0-contention", 0.04, (row + 0.5) / 3)
             assert f"link{name}" in tip
             assert f"rings{rings}" in tip
+            assert "slots2time2 s to 3 s" in tip
         assert_quiet(page)
 
 

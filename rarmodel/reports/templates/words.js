@@ -58,9 +58,10 @@ const rarmodelWords = (() => {
 
   const ofRow = (y, names) => names[Math.min(Math.max(Math.floor(y), 0), names.length - 1)];
 
-  function ofBin(x, end, bins) {
+  function ofBin(field, x, end, bins, seconds) {
     const bin = Math.min(Math.max(Math.floor((x / end) * bins), 0), bins - 1);
     const [from, to] = [Math.floor((bin * end) / bins), Math.ceil(((bin + 1) * end) / bins)];
+    if (field === "time") return `${duration(from * seconds)} to ${duration(to * seconds)}`;
     return to - from <= 1 ? whole(from) : `${whole(from)} to ${whole(to - 1)}`;
   }
 

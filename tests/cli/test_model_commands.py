@@ -10,7 +10,7 @@ import pytest
 
 import rarmodel
 from rarmodel import registry
-from rarmodel.api import AUTO, solvers_for
+from rarmodel.solvers.choice import fitting_solvers
 
 if TYPE_CHECKING:
     from invocation import Invoke
@@ -136,10 +136,11 @@ def test_compare_with_nothing_asked_takes_the_preferred_solver_of_each(invoke: I
     assert outcome.code == 0
     rows = outcome.json()
     pairs = [(row["formulation"], row["solver"]) for row in rows if row["formulation"]]
+    stated = [registry.find("formulations", name) for name in registry.names("formulations")]
     assert pairs == [
-        (formulation.name, solvers_for(formulation, AUTO)[0].name)
-        for name in registry.names("formulations")
-        if not (formulation := registry.find("formulations", name)).restricts
+        (formulation.name, fitting[0].name)
+        for formulation in stated
+        if not formulation.restricts and (fitting := fitting_solvers(formulation.model_class))
     ]
     assert {row["method"] for row in rows} >= set(registry.names("policies"))
     assert all(row["verified"] for row in rows)

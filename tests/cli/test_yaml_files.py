@@ -39,10 +39,18 @@ def test_every_command_that_reads_an_instance_takes_it(
         ("audit", instance_yaml, "--schedule", schedule_yaml),
         ("describe", instance_yaml),
         ("formulate", instance_yaml, "--formulation", "time-indexed", "--output", f"{out}.lp"),
-        ("report", instance_yaml, schedule_yaml, "--output", f"{out}.html"),
     ):
         outcome = invoke(*arguments)
         assert (outcome.code, outcome.err) == (0, ""), arguments
+
+
+def test_reports_take_it_too(
+    invoke: Invoke, instance_yaml: Path, schedule_yaml: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("bokeh")
+    out = tmp_path / "out.html"
+    outcome = invoke("report", instance_yaml, schedule_yaml, "--output", out)
+    assert (outcome.code, outcome.err) == (0, "")
 
 
 def test_a_cluster_and_data_may_be_yaml(

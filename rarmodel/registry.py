@@ -17,7 +17,7 @@ _MEMBERS = {
     "policies": ("name", "__call__"),
     "formulations": (
         *("name", "build", "load", "plan", "size", "unfit"),
-        *("model_class", "objective", "restricts", "proves", "evaluate", "reads"),
+        *("model_class", "objective", "restricts", "proves"),
     ),
     "solvers": ("name", "model_classes", "version", "solve"),
 }

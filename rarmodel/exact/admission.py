@@ -38,10 +38,11 @@ def evaluated(
     formulation: Formulation, scope: Scope, schedule: Schedule
 ) -> pyo.ConcreteModel | ModelNeeded:
     """The values of a schedule in a formulation, with what its user has added."""
-    if formulation.evaluate is None:
+    evaluate = getattr(formulation, "evaluate", None)  # Others' formulations may do without.
+    if evaluate is None:
         return ModelNeeded(f"{formulation.name} has no `evaluate`")
     try:
-        return formulation.evaluate(scope, schedule)
+        return evaluate(scope, schedule)
     except (AttributeError, KeyError, TypeError) as error:
         if formulation.base is None:
             return ModelNeeded("")

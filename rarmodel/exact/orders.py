@@ -47,7 +47,7 @@ def search_orders(known: Known, deadline: float) -> int:
     int
         How many orders were tried; 0 if only the model can judge a schedule.
     """
-    if known.formulation.evaluate is None or known.unjudged:
+    if getattr(known.formulation, "evaluate", None) is None or known.unjudged:
         return 0
     random = np.random.default_rng(known.limits.seed)
     decoder = Decoder(known.instance)

@@ -22,8 +22,9 @@ def entries_read(
 
     What it adds to another formulation is tried on the schedule that runs one job after another.
     """
-    if formulation.reads is not None:
-        return formulation.reads
+    reads: frozenset[str] | None = getattr(formulation, "reads", None)
+    if reads is not None:
+        return reads
     entries = Entries(data)
     schedule = one_by_one(instance)
     horizon = instance.time.horizon

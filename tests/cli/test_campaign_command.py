@@ -181,7 +181,8 @@ def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder
     page = Path("folder.html").read_text(encoding="utf-8")
     assert "<summary>capacities=[4,9]</summary>" in page
     far = "; <strong>1 is still to be done</strong>, and all numbers are of what there is so far"
-    assert '<h1>mine</h1>\n<p class="facts">3 runs, of which 1 failed' + far in page
+    assert '<p class="over">mine</p>\n<h1>' in page
+    assert '<p class="facts">3 runs, of which 1 failed' + far in page
     assert Path("table.html").read_text(encoding="utf-8") == page.replace(far, "")
 
 

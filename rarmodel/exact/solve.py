@@ -99,7 +99,8 @@ def solve_formulation(
 
 
 def _solve(known: Known) -> None:
-    if not known.formulation.restricts and (why := too_large(known, known.scope(known.bound.slots))):
+    smallest = known.scope(known.bound.slots)
+    if not known.formulation.restricts and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         known.stopped = why
         _use_the_rest(known)

@@ -21,9 +21,9 @@ from rarmodel.schema import Instance, Job, Schedule
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
+from .attained_times import greatest_slots
 from .claims import Claim, Quantities, Range, claims_on, exactly, plain
 from .least_limit import LeastLimit, least_limit
-from .occurring import greatest_slots
 
 HEURISTIC_SHARE = 0.05
 """Part of the time left that each heuristic may take, for execution times that occur."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rarmodel.errors import listed
 from rarmodel.model import job_extremes
-from rarmodel.model.remembering import once_per_instance
+from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
 from .bound import ENUMERATION, LowerBound

@@ -10,7 +10,7 @@ from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
 from rarmodel.model import best_placements, job_extremes
-from rarmodel.model.numbering import number_gpus
+from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Instance, Schedule
 
 
@@ -64,6 +64,6 @@ def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, 
         np.array(plan.starts, np.int64), placements_of(plan.workers)
     )
     try:
-        return number_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
+        return assign_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error

@@ -35,7 +35,7 @@ def first_schedules(known: Known) -> None:
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.session.plan is not None:
+            if left == 0 and known.session.solution is not None:
                 break
         attempt = policy(instance, replace(limits, time_limit=left))
         if attempt.schedule is not None:
@@ -73,11 +73,11 @@ def _harvest(known: Known) -> None:
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.
-        for plan in list(session.improvements):
-            if not any(plan is other for other in known.seen):
-                known.seen.append(plan)
-                if plan.makespan <= known.instance.time.horizon:
-                    known.collect(plan.schedule(known.instance, SEARCH.name))
+        for solution in list(session.improvements):
+            if not any(solution is other for other in known.seen):
+                known.seen.append(solution)
+                if solution.makespan <= known.instance.time.horizon:
+                    known.collect(solution.schedule(known.instance, SEARCH.name))
     elif known.makespan is None or session.makespan < known.makespan:
         schedule = session.schedule(SEARCH.name)
         if schedule is not None:

@@ -19,8 +19,8 @@ from rarmodel.errors import InputError, Problem
 from rarmodel.schema import Instance, Job
 
 from . import timing
+from .caching import once_per_instance
 from .contention import ring_share
-from .remembering import once_per_instance
 from .topology import Topology, topology
 
 

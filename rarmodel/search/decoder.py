@@ -1,4 +1,4 @@
-"""List schedules of an instance from Python: an order of its jobs goes in, a plan comes out."""
+"""List schedules of an instance from Python: an order of its jobs goes in, a solution comes out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rarmodel.schema import Instance
 
 from .decode import decode
 from .layout import MODES, layout_of, new_work
-from .plan import Plan, decoded
+from .solution import Solution, decoded
 
 
 class Decoder:
@@ -27,8 +27,8 @@ class Decoder:
         self._state, self._work = new_state(self._arrays), new_work(self._arrays, self._layout)
         self.most_modes: Ints = np.minimum(MODES, self._layout.most_modes)
 
-    def plan(self, order: Ints, mode: Ints, earliest: Ints) -> Plan | None:
-        """The plan of an order; None if some ring of it never ends.
+    def solution(self, order: Ints, mode: Ints, earliest: Ints) -> Solution | None:
+        """The solution of an order; None if some ring of it never ends.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ from rarmodel.model import Topology, spreads, timing, topology
 from rarmodel.schema import Instance, Job
 
 from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
-from .plan import Plan
+from .solution import Solution
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
 """Instances with more jobs or servers, or more placements of all jobs, are not tried."""
@@ -56,17 +56,17 @@ class Enumeration:
         """Whether no more is to be had from it."""
         return self._left <= 0
 
-    def step(self, makespan: int, bound: int) -> tuple[Plan | None, LowerBound | None]:
-        """Go on for a moment; a shorter plan and a higher bound, where there is one.
+    def step(self, makespan: int, bound: int) -> tuple[Solution | None, LowerBound | None]:
+        """Go on for a moment; a shorter solution and a higher bound, where there is one.
 
         Parameters
         ----------
         makespan
-            That of the shortest plan known, in slots.
+            That of the shortest solution known, in slots.
         bound
             The lower bound known.
         """
-        plan, proven, left = None, bound, NODES
+        solution, proven, left = None, bound, NODES
         top = min(makespan - 1, self._instance.time.horizon, self._longest)
         while left > 0 and proven <= top and not self.over:
             tree = self._aim(proven, top)
@@ -76,14 +76,14 @@ class Enumeration:
             left -= used
             self._left -= used
             if answer == FOUND:
-                plan = self._plan(tree)
-                top, self._stride = plan.makespan - 1, 1
+                solution = self._solution(tree)
+                top, self._stride = solution.makespan - 1, 1
             elif answer == NONE:
                 proven = self._target + 1
                 self._stride *= 2
             elif tree.counters[USED] >= TARGET_NODES and self._target > proven:
                 self._target, self._stride = 0, 1
-        return plan, LowerBound(proven, ENUMERATION) if proven > bound else None
+        return solution, LowerBound(proven, ENUMERATION) if proven > bound else None
 
     def _aim(self, proven: int, top: int) -> Tree:
         """The tree of a target between these."""
@@ -93,8 +93,8 @@ class Enumeration:
             plant(self._arrays, self._options, self._tree)
         return self._tree
 
-    def _plan(self, tree: Tree) -> Plan:
-        """The plan that was found."""
+    def _solution(self, tree: Tree) -> Solution:
+        """The solution that was found."""
         options = self._options
         back = np.argsort(options.job)
         rings = options.workers[tree.choice][back]
@@ -103,7 +103,7 @@ class Enumeration:
         )
         starts = tree.start[back]
         found = Engine(self._instance).evaluate(starts, placements)
-        return Plan(found.makespan, starts, found.completion, *placements)
+        return Solution(found.makespan, starts, found.completion, *placements)
 
 
 def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:

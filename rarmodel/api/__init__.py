@@ -6,7 +6,7 @@ from .catalogue import describe, list_formulations, list_instances, list_methods
 from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
 from .plotting import plot, report
-from .solving import Method, formulate, solve, solvers_for
+from .solving import formulate, solve, solvers_for
 from .sources import load_instance
 from .verification import audit, verify
 
@@ -15,7 +15,6 @@ __all__ = [
     "DEFAULT_METHOD",
     "Comparison",
     "Comparisons",
-    "Method",
     "audit",
     "calibrate",
     "compare",

@@ -19,9 +19,7 @@ from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
 from .solving import (
-    Method,
     check_entries,
-    prepare,
     solve_by_formulation,
     solve_by_method,
     solvers_for,
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rarmodel.formulations import Formulation
+    from rarmodel.heuristics import Method
     from rarmodel.solvers import Solver
 
 
@@ -251,10 +250,11 @@ def compare(
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
     """Compile for all parts at once, so that this is said once."""
     from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+    from rarmodel.heuristics import prepare_method  # noqa: PLC0415
 
     with told():
         for method in methods:
-            prepare(method, instance)
+            prepare_method(method, instance)
         if exact:
             from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415 - and Pyomo
 

@@ -1,7 +1,8 @@
 """SJF-BCO and the baselines: placement rules, the clock they share, and the bisection."""
 
-from .bisection import Attempt, Found, Policy, input_order, run_policy
+from .bisection import Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
+from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .policies import (
     first_fit,
     list_scheduling,
@@ -18,9 +19,12 @@ __all__ = [
     "Attempt",
     "Estimate",
     "Found",
+    "Method",
     "Policy",
     "Room",
+    "attempt",
     "available",
+    "constructive_methods",
     "estimate",
     "first_fit",
     "input_order",
@@ -28,6 +32,7 @@ __all__ = [
     "least_loaded_servers",
     "list_scheduling",
     "make_sjf_bco",
+    "prepare_method",
     "random_placement",
     "rule",
     "run_policy",

@@ -2,6 +2,6 @@
 
 from .search import DEFAULT_SECONDS, SEARCH, Search
 from .session import Session
-from .solution import Solution
+from .solution import Solution, one_after_another
 
-__all__ = ["DEFAULT_SECONDS", "SEARCH", "Search", "Session", "Solution"]
+__all__ = ["DEFAULT_SECONDS", "SEARCH", "Search", "Session", "Solution", "one_after_another"]

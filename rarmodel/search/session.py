@@ -12,16 +12,16 @@ import numpy as np
 
 from rarmodel.bounds import LowerBound, best_bound, relative_gap
 from rarmodel.bounds.cutting_stock import cutting_stock
-from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
-from .decode import STOPPED, decode
+from .decode import STOPPED
+from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
-from .layout import layout_of, new_work
-from .solution import Solution, decoded, one_after_another, solution_of_schedule
+from .solution import Solution, one_after_another, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
 
@@ -35,22 +35,6 @@ BOUND_SHARE = 0.2
 """Part of the time left that the cutting-stock bound may take, about."""
 MOST_IMPROVEMENTS = 20
 """How many of the solutions that were the best for a while are kept."""
-
-
-class _Ground:
-    """An instance laid out, and the orders to start from."""
-
-    def __init__(self, instance: Instance, stop: Ints) -> None:
-        self.arrays, self.layout = arrays_of(instance), layout_of(instance)
-        self.state = new_state(self.arrays)
-        self.work = new_work(self.arrays, self.layout, stop)
-        self.orders = list(first_orders(self.layout))
-        self._no_delay = np.zeros(len(instance.jobs), np.int64)
-
-    def decode(self, order: Ints, mode: Ints) -> int:
-        """What the decoder makes of an order."""
-        genes = order, mode, self._no_delay
-        return decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
 
 
 class Session:
@@ -82,7 +66,8 @@ class Session:
         self.improvements: list[Solution] = []
         self._limits = limits or Limits()
         self._stop = np.zeros(1, np.int64)
-        self._ground: _Ground | None = None
+        self._decoder: Decoder | None = None
+        self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
@@ -211,28 +196,29 @@ class Session:
 
         Whether there was time for that.
         """
-        if self._ground is None:
-            self._ground = _Ground(self.instance, self._stop)
-        ground, tried = self._ground, self._tried
+        if self._decoder is None:
+            self._decoder = Decoder(self.instance, self._stop)
+            self._orders = list(first_orders(self._decoder.layout))
+        decoder, tried = self._decoder, self._tried
         most = max(3, MOST_START_WORK // len(self.instance.jobs))
-        if len(tried) < min(most, len(ground.orders)):
-            trial = pool.submit(ground.decode, *ground.orders[len(tried)])
+        if len(tried) < min(most, len(self._orders)):
+            trial = pool.submit(decoder.makespan, *self._orders[len(tried)])
             self._wait([trial], deadline)
             makespan = trial.result()
             if makespan == STOPPED:
                 return False
             if makespan >= 0:
-                self.take(decoded(ground.layout, ground.work, ground.state))
+                self.take(decoder.last())
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self._report()
             return True
-        starts = [ground.orders[place] for _, place in sorted(tried)]
+        starts = [self._orders[place] for _, place in sorted(tried)]
         for index in range(self._limits.threads or processors()):
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
-                Worker(ground.arrays, ground.layout, index, starts, generator, self._stop)
+                Worker(decoder.arrays, decoder.layout, index, starts, generator, self._stop)
             )
-        self._enumeration = enumeration_of(self.instance, ground.arrays)
+        self._enumeration = enumeration_of(self.instance, decoder.arrays)
         return True
 
     def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:

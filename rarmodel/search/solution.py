@@ -39,6 +39,15 @@ class Solution(NamedTuple):
         """(jobs) Number of servers of each job."""
         return np.diff(self.at)
 
+    @property
+    def rings(self) -> list[dict[int, int]]:
+        """(jobs) Workers of each job by server index."""
+        server, workers = self.server.tolist(), self.workers.tolist()
+        return [
+            dict(zip(server[first:end], workers[first:end], strict=True))
+            for first, end in pairwise(self.at.tolist())
+        ]
+
     def schedule(self, instance: Instance, method: str) -> Schedule:
         """The schedule, with GPUs numbered."""
         on = gc.isenabled()
@@ -50,17 +59,12 @@ class Solution(NamedTuple):
                 gc.enable()
 
     def _schedule(self, instance: Instance, method: str) -> Schedule:
-        at, server, workers = self.at.tolist(), self.server.tolist(), self.workers.tolist()
-        rings = [
-            dict(zip(server[first:end], workers[first:end], strict=True))
-            for first, end in pairwise(at)
-        ]
         return Schedule(
             schema_version=1,
             instance=instance.name,
             method=method,
             assignments=assign_gpus(
-                instance, self.starts.tolist(), self.completions.tolist(), rings
+                instance, self.starts.tolist(), self.completions.tolist(), self.rings
             ),
         )
 

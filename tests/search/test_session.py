@@ -15,6 +15,7 @@ from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import session as session_module
 from rarmodel.search.decode import STOPPED
+from rarmodel.search.decoder import Decoder
 from rarmodel.search.session import MOST_IMPROVEMENTS
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -94,11 +95,11 @@ def test_if_not_even_a_first_order_ends_in_time_there_is_a_schedule(
 ) -> None:
     session = session_of(instance)
 
-    def endless(ground: session_module._Ground, *_: object) -> int:
-        until_told(ground.work.stop)
+    def endless(decoder: Decoder, *_: object) -> int:
+        until_told(decoder._work.stop)
         return STOPPED
 
-    monkeypatch.setattr(session_module._Ground, "decode", endless)
+    monkeypatch.setattr(Decoder, "makespan", endless)
     assert session.run(deadline=perf_counter()) == "time limit"
     assert session.solution is None
     schedule = session.schedule("search")

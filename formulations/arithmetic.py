@@ -1,18 +1,18 @@
-"""Up to which speeds and lengths the engines' arithmetic is exact enough to be believed."""
+"""Up to which speeds and lengths the solvers' arithmetic is exact enough to be believed."""
 
 from __future__ import annotations
 
 from .formulation import Scope
 
 MAX_SPEED = 1_000_000
-"""Iterations per slot up to which the tolerances of linear engines, times the number of slots, stay
+"""Iterations per slot up to which the tolerances of linear solvers, times the number of slots, stay
 below one iteration."""
 
 MAX_NONLINEAR_SPEED = 10_000
-"""The same for non-linear engines, whose tolerances are relative to τ."""
+"""The same for non-linear solvers, whose tolerances are relative to τ."""
 
 MAX_LENGTH = 10_000_000
-"""Slots of a job up to which linear engines, whose tolerances are 1e-9 of a job, tell slots apart;
+"""Slots of a job up to which linear solvers, whose tolerances are 1e-9 of a job, tell slots apart;
 HiGHS was seen not to end at all, in spite of its time limit, with some hundred million."""
 
 
@@ -25,7 +25,7 @@ def greatest_speeds(scope: Scope) -> dict[str, int]:
 
 
 def too_fast(scope: Scope, most: int = MAX_SPEED) -> str | None:
-    """Why engines cannot be trusted with a scope: a job's speed; None if they can."""
+    """Why solvers cannot be trusted with a scope: a job's speed; None if they can."""
     for j, speed in greatest_speeds(scope).items():
         if speed > most:
             return (
@@ -36,7 +36,7 @@ def too_fast(scope: Scope, most: int = MAX_SPEED) -> str | None:
 
 
 def too_long(scope: Scope) -> str | None:
-    """Why engines cannot be trusted with execution times; None if they can."""
+    """Why solvers cannot be trusted with execution times; None if they can."""
     for j, extreme in zip(scope.jobs, scope.extremes, strict=True):
         if extreme.least_slots > MAX_LENGTH:
             return (

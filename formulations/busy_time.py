@@ -49,7 +49,7 @@ MAX_WEIGHT = 10_000
 """Greatest weight in the order of GPUs: see `symmetry.MAX_WEIGHT`."""
 
 MAX_TERMS = 50_000
-"""Terms up to which engines get anywhere: with 125,000, HiGHS is still at presolve after 20 s."""
+"""Terms up to which solvers get anywhere: with 125,000, HiGHS is still at presolve after 20 s."""
 
 
 def estimates_of(scope: Scope) -> Estimate:
@@ -343,7 +343,7 @@ def _size(scope: Scope) -> int:
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why not: so many jobs and GPUs that no engine gets anywhere, or jobs too long."""
+    """Why not: so many jobs and GPUs that no solver gets anywhere, or jobs too long."""
     terms = _size(scope)
     if terms > MAX_TERMS:
         return f"the model, with about {terms:,} terms, is larger than {MAX_TERMS:,}"

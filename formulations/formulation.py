@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 ModelClass = Literal["integer", "linear", "nonlinear"]
-"""What an engine must be able to solve: linear in bounded integer variables; linear, with
+"""What a solver must be able to solve: linear in bounded integer variables; linear, with
 continuous variables too; non-linear."""
 
 
@@ -174,7 +174,7 @@ class Formulation:
     unfit
         Why solvers cannot be trusted with the model of a scope; None if they can.
     model_class
-        What an engine must be able to solve.
+        What a solver must be able to solve.
     objective
         What is minimised, in words. `makespan` is in slots, and its bounds count as the makespan's.
     restricts
@@ -236,7 +236,7 @@ class Formulation:
         objective_name
             What that is, in words; by default the function's name.
         model_class
-            What an engine must be able to solve, if that changes.
+            What a solver must be able to solve, if that changes.
         allows
             A rule that placements must pass: those that do not get no variables.
 

@@ -283,7 +283,7 @@ def iteration_time(m: Any, scope: Scope) -> None:
     (φ_j[t] − 1e-9)·τ_j[t] ≤ 1      φ_j[t] ≤ φ^max·x_j[t]
     ```
 
-    `seconds` is τ without the exchange. The floor is stated times B_j[t], as no engine divides by a
+    `seconds` is τ without the exchange. The floor is stated times B_j[t], as no solver divides by a
     variable gladly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
     """
     slots = range(scope.horizon)

@@ -1,6 +1,6 @@
 """SCIP, through PySCIPOpt, for all models: linear ones, and non-linear ones to global optimality.
 
-Linear models go the way of all engines here, an LP file. Others are converted by Pyomo's own
+Linear models go the way of all solvers here, an LP file. Others are converted by Pyomo's own
 interface to SCIP; solving them is ours, for the sake of starting solutions, Ctrl-C and the log.
 """
 

@@ -221,17 +221,17 @@ def compare(
     for formulation in stated:
         if everything and formulation.restricts:
             continue  # Its schedules answer another question.
-        for engines in _engines_for(formulation, solvers or (), everything=everything):
+        for chosen in _pairs_for(formulation, solvers or (), everything=everything):
             attempt = partial(
                 solve_by_formulation,
                 formulation=formulation,
-                solvers=engines,
+                solvers=chosen,
                 limits=limits,
                 data=entries,
                 # What nobody asked for by name may turn out to be none for this instance.
                 strict=not everything,
             )
-            solves.append((f"{formulation.name} on {engines[0].name}", attempt))
+            solves.append((f"{formulation.name} on {chosen[0].name}", attempt))
     if problems:
         _prepare(problems[0], parts, exact=bool(stated))
     comparisons = Comparisons()
@@ -261,7 +261,7 @@ def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> N
             prepare_exact(instance)
 
 
-def _engines_for(
+def _pairs_for(
     formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
 ) -> Sequence[Sequence[Solver]]:
     """Solvers to pair a formulation with: each that is asked for and fits, or the preferred one.

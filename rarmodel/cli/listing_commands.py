@@ -35,7 +35,7 @@ def formulations(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.list_formulations(), tables.programs, as_json=as_json)
+    return _list(api.list_formulations(), tables.formulations, as_json=as_json)
 
 
 @click.command()
@@ -46,7 +46,7 @@ def solvers(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.list_solvers(), tables.engines, as_json=as_json)
+    return _list(api.list_solvers(), tables.solvers, as_json=as_json)
 
 
 @click.command()

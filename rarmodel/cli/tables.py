@@ -71,7 +71,7 @@ def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def programs(rows: Iterable[Mapping[str, Any]]) -> Table:
+def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The formulations, with who solves them."""
     columns = ("formulation", "models", "solvers installed", "what it is")
     table = _table(None, *((name, "left") for name in columns))
@@ -85,7 +85,7 @@ def programs(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def engines(rows: Iterable[Mapping[str, Any]]) -> Table:
+def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The solvers, with what they solve."""
     table = _table(
         None, ("solver", "left"), ("version", "left"), ("models", "left"), ("install", "left")

@@ -14,7 +14,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 
 from .buddy_blocks import BuddyBlocks, keep, move
-from .index_set import updated
+from .indexed_set import updated
 from .layout import Layout
 from .random_numbers import Generator, below, fraction
 

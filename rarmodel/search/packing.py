@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .index_set import updated
+from .indexed_set import updated
 from .layout import MANY, Layout
 from .solution import Solution
 

@@ -23,7 +23,7 @@ SECONDS = 60.0
 
 
 def main() -> None:
-    """Print one line for each engine and size."""
+    """Print one line for each solver and size."""
     installed = {row["name"] for row in list_solvers() if row["version"]}
     pairs = [("rar-ddls", "scip"), ("rar-ddls", "gurobi"), ("time-indexed", "highs")]
     print(f"{'formulation':14} {'solver':7} jobs servers   slots   proven refused median s  most s")

@@ -1,4 +1,4 @@
-"""the cutting-stock bound: how the execution times of jobs can fill the time of single GPUs.
+"""The cutting-stock bound: how the execution times of jobs can fill the time of single GPUs.
 
 Think of each GPU as a lane of length θ. In a schedule of length θ each lane holds workers of
 different jobs one after another, so their execution times add up to at most θ; and job j has a

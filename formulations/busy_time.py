@@ -130,11 +130,11 @@ def _data(scope: Scope) -> Data:
         return Data(scope, work, {j: [j] for j in scope.jobs}, gpus, {})
     groups: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for j, job in scope.jobs.items():
-        groups[job.gpus, work.of[j]].append(j)
+        groups[job.size, work.of[j]].append(j)
     equal = {group[0]: group for group in groups.values()}
     chosen: list[str] = []
     most = 1
-    for j in sorted(equal, key=lambda j: -work.of[j] * len(equal[j]) * scope.jobs[j].gpus):
+    for j in sorted(equal, key=lambda j: -work.of[j] * len(equal[j]) * scope.jobs[j].size):
         most *= 1 + len(equal[j])
         if most > MAX_WEIGHT:
             break
@@ -164,7 +164,7 @@ def gangs(m: Any, data: Data) -> None:
     m.gang = pyo.Constraint(
         list(data.equal),
         rule=lambda m, j: (
-            sum(m.y[j, g] for g in data.gpus) == len(data.equal[j]) * data.scope.jobs[j].gpus
+            sum(m.y[j, g] for g in data.gpus) == len(data.equal[j]) * data.scope.jobs[j].size
         ),
     )
 
@@ -246,7 +246,7 @@ def _longest_first(data: Data, limit: int | None) -> _Served | None:
     """
     served: _Served = {g: {} for g in data.gpus}
     load = dict.fromkeys(data.gpus, 0)
-    sizes = {j: data.scope.jobs[j].gpus for j in data.equal}
+    sizes = {j: data.scope.jobs[j].size for j in data.equal}
     for j in sorted(data.equal, key=lambda j: (-data.work.of[j], -sizes[j])):
         work, size = data.work.of[j], sizes[j]
         for _ in data.equal[j]:
@@ -266,7 +266,7 @@ def _longest_first(data: Data, limit: int | None) -> _Served | None:
 def _least_limit(data: Data) -> int:
     """Slots that the longest job takes, or all jobs on average over GPUs."""
     unit, of = data.work.unit, data.work.of
-    area = sum(of[j] * job.gpus for j, job in data.scope.jobs.items())
+    area = sum(of[j] * job.size for j, job in data.scope.jobs.items())
     return max(-(-max(of.values()) // unit), -(-area // (unit * len(data.gpus))))
 
 
@@ -298,7 +298,7 @@ def busiest_gpu(m: Any, scope: Scope) -> int | None:
             return None
         whole = {g: round(count) for g, count in counts.items()}
         inside = all(0 <= count <= len(group) for count in whole.values())
-        if not inside or sum(whole.values()) != len(group) * scope.jobs[j].gpus:
+        if not inside or sum(whole.values()) != len(group) * scope.jobs[j].size:
             return None
         for g, count in whole.items():
             served[g][j] = count

@@ -116,7 +116,7 @@ def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
 
 def _size(scope: Scope) -> int:
     """Terms in the constraints, about 4 for each job, and 1 for each GPU it holds, per schedule."""
-    terms = sum(4 + job.gpus for job in scope.instance.jobs)
+    terms = sum(4 + job.size for job in scope.instance.jobs)
     return terms * size_of_pool(scope)
 
 

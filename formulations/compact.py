@@ -89,7 +89,7 @@ def _size(scope: Scope) -> int:
     For H slots, J jobs, S servers, L links, rings on up to N servers, and P rings on a link.
     """
     jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
-    wide = Counter(job.gpus for job in jobs if job.gpus > 1)
+    wide = Counter(job.size for job in jobs if job.size > 1)
     rings = most_rings(scope)
     counts = sum(rings.values()) + 4 * len(rings)
     spread = sum(
@@ -113,7 +113,7 @@ def _values(outcome: Outcome) -> dict[str, Values]:
     """What each component means in a schedule."""
     o, scope = outcome, outcome.scope
     jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
-    most = max(job.gpus for job in jobs.values())
+    most = max(job.size for job in jobs.values())
     counts = range(1, min(most, len(scope.servers)) + 1)
     rings = range(2, max(links.values(), default=1) + 1)
     below = {l: frozenset(scope.below[l]) for l in links}

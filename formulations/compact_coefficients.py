@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rarmodel.model import timing
 from rarmodel.model.contention import ring_share
 
 from .formulation import Scope
@@ -43,7 +42,7 @@ class Coefficients:
         self.jobs = list(scope.jobs)
         self.servers = list(scope.servers)
         self.slots = range(scope.horizon)
-        self.size = {j: job.gpus for j, job in scope.jobs.items()}
+        self.size = {j: job.size for j, job in scope.jobs.items()}
         self.capacity = {s: server.gpus for s, server in scope.servers.items()}
         self.iterations = {j: job.iterations for j, job in scope.jobs.items()}
         self.least = scope.least_slots
@@ -69,29 +68,20 @@ class Coefficients:
     def _rate(self, scope: Scope, j: str) -> None:
         """Speeds of job j by number of servers, link, and rings on it; none without progress."""
         instance, job = scope.instance, scope.jobs[j]
+        pace = scope.pace(j)
 
         def speed(servers: int, gbps: float) -> int:
-            contention = instance.contention
-            seconds = timing.iteration_seconds(
-                timing.exchange_bits(job.gradient_mb, job.gpus),
-                gbps,
-                timing.reduction_seconds(
-                    job.gradient_mb, job.gpus, instance.cluster.reduction_gbps
-                ),
-                timing.overhead_seconds(contention.overhead_ms_per_server, servers),
-                timing.compute_seconds(job),
-            )
             # A slot cannot do more than all iterations; without the cap coefficients are wild.
-            return min(timing.speed(instance.time.slot_seconds, seconds), job.iterations)
+            return min(pace.speed(servers, gbps), pace.iterations)
 
         counts = []
-        if job.gpus <= max(self.capacity.values()):
+        if job.size <= max(self.capacity.values()):
             self.together[j] = speed(1, instance.cluster.intra_server_gbps)
             if self.together[j] > 0:
                 counts.append(1)
         largest = sorted(self.capacity.values(), reverse=True)
-        for n in range(2, min(job.gpus, len(self.capacity)) + 1):
-            if sum(largest[:n]) < job.gpus:
+        for n in range(2, min(job.size, len(self.capacity)) + 1):
+            if sum(largest[:n]) < job.size:
                 continue
             for l in self.links:
                 gbps = scope.links[l].gbps

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rarmodel.errors import UsageError
-from rarmodel.model import Extremes, Topology
+from rarmodel.model import Extremes, Pace, Topology, plain_pace
 from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ class Scope:
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule lets a job have such a placement, complete or begun; see `Allows`."""
         return all(rule(self, job, workers, left) for rule in self.allowed)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {job.name: j for j, job in enumerate(self.instance.jobs)}
+
+    def pace(self, job: str) -> Pace:
+        """What an iteration of a job is made of."""
+        return plain_pace(self.instance, self._index[job])
 
     @cached_property
     def jobs(self) -> dict[str, Job]:

@@ -15,6 +15,7 @@ from rarmodel.engine.arrays import Floats
 from rarmodel.heuristics import Policy, constructive_methods, estimate
 from rarmodel.heuristics.clock import ListScheduler
 from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
@@ -93,7 +94,7 @@ def _over_limits(
 ) -> Iterator[Made | None]:
     """The schedules of a policy, limit after limit; None for a limit that gives none in time."""
     order = np.array(policy.order(instance), np.int64)
-    limit = instance.time.horizon
+    limit = horizon_of(instance)
     lowest = limit_bound(instance).slots if policy.bisect else limit
     while limit >= lowest:
         makespan = scheduler.run(policy.rule, parameters, order, float(limit), horizon + 1)

@@ -65,12 +65,12 @@ def number_of_placements(scope: Scope) -> dict[str, Ways]:
         return counted
     ways = ways_by_size(scope)
     most = len(scope.servers)
-    return {j: Ways(ways[job.gpus], min(job.gpus, most)) for j, job in scope.jobs.items()}
+    return {j: Ways(ways[job.size], min(job.size, most)) for j, job in scope.jobs.items()}
 
 
 def ways_by_size(scope: Scope) -> dict[int, int]:
     """By ring size: in how many ways its workers can be put on the servers."""
-    sizes = {job.gpus for job in scope.instance.jobs}
+    sizes = {job.size for job in scope.instance.jobs}
     largest = max(sizes)
     ways = [1] + [0] * largest
     for server in scope.servers.values():
@@ -87,7 +87,7 @@ def ways_by_size(scope: Scope) -> dict[int, int]:
 
 def most_rings(scope: Scope) -> dict[str, int]:
     """By link that rings can use: how many can use it at once, with a worker below and above."""
-    wide = sum(job.gpus > 1 for job in scope.instance.jobs)
+    wide = sum(job.size > 1 for job in scope.instance.jobs)
     most = zip(scope.links, scope.tree.most_rings, strict=True)
     return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
 
@@ -100,14 +100,14 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     shared: dict[int, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
     options: dict[str, dict[str, Placement]] = {}
     for name, job in scope.jobs.items():
-        ways = shared.get(job.gpus)
+        ways = shared.get(job.size)
         if ways is None:
             ways = []
             for workers in _spreads(scope, name):
                 used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
                 ways.append((workers, tuple(scope.tree.links[l].node for l in used)))
             if not scope.allowed:
-                shared[job.gpus] = ways
+                shared[job.size] = ways
         options[name] = {}
         for workers, links in ways:
             placement = _placement(job, workers, links, rates)
@@ -142,7 +142,7 @@ def _spreads(scope: Scope, job: str) -> Iterator[dict[str, int]]:
             for count in range(min(left, servers[here].gpus), 0, -1):
                 yield from placed(here + 1, {**begun, servers[here].name: count}, left - count)
 
-    yield from placed(0, {}, scope.jobs[job].gpus)
+    yield from placed(0, {}, scope.jobs[job].size)
 
 
 class _Rates:
@@ -168,17 +168,9 @@ class _Rates:
         return self.known[key]
 
     def _speed(self, job: Job, servers: int, gbps: float) -> int:
-        instance = self.scope.instance
-        cluster, contention = instance.cluster, instance.contention
-        seconds = timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            gbps,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-            timing.overhead_seconds(contention.overhead_ms_per_server, servers),
-            timing.compute_seconds(job),
-        )
+        pace = self.scope.pace(job.name)
         # A slot cannot do more than all iterations; without the cap coefficients are wild.
-        return min(timing.speed(instance.time.slot_seconds, seconds), job.iterations)
+        return min(pace.speed(servers, gbps), pace.iterations)
 
 
 def _placement(

@@ -49,7 +49,7 @@ def _rings(scope: Scope) -> list[str]:
     """Jobs that may have workers on several servers."""
     if len(scope.servers) == 1:
         return []
-    return [j for j, job in scope.jobs.items() if job.gpus > 1]
+    return [j for j, job in scope.jobs.items() if job.size > 1]
 
 
 def _bandwidths(scope: Scope) -> tuple[float, float]:
@@ -69,14 +69,14 @@ def gang(m: Any, scope: Scope) -> None:
         list(scope.servers),
         slots,
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda _, j, s, __: (0, min(scope.servers[s].gpus, scope.jobs[j].gpus)),
+        bounds=lambda _, j, s, __: (0, min(scope.servers[s].gpus, scope.jobs[j].size)),
     )
     m.x = pyo.Var(jobs, slots, domain=pyo.Binary)
     m.gang = pyo.Constraint(
         jobs,
         slots,
         rule=lambda m, j, t: (
-            sum(m.y[j, s, t] for s in scope.servers) == scope.jobs[j].gpus * m.x[j, t]
+            sum(m.y[j, s, t] for s in scope.servers) == scope.jobs[j].size * m.x[j, t]
         ),
     )
 
@@ -176,7 +176,7 @@ def contention(m: Any, scope: Scope) -> None:
     m.p = pyo.Var(rings, list(most), slots, bounds=lambda _, j, l, t: (0, len(rings)))
 
     def indicator(m: Any, j: str, l: str, t: int) -> Any:
-        size = scope.jobs[j].gpus
+        size = scope.jobs[j].size
         below = sum(m.y[j, s, t] for s in scope.below[l])
         above = sum(m.y[j, s, t] for s in scope.servers if s not in scope.below[l])
         return below * above <= (size * size // 4) * m.crosses[j, l, t]
@@ -261,18 +261,15 @@ def bandwidth(m: Any, scope: Scope) -> None:
 
 def _exchange(scope: Scope, j: str) -> float:
     """The exchange of one iteration, in slots times Gbit/s."""
-    job = scope.jobs[j]
-    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
-    return bits / 1e9 / scope.instance.time.slot_seconds
+    pace = scope.pace(j)
+    return pace.bits / 1e9 / pace.slot_seconds
 
 
 def _seconds(scope: Scope, j: str, servers: Any) -> Any:
     """τ_j without the exchange, in slots, on a number of servers."""
-    instance, job = scope.instance, scope.jobs[j]
-    reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps)
-    overhead = timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1)
-    fixed = reduction + timing.compute_seconds(job)
-    return (fixed + overhead * servers) / instance.time.slot_seconds
+    pace = scope.pace(j)
+    overhead = timing.overhead_seconds(pace.overhead_ms_per_server, 1)
+    return (pace.reduction + pace.compute + overhead * servers) / pace.slot_seconds
 
 
 def iteration_time(m: Any, scope: Scope) -> None:

@@ -54,7 +54,7 @@ def server_order(scope: Scope) -> ServerOrder:
     if equal:
         base = 1 + max(scope.servers[group[0]].gpus for group in equal)
         longest = sorted(
-            scope.jobs, key=lambda j: scope.jobs[j].gpus * scope.least_slots[j], reverse=True
+            scope.jobs, key=lambda j: scope.jobs[j].size * scope.least_slots[j], reverse=True
         )
         count = 1
         while count < len(longest) and base**count <= MAX_WEIGHT:

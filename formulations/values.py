@@ -260,7 +260,7 @@ def first_changed(model: Any) -> str | None:
 def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
     """Whether each step of a placement, server by server, passes the scope's rules."""
     begun: dict[str, int] = {}
-    left = scope.jobs[job].gpus
+    left = scope.jobs[job].size
     for server, count in workers.items():
         begun[server] = count
         left -= count

@@ -204,7 +204,7 @@ def test_jobs_of_an_instance_become_a_frame() -> None:
     instance = rarmodel.load_instance("two-servers")
     found = instance.to_frame()
     assert found["name"].tolist() == [job.name for job in instance.jobs]
-    assert found["gpus"].sum() == sum(job.gpus for job in instance.jobs)
+    assert found["gpus"].sum() == sum(job.size for job in instance.jobs)
     assert set(found.columns) == set(type(instance.jobs[0]).model_fields)
 
 

@@ -9,6 +9,7 @@ from rarmodel.defaults import DEFAULT_METHOD
 from rarmodel.description import Description
 from rarmodel.description import describe as _describe
 from rarmodel.instances import catalogue
+from rarmodel.model import horizon_of
 
 from .sources import Source, load_instance
 
@@ -25,7 +26,7 @@ def list_instances() -> list[dict[str, Any]]:
                 "servers": len(instance.cluster.servers),
                 "gpus": instance.cluster.total_gpus,
                 "network": instance.cluster.network.kind,
-                "horizon": instance.time.horizon,
+                "horizon": horizon_of(instance),
                 "optimum": entry.optimum,
                 "best_known": entry.best_known,
                 "source": entry.source,

@@ -12,6 +12,7 @@ from rarmodel.bounds import best_bound, why_infeasible, with_bound
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.model import horizon_of
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
@@ -160,7 +161,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     prepare_method(method, instance)
     begun = perf_counter()
     bound = best_bound(instance)
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     schedule, stopped = None, "the lower bound exceeds the horizon"
     if bound.slots <= horizon:
         try:

@@ -7,6 +7,7 @@ come together. What the paper writes ρ_j^max for is the greatest that can happe
 from __future__ import annotations
 
 from rarmodel.formulations.every_schedule import every_schedule
+from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 
 MOST_JOBS = 8
@@ -31,7 +32,7 @@ def greatest_slots(instance: Instance) -> dict[str, int] | None:
         return None
     every = every_schedule(
         instance,
-        instance.time.horizon,
+        horizon_of(instance),
         most_placements=MOST_PLACEMENTS,
         most_schedules=MOST_SCHEDULES,
         most_evaluations=MOST_EVALUATIONS,

@@ -15,7 +15,7 @@ from rarmodel.exact import prepare, solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import attempt, constructive_methods, run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance, Job, Schedule
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
@@ -155,7 +155,7 @@ def audit(
         returned=returned is not None,
         estimated_load=load,
         real_load=_busiest(schedule, real),
-        largest_job=max(job.gpus for job in instance.jobs),
+        largest_job=max(job.size for job in instance.jobs),
         upper=1,
         lower=_least_ratio(instance),
         spread=_spread(instance),
@@ -178,7 +178,7 @@ def audit(
 
 def _sjf_bco(instance: Instance) -> tuple[Schedule, int]:
     """The schedule of SJF-BCO, and the limit that Algorithm 1 returned."""
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     bound = best_bound(instance)
     nothing = f"{instance.name}: nothing to audit: "
     if bound.slots > horizon:

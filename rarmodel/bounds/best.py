@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rarmodel.errors import listed
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
@@ -13,7 +13,7 @@ from .simple import area, long_jobs, longest_job, wide_jobs
 
 
 def all_bounds(instance: Instance) -> tuple[LowerBound, ...]:
-    """Every bound that takes milliseconds; `cutting_stock.cutting_stock` is a stronger one that takes longer."""
+    """Every bound that takes milliseconds; `cutting_stock` takes longer and proves more."""
     found = [bound(instance) for bound in (longest_job, area, wide_jobs, long_jobs)]
     links = shared_links(instance)
     return (*found, links) if links else tuple(found)
@@ -37,7 +37,7 @@ def limit_bound(instance: Instance) -> LowerBound:
 
 def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
     """Why no schedule meets the horizon, in lines, if it is a bound of these that exceeds it."""
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     if bound.name == "longest job":
         extremes = zip(instance.jobs, job_extremes(instance), strict=True)
         long = [job.name for job, extreme in extremes if extreme.least_slots > horizon]

@@ -126,7 +126,7 @@ def _problem(instance: Instance) -> _Problem:
         # A ring may spread over servers that could hold all of it, but seldom gains by that.
         inside = min((value for value in (packed, spread) if value), default=0)
         kinds[
-            tuple(inside if job.gpus <= gpus else spread for gpus in sorted(capacities)), job.gpus
+            tuple(inside if job.size <= gpus else spread for gpus in sorted(capacities)), job.size
         ] += 1
     items = sorted({sizes for sizes, _ in kinds})
     index = {sizes: i for i, sizes in enumerate(items)}

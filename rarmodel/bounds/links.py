@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from math import ceil, fsum
 
-from rarmodel.model import least_slots_by_placement, timing, topology
+from rarmodel.model import least_slots_by_placement, plain_pace, topology
 from rarmodel.model.contention import ring_share
-from rarmodel.schema import Instance, Job
+from rarmodel.schema import Instance
 
 from .bound import LowerBound
 
@@ -28,9 +27,9 @@ def shared_links(instance: Instance) -> LowerBound | None:
     cluster = instance.cluster
     largest = cluster.largest_server
     wide = [
-        (job, least.fewest_servers)
-        for job, least in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
-        if job.gpus > largest and least.fewest_servers is not None
+        (plain_pace(instance, j), least.fewest_servers)
+        for j, least in enumerate(least_slots_by_placement(instance))
+        if instance.jobs[j].size > largest and least.fewest_servers is not None
     ]
     if not wide:
         return None
@@ -39,20 +38,8 @@ def shared_links(instance: Instance) -> LowerBound | None:
     rings = min(len(wide), largest)  # Each has a worker below the link.
     shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
     taken = []
-    for job, servers in wide:
-        most = max(p * speed for p, speed in enumerate(_speeds(instance, job, servers, shares), 1))
-        taken.append(servers * job.iterations / most)
+    for pace, servers in wide:
+        most = max(p * pace.speed(servers, gbps) for p, gbps in enumerate(shares, 1))
+        taken.append(servers * pace.iterations / most)
     slots = fsum(taken) / len(cluster.servers)
     return LowerBound(ceil(slots * (1 - 1e-12)), "shared links")
-
-
-def _speeds(instance: Instance, job: Job, servers: int, shares: Sequence[float]) -> Iterator[int]:
-    """Iterations per slot on so many servers at each bandwidth."""
-    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
-    rest = (
-        timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps),
-        timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
-        timing.compute_seconds(job),
-    )
-    for gbps in shares:
-        yield timing.speed(instance.time.slot_seconds, timing.iteration_seconds(bits, gbps, *rest))

@@ -21,7 +21,7 @@ def longest_job(instance: Instance) -> LowerBound:
 def area(instance: Instance) -> LowerBound:
     """GPU slots needed over GPUs: job j holds `G_j` GPUs for at least its least execution time."""
     needed = sum(
-        job.gpus * extreme.least_slots
+        job.size * extreme.least_slots
         for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True)
     )
     return LowerBound(-(-needed // instance.cluster.total_gpus), "area")
@@ -37,7 +37,7 @@ def wide_jobs(instance: Instance) -> LowerBound:
     total = instance.cluster.total_gpus
     work: Counter[int] = Counter()
     for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
-        work[job.gpus] += extreme.least_slots
+        work[job.size] += extreme.least_slots
     return LowerBound(-(-greatest_area(work, total) // total), "wide jobs")
 
 
@@ -51,7 +51,7 @@ def long_jobs(instance: Instance) -> LowerBound:
     total = instance.cluster.total_gpus
     gpus: Counter[int] = Counter()
     for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
-        gpus[extreme.least_slots] += job.gpus
+        gpus[extreme.least_slots] += job.size
     known = max(longest_job(instance).slots, area(instance).slots)
     step = 1
     while step > 0:

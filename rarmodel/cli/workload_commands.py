@@ -245,6 +245,8 @@ def _sizes(instance: Instance) -> str:
         counted(len(instance.jobs), "job"),
         counted(len(cluster.servers), "server"),
         counted(cluster.total_gpus, "GPU"),
-        f"horizon {counted(time.horizon, 'slot')} of {time.slot_seconds:g} s",
+        f"horizon {counted(time.horizon, 'slot')} of {time.slot_seconds:g} s"
+        if time.horizon is not None
+        else f"slots of {time.slot_seconds:g} s",
     )
     return f"{instance.name}: {', '.join(sizes)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.bounds import LowerBound, all_bounds, why_infeasible
 from rarmodel.duration import duration
+from rarmodel.model import horizon_of
 from rarmodel.schema import Instance, StarNetwork
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
@@ -63,7 +64,7 @@ class Description:
     @property
     def infeasible(self) -> bool:
         """Whether the bounds prove that no schedule meets the horizon."""
-        return self.best.slots > self.instance.time.horizon
+        return self.best.slots > horizon_of(self.instance)
 
     def lines(self) -> dict[str, str]:
         """The instance as names and values for people."""
@@ -77,7 +78,7 @@ class Description:
             found |= {"origin": f"{time.origin}", "horizon ends": f"{time.end(time.horizon)}"}
         few = ", ".join(f"{count:,} of {gpus} GPUs" for gpus, count in self.servers[:MOST_ROWS])
         more = len(self.servers) - MOST_ROWS
-        part = f"{self.load / time.horizon:.1%} of the horizon"
+        part = f"{self.load / horizon_of(instance):.1%} of the horizon"
         rates = f"{cluster.intra_server_gbps:g} Gbit/s in a ring"
         return found | {
             "servers": few + (f" and {more} sizes more" if more > 0 else ""),
@@ -178,7 +179,7 @@ class Description:
             "slot_seconds": time.slot_seconds,
             "origin": None if time.origin is None else time.origin.isoformat(),
             "horizon": time.horizon,
-            "horizon_seconds": time.seconds(time.horizon),
+            "horizon_seconds": None if time.horizon is None else time.seconds(time.horizon),
             "gpus": cluster.total_gpus,
             "servers": [{"gpus": gpus, "servers": count} for gpus, count in self.servers],
             "network": cluster.network.kind,
@@ -245,7 +246,7 @@ def describe(instance: Instance) -> Description:
         sizes=sizes,
         load=sum(size.gpu_slots for size in sizes) / instance.cluster.total_gpus,
         bounds=bounds,
-        reasons=why_infeasible(instance, best) if best.slots > instance.time.horizon else (),
+        reasons=why_infeasible(instance, best) if best.slots > horizon_of(instance) else (),
     )
 
 

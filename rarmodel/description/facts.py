@@ -110,7 +110,7 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
     ):
         yield JobTimes(
             name=job.name,
-            gpus=job.gpus,
+            gpus=job.size,
             iterations=job.iterations,
             least_slots=extreme.least_slots,
             servers=len(best),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.model import timing
+from rarmodel.model import plain_pace
 from rarmodel.model.contention import ring_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
@@ -139,7 +139,7 @@ def arrays_of(instance: Instance) -> Arrays:
     """Lay an instance out for compiled code."""
     tree = topology(instance.cluster)
     cluster, contention = instance.cluster, instance.contention
-    wide = sum(job.gpus > 1 for job in instance.jobs)
+    wide = sum(job.size > 1 for job in instance.jobs)
     most_rings = [min(most, wide) for most in tree.most_rings]
     rows: dict[tuple[float, int], list[float]] = {}
     for link, most in zip(tree.links, most_rings, strict=True):
@@ -150,17 +150,11 @@ def arrays_of(instance: Instance) -> Arrays:
     shares = [rows[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
     jobs = np.zeros(len(instance.jobs), JOB)
     packed = np.zeros(len(instance.jobs), np.int64)
-    overhead = timing.overhead_seconds(contention.overhead_ms_per_server, 1)
-    for i, job in enumerate(instance.jobs):
-        bits = timing.exchange_bits(job.gradient_mb, job.gpus)
-        reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps)
-        compute = timing.compute_seconds(job)
-        jobs[i] = (job.gpus, job.iterations, bits, reduction, compute)
-        seconds = timing.iteration_seconds(
-            bits, cluster.intra_server_gbps, reduction, overhead, compute
-        )
-        speed = timing.speed(instance.time.slot_seconds, seconds)
-        packed[i] = timing.slots_needed(job.iterations, speed) if speed else NEVER
+    for i in range(len(jobs)):
+        pace = plain_pace(instance, i)
+        jobs[i] = (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute)
+        slots = pace.slots(1, cluster.intra_server_gbps)
+        packed[i] = NEVER if slots is None else slots
     depth = max(map(len, tree.paths))
     return Arrays(
         slot_seconds=instance.time.slot_seconds,
@@ -171,7 +165,7 @@ def arrays_of(instance: Instance) -> Arrays:
         server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
         path_at=_offsets([len(path) for path in tree.paths]),
         path=np.array([link for path in tree.paths for link in path], np.uint32),
-        member_at=_offsets([depth * min(job.gpus, len(tree.paths)) for job in instance.jobs]),
+        member_at=_offsets([depth * min(job.size, len(tree.paths)) for job in instance.jobs]),
         row_at=_offsets([len(row) for row in shares]),
         share=np.array([share for row in shares for share in row], np.float64),
     )

@@ -22,7 +22,7 @@ from rarmodel.files import check_writable, write_text
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import Limits
-from rarmodel.model import job_extremes, topology
+from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -80,13 +80,13 @@ def scope_for(
         if another objective makes longer schedules worth a look.
     """
     if horizon is None:
-        makespans = [instance.time.horizon]
+        makespans = [horizon_of(instance)]
         if formulation.objective == "makespan" and not formulation.restricts:
             prepare(instance)
             for method in constructive_methods():
                 if schedule := attempt(method, instance, Limits()).schedule:
                     report = require_feasible(instance, schedule)
-                    makespans.append(report.makespan or instance.time.horizon)
+                    makespans.append(report.makespan or horizon_of(instance))
         horizon = min(makespans)
     return Scope(
         instance=instance,

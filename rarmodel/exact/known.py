@@ -9,7 +9,7 @@ from rarmodel.bounds import LowerBound, relative_gap
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
-from rarmodel.model import job_extremes, topology
+from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.results import Goal
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session, Solution
@@ -150,7 +150,7 @@ class Known:
         if not self.formulation.restricts:
             self.improve(schedule, report)
             return
-        scope = self.scope(self.instance.time.horizon)
+        scope = self.scope(horizon_of(self.instance))
         verdict = judge(self.formulation, scope, schedule, self.solver, self.brief())
         if isinstance(verdict, ModelNeeded):
             self.unjudged.append((schedule, report))

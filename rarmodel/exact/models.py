@@ -17,6 +17,7 @@ from rarmodel.bounds import LowerBound
 from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
+from rarmodel.model import horizon_of
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import require_feasible
@@ -47,7 +48,7 @@ def minimise_makespan(known: Known) -> None:
     judge_by_models(known)
     stride = 1
     while True:
-        top = known.makespan or known.instance.time.horizon
+        top = known.makespan or horizon_of(known.instance)
         horizon = min(known.bound.slots + stride - 1, top)
         left = known.seconds_for_models
         if not known.formulation.proves(known.scope(top)):
@@ -71,7 +72,7 @@ def minimise_objective(known: Known) -> None:
 
     The shorter model proves nothing, but its solutions are schedules like any other.
     """
-    horizon = known.instance.time.horizon
+    horizon = horizon_of(known.instance)
     answer = ask(known, horizon, known.seconds_for_models)
     if answer is None:
         judge_by_models(known)
@@ -208,7 +209,7 @@ def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
         if known.makespan is not None and known.makespan <= scope.horizon:
             known.stopped = "the solver calls the model infeasible, though a schedule is known"
             return
-        known.infeasible = scope.horizon >= known.instance.time.horizon
+        known.infeasible = scope.horizon >= horizon_of(known.instance)
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))
     elif answer.bound is None:
         return

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search.decoder import Decoder
 from rarmodel.verifier import require_feasible
 
@@ -69,7 +69,7 @@ def _first(known: Known) -> list[_Genes]:
     jobs = len(known.instance.jobs)
     nothing = np.zeros(jobs, np.int64)
     least = np.array([extreme.least_slots for extreme in job_extremes(known.instance)], np.int64)
-    size = np.array([job.gpus for job in known.instance.jobs], np.int64)
+    size = np.array([job.size for job in known.instance.jobs], np.int64)
     orders = [np.argsort(least, kind="stable"), np.argsort(least * size, kind="stable")]
     if known.schedule is not None:
         start = {assignment.job: assignment.start for assignment in known.schedule.assignments}
@@ -81,10 +81,10 @@ def _first(known: Known) -> list[_Genes]:
 def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
     """The value of what an order gives, kept if it is the best; infinite if not admissible."""
     solution = decoder.solution(*genes)
-    if solution is None or solution.makespan > known.instance.time.horizon:
+    if solution is None or solution.makespan > horizon_of(known.instance):
         return inf
     schedule = solution.schedule(known.instance, "orders")
-    scope = known.scope(known.instance.time.horizon)
+    scope = known.scope(horizon_of(known.instance))
     verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return inf
@@ -104,7 +104,7 @@ def _changed(genes: _Genes, most_modes: Ints, known: Known, random: np.random.Ge
         mode[one] = random.integers(most_modes[one])
     elif kind < MODE_SHARE + DELAY_SHARE:
         ends = list(known.report.completion.values()) if known.report else []
-        later = ends[other] if ends else random.integers(known.instance.time.horizon)
+        later = ends[other] if ends else random.integers(horizon_of(known.instance))
         earliest[one] = 0 if earliest[one] else later or 0
     else:
         job = order[one]

@@ -27,10 +27,10 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
             0 <= server < len(capacities) and 1 <= count <= capacities[server]
             for server, count in workers.items()
         )
-        if start < 0 or not placed or sum(workers.values()) != job.gpus:
+        if start < 0 or not placed or sum(workers.values()) != job.size:
             raise VerificationError(
                 f"{method}: job {job.name!r} starts at slot {start} with workers "
-                f"{dict(workers)} by server, and needs {job.gpus} GPUs"
+                f"{dict(workers)} by server, and needs {job.size} GPUs"
             )
     if plan.gpus is not None:
         names = [server.name for server in instance.cluster.servers]

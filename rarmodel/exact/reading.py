@@ -8,7 +8,7 @@ from typing import Any
 from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
-from rarmodel.model import job_extremes, topology
+from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
@@ -27,7 +27,7 @@ def entries_read(
         return reads
     entries = Entries(data)
     schedule = one_after_another(instance).schedule(instance, "one-after-another")
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     extremes, tree = job_extremes(instance), topology(instance.cluster)
     bound = best_bound(instance).slots
     scope = Scope(instance, tree, extremes, horizon, bound, entries, every_schedule=True)

@@ -10,7 +10,7 @@ from rarmodel.formulations import Plan
 from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search import SEARCH, one_after_another
 
 from .known import SEARCH_SHARE, Known
@@ -43,14 +43,14 @@ def first_schedules(known: Known) -> None:
         if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
     alone = sum(extreme.least_slots for extreme in job_extremes(instance))
-    best = instance.time.horizon if known.makespan is None else known.makespan - 1
+    best = horizon_of(instance) if known.makespan is None else known.makespan - 1
     if alone <= best:
         known.collect(one_after_another(instance).schedule(instance, "one-after-another"))
     share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
     if known.formulation.restricts:
-        for starts, gpus in heuristic_schedules(instance, instance.time.horizon):
+        for starts, gpus in heuristic_schedules(instance, horizon_of(instance)):
             if perf_counter() > share and known.schedule is not None:
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
@@ -76,7 +76,7 @@ def _harvest(known: Known) -> None:
         for solution in list(session.improvements):
             if not any(solution is other for other in known.seen):
                 known.seen.append(solution)
-                if solution.makespan <= known.instance.time.horizon:
+                if solution.makespan <= horizon_of(known.instance):
                     known.collect(solution.schedule(known.instance, SEARCH.name))
     elif known.makespan is None or session.makespan < known.makespan:
         schedule = session.schedule(SEARCH.name)

@@ -18,6 +18,7 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.model import horizon_of
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, Session
@@ -84,7 +85,7 @@ def solve_formulation(
         begun=perf_counter(),
         bound=best_bound(instance),
     )
-    if known.bound.slots > instance.time.horizon:
+    if known.bound.slots > horizon_of(instance):
         known.stopped = "the lower bound exceeds the horizon"
     else:
         try:
@@ -142,7 +143,7 @@ def _use_the_rest(known: Known) -> None:
 def _result(known: Known) -> Result:
     """What is known, as a result."""
     instance, formulation = known.instance, known.formulation
-    status = status_of(known.makespan, known.bound.slots, instance.time.horizon)
+    status = status_of(known.makespan, known.bound.slots, horizon_of(instance))
     if not known.by_makespan:
         status = "unknown" if known.schedule is None else "feasible"
         if known.schedule is not None and known.gap <= 1e-6:
@@ -179,7 +180,7 @@ def _explain(known: Known) -> tuple[str, ...]:
         return why_infeasible(known.instance, known.bound)
     # The bound that the solver has proven would itself be the conflict.
     scope = replace(
-        known.scope(known.instance.time.horizon), lower_bound=best_bound(known.instance).slots
+        known.scope(horizon_of(known.instance)), lower_bound=best_bound(known.instance).slots
     )
     try:
         return explain(known.formulation, scope, known.solver, known.brief())

@@ -12,6 +12,7 @@ import numpy as np
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.model import horizon_of
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
@@ -161,7 +162,7 @@ def run_policy(
     if sorted(order.tolist()) != list(range(len(instance.jobs))):
         raise UsageError(f"policy {policy.name!r}: its order must name each job once, by index")
     tries = [(p, np.array(p, np.float64)) for p in policy.parameters(instance, seed)]
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     best: Found | None = None
     low, high = (1, horizon) if policy.bisect else (horizon, horizon)
     try:

@@ -21,7 +21,7 @@ from .rules import (
 
 def smallest_first(instance: Instance) -> list[int]:
     """Jobs in non-decreasing number of GPUs G_j, ties in input order."""
-    return sorted(range(len(instance.jobs)), key=lambda i: instance.jobs[i].gpus)
+    return sorted(range(len(instance.jobs)), key=lambda i: instance.jobs[i].size)
 
 
 def seed_only(instance: Instance, seed: int) -> Sequence[Parameters]:
@@ -34,7 +34,7 @@ def distinct_kappas(instance: Instance) -> list[int]:
 
     Any other κ in `1 … max G_j` separates the jobs as the largest of these below it does.
     """
-    return sorted({1} | {job.gpus for job in instance.jobs})
+    return sorted({1} | {job.size for job in instance.jobs})
 
 
 def make_sjf_bco(

@@ -73,7 +73,7 @@ def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
     servers = len(server_gpus)
     return Room(
         limit=float(NEVER),
-        size=np.array([job.gpus for job in instance.jobs], np.int64),
+        size=np.array([job.size for job in instance.jobs], np.int64),
         work=np.array(work, np.float64),
         server_gpus=server_gpus,
         first_gpu=np.concatenate(([0], np.cumsum(server_gpus))).astype(np.int64),

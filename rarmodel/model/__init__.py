@@ -11,6 +11,8 @@ from .extremes import (
     least_slots_by_placement,
     slowest_alone,
 )
+from .horizon import horizon_of
+from .rates import Pace, pace, paces, plain_pace
 from .spreads import spreads
 from .timing import (
     compute_seconds,
@@ -26,18 +28,23 @@ from .topology import Topology, topology
 __all__ = [
     "Extremes",
     "LeastSlots",
+    "Pace",
     "Topology",
     "best_placements",
     "check_speeds",
     "compute_seconds",
     "contention_level",
     "exchange_bits",
+    "horizon_of",
     "instance_digest",
     "iteration_seconds",
     "job_extremes",
     "least_slots_by_placement",
     "linear_degradation",
     "overhead_seconds",
+    "pace",
+    "paces",
+    "plain_pace",
     "reduction_seconds",
     "ring_share",
     "slots_needed",

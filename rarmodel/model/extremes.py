@@ -16,11 +16,12 @@ from itertools import accumulate, groupby
 from math import inf
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.schema import Instance, Job
+from rarmodel.schema import Instance
 
 from . import timing
 from .caching import once_per_instance
 from .contention import ring_share
+from .rates import plain_pace
 from .topology import Topology, topology
 
 
@@ -108,7 +109,7 @@ def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], so
 def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
     """A placement of each job in which it is fastest if alone: workers by server index."""
     tree = topology(instance.cluster)
-    lone = _lone_options(instance, tree, {job.gpus for job in instance.jobs})
+    lone = _lone_options(instance, tree, {job.size for job in instance.jobs})
 
     @cache
     def components(least_gbps: float) -> list[list[tuple[int, int]]]:
@@ -120,10 +121,10 @@ def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
         return _realise(components(gbps if servers > 1 else 0.0), size, servers)
 
     placements = []
-    for job in instance.jobs:
-        options = lone[job.gpus]
-        _, best = min(zip(_seconds(instance, job, options), options, strict=True))
-        placements.append(realise(job.gpus, *best))
+    for j, job in enumerate(instance.jobs):
+        options = lone[job.size]
+        _, best = min(zip(_seconds(instance, j, options), options, strict=True))
+        placements.append(realise(job.size, *best))
     return tuple(placements)
 
 
@@ -167,7 +168,7 @@ def _realise(
 def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     """Least and greatest iteration time of each job in seconds."""
     tree = topology(instance.cluster)
-    sizes = {job.gpus for job in instance.jobs}
+    sizes = {job.size for job in instance.jobs}
     lone = _lone_options(instance, tree, sizes)
     slowest_share = _slowest_shares(instance, tree)
     most_servers = len(instance.cluster.servers)
@@ -176,25 +177,17 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
         if size > 1 and most_servers > 1:
             worst[size].append((min(size, most_servers), slowest_share[size]))
     ranges = []
-    for job in instance.jobs:
-        seconds = _seconds(instance, job, lone[job.gpus] + worst[job.gpus])
-        best = len(lone[job.gpus])
+    for j, job in enumerate(instance.jobs):
+        seconds = _seconds(instance, j, lone[job.size] + worst[job.size])
+        best = len(lone[job.size])
         ranges.append((min(seconds[:best]), max(seconds[best:])))
     return tuple(ranges)
 
 
-def _seconds(instance: Instance, job: Job, options: list[tuple[int, float]]) -> list[float]:
+def _seconds(instance: Instance, job: int, options: list[tuple[int, float]]) -> list[float]:
     """Iteration time of a job in seconds, for each number of servers and bandwidth."""
-    bits = timing.exchange_bits(job.gradient_mb, job.gpus)
-    reduction = timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps)
-    compute = timing.compute_seconds(job)
-    overhead_ms = instance.contention.overhead_ms_per_server
-    return [
-        timing.iteration_seconds(
-            bits, gbps, reduction, timing.overhead_seconds(overhead_ms, servers), compute
-        )
-        for servers, gbps in options
-    ]
+    pace = plain_pace(instance, job)
+    return [pace.seconds(servers, gbps) for servers, gbps in options]
 
 
 def _lone_options(
@@ -277,7 +270,7 @@ def _fewest_servers(capacities: Sequence[tuple[int, int]], size: int) -> int | N
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     """For each ring size, a bound on the least bandwidth it can get across servers, in Gbit/s."""
     total = instance.cluster.total_gpus
-    rings = sorted(job.gpus for job in instance.jobs if job.gpus > 1)
+    rings = sorted(job.size for job in instance.jobs if job.size > 1)
     needed = [0, *accumulate(rings)]
     links = _worst_links(tree)
 
@@ -334,11 +327,11 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
     ]
     slowest, largest = min(rates, default=None), cluster.largest_server
     slots = []
-    for job in instance.jobs:
-        options = [(1, cluster.intra_server_gbps)] if job.gpus <= largest else []
-        if job.gpus > 1 and slowest is not None:
-            options.append((min(job.gpus, len(cluster.servers)), slowest))
-        speed = timing.speed(instance.time.slot_seconds, max(_seconds(instance, job, options)))
+    for j, job in enumerate(instance.jobs):
+        options = [(1, cluster.intra_server_gbps)] if job.size <= largest else []
+        if job.size > 1 and slowest is not None:
+            options.append((min(job.size, len(cluster.servers)), slowest))
+        speed = timing.speed(instance.time.slot_seconds, max(_seconds(instance, j, options)))
         slots.append(timing.slots_needed(job.iterations, speed) if speed else None)
     return tuple(slots)
 
@@ -365,17 +358,16 @@ class LeastSlots:
 @once_per_instance
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
-    lone = _lone_options(instance, topology(instance.cluster), {job.gpus for job in instance.jobs})
-    slot = instance.time.slot_seconds
+    lone = _lone_options(instance, topology(instance.cluster), {job.size for job in instance.jobs})
     found = []
-    for job in instance.jobs:
+    for j, job in enumerate(instance.jobs):
+        pace = plain_pace(instance, j)
         # Slots on one server and on several, where there are such placements.
         least: list[list[int]] = [[], []]
-        seconds = _seconds(instance, job, lone[job.gpus])
-        for (servers, _), each in zip(lone[job.gpus], seconds, strict=True):
-            if speed := timing.speed(slot, each):
-                least[servers > 1].append(timing.slots_needed(job.iterations, speed))
+        for servers, gbps in lone[job.size]:
+            if slots := pace.slots(servers, gbps):
+                least[servers > 1].append(slots)
         packed, spread = (min(slots, default=None) for slots in least)
-        fewest = min((servers for servers, _ in lone[job.gpus] if servers > 1), default=None)
+        fewest = min((servers for servers, _ in lone[job.size] if servers > 1), default=None)
         found.append(LeastSlots(packed, spread, fewest))
     return tuple(found)

@@ -40,9 +40,20 @@ def overhead_seconds(overhead_ms_per_server: float, servers: int) -> float:
     return overhead_ms_per_server * 1e-3 * servers
 
 
-def compute_seconds(job: Job) -> float:
-    """Seconds of the forward and backward pass of a mini-batch, `Δf_j·M_j + Δb_j`."""
-    return (job.forward_ms_per_sample * job.batch_size + job.backward_ms) * 1e-3
+def compute_seconds(job: Job, workers: int, gpu_type: str | None = None) -> float:
+    """Seconds of the forward and backward pass of a mini-batch, `Δf_j·M_j + Δb_j`.
+
+    Parameters
+    ----------
+    job
+        The job.
+    workers
+        Workers in the ring, w_j: a global batch is divided among them.
+    gpu_type
+        Type of GPU; it matters only to a job with `times`.
+    """
+    forward, backward = job.milliseconds(gpu_type)
+    return (forward * job.samples(workers) + backward) * 1e-3
 
 
 def iteration_seconds(

@@ -75,7 +75,7 @@ class Colouring:
 
 def colouring(instance: Instance) -> Colouring:
     """Colours of an instance's jobs by their number of GPUs."""
-    sizes = sorted({job.gpus for job in instance.jobs})
+    sizes = sorted({job.size for job in instance.jobs})
     tops = sizes
     if len(sizes) > MAX_CLASSES:
         powers = range((sizes[-1] - 1).bit_length() + 1)
@@ -89,7 +89,7 @@ def colouring(instance: Instance) -> Colouring:
     before: Counter[int] = Counter()
     of_jobs = []
     for job in instance.jobs:
-        number = bisect_left(tops, job.gpus)
+        number = bisect_left(tops, job.size)
         of_jobs.append(_shade(colour_of[number], before[number] % 3))
         before[number] += 1
     return Colouring(

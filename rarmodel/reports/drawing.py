@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rarmodel.model import topology
+from rarmodel.model import horizon_of, topology
 from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import Report, Run, simulate
 
@@ -138,7 +138,7 @@ class Drawing:
 
         Where an assignment that cannot be carried out would start counts up to the horizon only.
         """
-        horizon = self.instance.time.horizon
+        horizon = horizon_of(self.instance)
         ends = [
             run.end or (run.start + 1 if run.carried_out else min(run.start + 1, horizon))
             for run in self.runs
@@ -207,7 +207,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     """
     cluster = instance.cluster
     indices = {server.name: i for i, server in enumerate(cluster.servers)}
-    sizes = {job.name: job.gpus for job in instance.jobs}
+    sizes = {job.name: job.size for job in instance.jobs}
     faulty = {violation.job for violation in report.violations}
     workers = [_workers(instance, indices, sizes, a) for a in schedule.assignments]
     ends = _ends(instance, schedule, report, workers)

@@ -1,7 +1,8 @@
 """Schemas of the two file formats: instances and schedules."""
 
-from .cluster import Cluster, Link, Network, Server, StarNetwork, TreeNetwork
-from .instance import Contention, Instance, Job, LinearDegradation
+from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
+from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
+from .job import GpuTimes, Job, Running, Spread
 from .schedule import Assignment, ProvenBound, Schedule
 from .time import SlotTime, Time
 
@@ -9,16 +10,22 @@ __all__ = [
     "Assignment",
     "Cluster",
     "Contention",
+    "GpuTimes",
     "Instance",
     "Job",
     "LinearDegradation",
     "Link",
     "Network",
+    "Preemption",
     "ProvenBound",
+    "Reservation",
+    "Running",
     "Schedule",
     "Server",
     "SlotTime",
+    "Spread",
     "StarNetwork",
+    "Tenant",
     "Time",
     "TreeNetwork",
 ]

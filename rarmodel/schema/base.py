@@ -26,6 +26,12 @@ class Record(BaseModel):
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)]
 """A whole number of at least 1; neither `2.0` nor `"2"` nor `true`."""
 
+Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
+"""A whole number, below 0 too."""
+
+NonNegativeInteger = Annotated[int, Field(strict=True, ge=0, le=MAX_INTEGER)]
+"""A whole number of at least 0."""
+
 Positive = Annotated[
     float, Field(strict=True, ge=LEAST_POSITIVE, le=MAX_NUMBER, allow_inf_nan=False)
 ]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from rarmodel.errors import InputError, Problem
 
-from .base import Count, Name, Positive, Record, repeated_names
+from .base import (
+    Count,
+    Name,
+    NonNegative,
+    NonNegativeInteger,
+    Positive,
+    Record,
+    repeated_names,
+)
 
 MAX_GPUS = 10_000_000
 """Largest cluster, in GPUs: beyond it a number is a slip, and would only exhaust the memory."""
@@ -22,6 +32,40 @@ class Server(Record):
 
     gpus: Count
     """Number of GPUs, O_s."""
+
+    gpu_type: Name | None = None
+    """Type of its GPUs; required of all servers where a job has `times`."""
+
+    intra_server_gbps: Positive | None = None
+    """Bandwidth of a ring within this server in Gbit/s; by default the cluster's."""
+
+
+class Reservation(Record):
+    """GPUs of a server that are away for a while: maintenance, an inference service by day."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    server: Name
+    """The server."""
+
+    gpus: Count
+    """How many of its GPUs; which ones, nobody says."""
+
+    start: Annotated[NonNegativeInteger, Field(alias="from")]
+    """First slot in which they are away."""
+
+    end: Annotated[NonNegativeInteger | None, Field(alias="to")] = None
+    """First slot in which they are back; by default never."""
+
+    reason: str | None = None
+    """Why, for people."""
+
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> Self:
+        if self.end is not None and self.end <= self.start:
+            message = f"{self.end}; it must be above from, {self.start}"
+            raise InputError([Problem("to", message)])
+        return self
 
 
 class StarNetwork(Record):
@@ -98,6 +142,31 @@ class TreeNetwork(Record):
 Network = Annotated[StarNetwork | TreeNetwork, Field(discriminator="kind")]
 
 
+def _departures_of_reservations(
+    reservations: tuple[Reservation, ...], servers: tuple[Server, ...]
+) -> Iterator[Problem]:
+    """Reservations of servers that are not there, or of more GPUs at once than a server has."""
+    sizes = {server.name: server.gpus for server in servers}
+    away: Counter[str] = Counter()
+    changes: list[tuple[int, bool, int]] = []
+    for i, one in enumerate(reservations):
+        if one.server in sizes:
+            changes.append((one.start, True, i))
+            if one.end is not None:
+                changes.append((one.end, False, i))
+        else:
+            yield Problem(f"[{i}].server", f"{one.server!r}; the cluster has no such server")
+    for slot, begins, i in sorted(changes):  # What ends at a slot does so before others begin.
+        server, gpus = reservations[i].server, reservations[i].gpus
+        away[server] += gpus if begins else -gpus
+        if begins and away[server] > sizes[server]:
+            message = (
+                f"at slot {slot}, {away[server]} GPUs of server {server!r} are away at once; "
+                f"it has {sizes[server]}"
+            )
+            yield Problem(f"[{i}].gpus", message)
+
+
 class Cluster(Record):
     """Servers, the network between them, and the rates within a server."""
 
@@ -113,6 +182,12 @@ class Cluster(Record):
     reduction_gbps: Positive
     """Rate at which a worker reduces gradients in Gbit/s, C."""
 
+    reservations: tuple[Reservation, ...] = ()
+    """When GPUs of servers are away; those of one server add up."""
+
+    prices_per_gpu_hour: NonNegative | dict[Name, NonNegative] | None = None
+    """Price of a GPU for an hour, by its type or of all, for the objective `cost`."""
+
     @property
     def total_gpus(self) -> int:
         """Number of GPUs in the cluster."""
@@ -122,6 +197,44 @@ class Cluster(Record):
     def largest_server(self) -> int:
         """Number of GPUs of the largest server."""
         return max(server.gpus for server in self.servers)
+
+    def capacity(self, server: int, slot: int) -> int:
+        """GPUs of a server, by index, that no reservation holds in a slot."""
+        here = self.servers[server]
+        return here.gpus - sum(
+            one.gpus
+            for one in self.reservations
+            if one.server == here.name and one.start <= slot and (one.end is None or slot < one.end)
+        )
+
+    @field_validator("reservations")
+    @classmethod
+    def _reservations_fit_the_servers(
+        cls, reservations: tuple[Reservation, ...], info: ValidationInfo
+    ) -> tuple[Reservation, ...]:
+        if servers := info.data.get("servers"):
+            problems = list(_departures_of_reservations(reservations, servers))
+            if problems:
+                raise InputError(problems)
+        return reservations
+
+    @field_validator("prices_per_gpu_hour")
+    @classmethod
+    def _every_type_has_a_price(
+        cls, prices: float | dict[str, float] | None, info: ValidationInfo
+    ) -> float | dict[str, float] | None:
+        servers = info.data.get("servers")
+        if isinstance(prices, dict) and servers:
+            free = dict.fromkeys(s.gpu_type for s in servers if s.gpu_type not in prices)
+            problems = [
+                Problem("", f"no price for GPU type {kind!r}, which a server has")
+                if kind is not None
+                else Problem("", "by type of GPU, but some servers have no gpu_type")
+                for kind in free
+            ]
+            if problems:
+                raise InputError(problems)
+        return prices
 
     @field_validator("servers")
     @classmethod

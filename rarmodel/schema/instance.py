@@ -1,4 +1,4 @@
-"""A problem instance: time, cluster, contention and jobs (model, sections 3 and 4)."""
+"""A problem instance: time, cluster, contention and jobs (model, sections 3, 4 and 9)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows
 
 from .base import Count, Name, NonNegative, Record, Version, repeated_names
 from .cluster import Cluster
+from .job import Job
+from .references import problems_among_jobs, problems_with_cluster
 from .time import Time
 
 if TYPE_CHECKING:
@@ -41,29 +43,21 @@ class Contention(Record):
     """Time that each server used adds to an iteration in milliseconds, ξ2."""
 
 
-class Job(Record):
-    """A training job: one ring of GPUs, synchronised after each iteration."""
+class Tenant(Record):
+    """Whose jobs they are."""
 
     name: Name
-    """Unique name of the job."""
+    """Unique name of the tenant."""
 
-    gpus: Count
-    """GPUs the job holds from start to completion, all at once: G_j, and its ring size w_j."""
+    gpus: Count | None = None
+    """The most GPUs that the tenant's jobs may hold at once; by default no such cap."""
 
-    iterations: Count
-    """Training iterations to do, F_j."""
 
-    gradient_mb: NonNegative
-    """Size of the gradient in MB (10^6 bytes), m_j."""
+class Preemption(Record):
+    """Jobs may be interrupted, moved and, if they are moldable, resized."""
 
-    batch_size: Count
-    """Samples in the mini-batch of each GPU, M_j."""
-
-    forward_ms_per_sample: NonNegative
-    """Forward pass of one sample in milliseconds, Δf_j."""
-
-    backward_ms: NonNegative
-    """Backward pass of one mini-batch in milliseconds, Δb_j."""
+    restore_seconds: NonNegative
+    """Seconds for which a job holds its GPUs without progress when it goes on."""
 
 
 class Instance(Record):
@@ -94,27 +88,52 @@ class Instance(Record):
     contention: Contention
     """The contention model's constants."""
 
+    objective: Name | Annotated[tuple[Name, ...], Field(min_length=1)] = "makespan"
+    """What is minimised, or several such names, the most important first."""
+
+    preemption: Preemption | None = None
+    """Whether jobs may be interrupted; by default they may not."""
+
+    tenants: tuple[Tenant, ...] = ()
+    """The tenants that jobs name."""
+
     jobs: Annotated[tuple[Job, ...], Field(min_length=1)]
-    """The jobs, all waiting at slot 0; their order breaks ties."""
+    """The jobs; their order breaks ties."""
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Names of what is minimised, the most important first."""
+        return (self.objective,) if isinstance(self.objective, str) else self.objective
+
+    @field_validator("tenants")
+    @classmethod
+    def _tenants_are_distinct(cls, tenants: tuple[Tenant, ...]) -> tuple[Tenant, ...]:
+        problems = [
+            Problem(f"[{i}].name", f"{name!r} names two tenants; names must be unique")
+            for i, name in repeated_names(tenant.name for tenant in tenants)
+        ]
+        if problems:
+            raise InputError(problems)
+        return tenants
 
     @field_validator("jobs")
     @classmethod
-    def _jobs_are_distinct_and_fit_the_cluster(
+    def _jobs_are_distinct_and_fit_the_rest(
         cls, jobs: tuple[Job, ...], info: ValidationInfo
     ) -> tuple[Job, ...]:
         problems = [
             Problem(f"[{i}].name", f"{name!r} names two jobs; names must be unique")
             for i, name in repeated_names(job.name for job in jobs)
         ]
+        problems += problems_among_jobs(jobs)
         if cluster := info.data.get("cluster"):  # None if the cluster was refused.
-            total = cluster.total_gpus
+            problems += problems_with_cluster(jobs, cluster)
+        if "tenants" in info.data:
+            listed = {tenant.name for tenant in info.data["tenants"]}
             problems += [
-                Problem(
-                    f"[{i}].gpus",
-                    f"job {job.name!r} asks for {job.gpus} GPUs; the cluster has {total}",
-                )
+                Problem(f"[{i}].tenant", f"{job.tenant!r}; tenants lists no such name")
                 for i, job in enumerate(jobs)
-                if job.gpus > total
+                if job.tenant is not None and job.tenant not in listed
             ]
         if problems:
             raise InputError(problems)
@@ -139,6 +158,7 @@ class Instance(Record):
             "network": self.cluster.network.kind,
             "slot": duration(self.time.slot_seconds),
             "horizon": self.time.told(self.time.horizon),
+            "objective": ", then ".join(self.objectives),
         }
 
     def _repr_html_(self) -> str:

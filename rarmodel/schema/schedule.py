@@ -9,14 +9,11 @@ from pydantic import Field
 
 from rarmodel.tabular import MOST_ROWS, frame, html_rows
 
-from .base import MAX_INTEGER, Count, Name, Record, Version
+from .base import Count, Integer, Name, Record, Version
 from .time import SlotTime
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
-"""A whole number. Whether it is a slot or a GPU that exists is the verifier's question."""
 
 
 class Assignment(Record):
@@ -26,7 +23,7 @@ class Assignment(Record):
     """Name of the job."""
 
     start: Integer
-    """First slot in which the job is active, a_j."""
+    """First slot in which the job is active, a_j. Whether it exists is the verifier's question."""
 
     gpus: dict[Name, tuple[Integer, ...]]
     """Indices (from 0) of the GPUs held, by server; as many in all as the job asks for."""

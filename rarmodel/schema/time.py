@@ -83,5 +83,6 @@ class SlotTime(Record):
 class Time(SlotTime):
     """How time is divided."""
 
-    horizon: Count
-    """Number of slots, T: a schedule whose makespan exceeds it is infeasible."""
+    horizon: Count | None = None
+    """Number of slots, T: a schedule whose makespan exceeds it is infeasible. Without it no
+    schedule is too long."""

@@ -15,8 +15,8 @@ import numpy as np
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays, Engine, placements_of
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import Topology, spreads, timing, topology
-from rarmodel.schema import Instance, Job
+from rarmodel.model import Topology, horizon_of, plain_pace, spreads, timing, topology
+from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
 from .solution import Solution
@@ -67,7 +67,7 @@ class Enumeration:
             The lower bound known.
         """
         solution, proven, left = None, bound, NODES
-        top = min(makespan - 1, self._instance.time.horizon, self._longest)
+        top = min(makespan - 1, horizon_of(self._instance), self._longest)
         while left > 0 and proven <= top and not self.over:
             tree = self._aim(proven, top)
             used = tree.counters[USED]
@@ -119,13 +119,15 @@ def options_of(instance: Instance, arrays: Arrays) -> Options | None:
     gpus = [server.gpus for server in instance.cluster.servers]
     ways = {
         size: list(islice(spreads(gpus, size), MOST_OPTIONS + 1))
-        for size in {job.gpus for job in instance.jobs}
+        for size in {job.size for job in instance.jobs}
     }
-    if sum(len(ways[job.gpus]) for job in instance.jobs) > MOST_OPTIONS:
+    if sum(len(ways[job.size]) for job in instance.jobs) > MOST_OPTIONS:
         return None
     tree = topology(instance.cluster)
-    rated = [_rated(instance, tree, arrays, job, ways[job.gpus]) for job in instance.jobs]
-    order = sorted(range(len(rated)), key=lambda j: (-instance.jobs[j].gpus * rated[j][0].slots, j))
+    rated = [
+        _rated(instance, tree, arrays, j, ways[job.size]) for j, job in enumerate(instance.jobs)
+    ]
+    order = sorted(range(len(rated)), key=lambda j: (-instance.jobs[j].size * rated[j][0].slots, j))
     flat = [way for j in order for way in rated[j]]
     if max(job.iterations for job in instance.jobs) * max(map(len, rated)) >= MOST:
         return None
@@ -135,7 +137,7 @@ def options_of(instance: Instance, arrays: Arrays) -> Options | None:
     links = {link.node: link for link in tree.links}
     return Options(
         job=np.array(order, np.int64),
-        size=np.array([instance.jobs[j].gpus for j in order], np.int64),
+        size=np.array([instance.jobs[j].size for j in order], np.int64),
         first=_offsets(len(rated[j]) for j in order),
         workers=workers,
         link_at=_offsets(len(way.links) for way in flat),
@@ -166,24 +168,19 @@ class _Way(NamedTuple):
 
 
 def _rated(
-    instance: Instance, tree: Topology, arrays: Arrays, job: Job, ways: Sequence[Mapping[int, int]]
+    instance: Instance, tree: Topology, arrays: Arrays, j: int, ways: Sequence[Mapping[int, int]]
 ) -> list[_Way]:
     """The placements of a job in which it makes progress, fast ones first."""
-    cluster = instance.cluster
+    pace = plain_pace(instance, j)
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
         # One ring on a link.
         shares = [float(arrays.share[arrays.row_at[link] + 1]) for link in links]
-        seconds = timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            min(shares, default=cluster.intra_server_gbps),
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-            timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(workers)),
-            timing.compute_seconds(job),
-        )
-        if alone := timing.speed(instance.time.slot_seconds, seconds):
-            rated.append(_Way(timing.slots_needed(job.iterations, alone), alone, workers, links))
+        gbps = min(shares, default=instance.cluster.intra_server_gbps)
+        if alone := pace.speed(len(workers), gbps):
+            slots = timing.slots_needed(pace.iterations, alone)
+            rated.append(_Way(slots, alone, workers, links))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
 
 

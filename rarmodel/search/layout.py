@@ -99,7 +99,7 @@ def layout_of(instance: Instance) -> Layout:
     """Lay an instance out for the search."""
     cluster = instance.cluster
     least = least_slots_by_placement(instance)
-    size = np.array([job.gpus for job in instance.jobs], np.int64)
+    size = np.array([job.size for job in instance.jobs], np.int64)
     sizes, size_index = np.unique(size, return_inverse=True)
     packed = np.array([slots.packed or 0 for slots in least], np.int64)
     by_size = np.flatnonzero(packed > 0)

@@ -13,7 +13,7 @@ from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.engine import Engine, placements_of
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import best_placements, least_slots_by_placement
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
@@ -81,7 +81,7 @@ class Search:
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
-        if schedule is None and session.bound.slots <= instance.time.horizon:
+        if schedule is None and session.bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
         return Attempt(schedule, stopped, session.bound)
 

@@ -15,7 +15,7 @@ from rarmodel.bounds.cutting_stock import cutting_stock
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance, Schedule
 
 from .decode import STOPPED
@@ -110,9 +110,9 @@ class Session:
         if self.solution is None:
             self.take(without_contention(self.instance))
         alone = sum(extreme.least_slots for extreme in job_extremes(self.instance))
-        if alone <= self.instance.time.horizon < self.makespan:
+        if alone <= horizon_of(self.instance) < self.makespan:
             self.take(one_after_another(self.instance))
-        if self.solution is None or self.makespan > self.instance.time.horizon:
+        if self.solution is None or self.makespan > horizon_of(self.instance):
             return None
         return self.solution.schedule(self.instance, method)
 
@@ -176,7 +176,7 @@ class Session:
 
     def _over(self, deadline: float) -> str:
         """Why to stop; nothing if there is no reason."""
-        if self.bound.slots > self.instance.time.horizon:
+        if self.bound.slots > horizon_of(self.instance):
             return "the lower bound exceeds the horizon"
         if self.solution is not None and self.makespan <= self.bound.slots:
             return "the makespan meets the lower bound"

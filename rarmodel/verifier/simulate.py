@@ -15,7 +15,7 @@ from rarmodel.schema import Instance
 from .periods import Periods
 from .simulation_result import Run, SimulationResult
 from .slot_by_slot import simulate_slot_by_slot
-from .traffic import Placed, Traffic
+from .traffic import Placed, Traffic, placed
 
 
 def simulate(
@@ -38,7 +38,7 @@ def simulate(
     if slot_by_slot:
         return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
-    rings = [Placed(run.job, len(run.workers), tree.links_used(run.workers)) for run in runs]
+    rings = [placed(run, tree) for run in runs]
     completion, stuck_since = _completions(instance, rings, [run.start for run in runs])
     periods = Periods(instance, rings, [run.start for run in runs], completion)
     return SimulationResult(tuple(completion), stuck_since, periods)
@@ -92,7 +92,7 @@ def _completions(
             done[i] += speed[i] * (slot - since[i])
             speed[i], since[i], finish[i] = new_speed, slot, None
             if new_speed > 0:
-                left = rings[i].job.iterations - done[i]
+                left = rings[i].job.iterations_left - done[i]
                 end = slot + timing.slots_needed(left, new_speed)
                 finish[i] = end
                 heappush(ends, (end, i))

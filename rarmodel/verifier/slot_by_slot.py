@@ -7,12 +7,12 @@ model's plain functions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
 from rarmodel.model.contention import ring_share
 from rarmodel.model.topology import topology
-from rarmodel.schema import Instance
+from rarmodel.schema import Cluster, Instance
 
 from .report import Period, Ring
 from .simulation_result import Run, SimulationResult
@@ -41,7 +41,7 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
         slot += 1
         for i, ring in states.items():
             done[i] += ring.speed
-            if done[i] >= runs[i].job.iterations:  # (9)
+            if done[i] >= runs[i].job.iterations_left:  # (9)
                 completion[i] = slot
     return SimulationResult(tuple(completion), None, tuple(periods))
 
@@ -60,13 +60,15 @@ def _states(
         job, workers = runs[i].job, runs[i].workers
         used = tree.links_used(workers)
         shares = [ring_share(contention, tree.links[k].gbps, on_link[k]) for k in used]
-        bandwidth = min(shares) if used else cluster.intra_server_gbps  # (7)
+        bandwidth = min(shares) if used else _within(cluster, workers)  # (7)
+        size = sum(workers.values())
+        types = {cluster.servers[s].gpu_type for s in workers}
         seconds = timing.iteration_seconds(  # (8)
-            timing.exchange_bits(job.gradient_mb, job.gpus),
+            timing.exchange_bits(job.gradient_mb, size),
             bandwidth,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
             timing.overhead_seconds(contention.overhead_ms_per_server, len(workers)),
-            timing.compute_seconds(job),
+            max(timing.compute_seconds(job, size, kind) for kind in types),
         )
         states[i] = Ring(
             contention=max((on_link[k] for k in used), default=0),  # (6)
@@ -75,3 +77,10 @@ def _states(
             speed=timing.speed(instance.time.slot_seconds, seconds),
         )
     return states, {tree.links[k].node: rings for k, rings in on_link.items()}
+
+
+def _within(cluster: Cluster, workers: Mapping[int, int]) -> float:
+    """Bandwidth of a ring within its one server."""
+    (server,) = workers
+    own = cluster.servers[server].intra_server_gbps
+    return cluster.intra_server_gbps if own is None else own

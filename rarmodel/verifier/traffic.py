@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.contention import ring_share
-from rarmodel.model.topology import topology
+from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
 from .report import Ring
+from .simulation_result import Run
 
 
 class Placed(NamedTuple):
@@ -22,10 +23,18 @@ class Placed(NamedTuple):
 
     job: Job
     """The job."""
-    servers: int
-    """Number of servers it uses."""
+    size: int
+    """Workers of its ring."""
+    servers: tuple[int, ...]
+    """The servers it uses, by index."""
     links: tuple[int, ...]
     """The links its ring uses, by index into the links of the topology."""
+
+
+def placed(run: Run, tree: Topology) -> Placed:
+    """A run, as far as its speed depends on its servers."""
+    size = sum(run.workers.values())
+    return Placed(run.job, size, tuple(run.workers), tree.links_used(run.workers))
 
 
 class Traffic:
@@ -88,7 +97,9 @@ class Traffic:
         """B_j of an active ring in Gbit/s: the least share of a link it uses, (7)."""
         links = self._rings[i].links
         if not links:
-            return self._instance.cluster.intra_server_gbps
+            cluster = self._instance.cluster
+            own = cluster.servers[self._rings[i].servers[0]].intra_server_gbps
+            return cluster.intra_server_gbps if own is None else own
         return min(map(self._share.__getitem__, links))
 
     def iteration_seconds(self, i: int, gbps: float) -> float:
@@ -114,8 +125,11 @@ class Traffic:
         job, cluster = ring.job, self._instance.cluster
         overhead_ms = self._instance.contention.overhead_ms_per_server
         return (
-            timing.exchange_bits(job.gradient_mb, job.gpus),
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
-            timing.overhead_seconds(overhead_ms, ring.servers),
-            timing.compute_seconds(job),
+            timing.exchange_bits(job.gradient_mb, ring.size),
+            timing.reduction_seconds(job.gradient_mb, ring.size, cluster.reduction_gbps),
+            timing.overhead_seconds(overhead_ms, len(ring.servers)),
+            max(
+                timing.compute_seconds(job, ring.size, cluster.servers[s].gpu_type)
+                for s in ring.servers
+            ),
         )

@@ -122,8 +122,8 @@ def _carried_out(
             )
             yield Violation("capacity", job.name, name, slot, message)
     held = sum(len(gpus) for gpus in assignment.gpus.values())
-    if held != job.gpus:
-        message = f"job {job.name!r} holds {held} GPUs; its ring needs exactly {job.gpus}"
+    if held != job.size:
+        message = f"job {job.name!r} holds {held} GPUs; its ring needs exactly {job.size}"
         yield Violation("gang", job.name, None, slot, message)
 
 
@@ -169,7 +169,7 @@ def _in_time(
                 "running job makes any progress"
             )
             yield Violation("progress", assignment.job, None, result.stuck_since, message)
-        elif end > horizon:
+        elif horizon is not None and end > horizon:
             message = f"job {assignment.job!r} completes at slot {end}, past the horizon {horizon}"
             yield Violation("horizon", assignment.job, None, max(run.start, horizon), message)
 

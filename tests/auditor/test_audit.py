@@ -171,9 +171,9 @@ def test_makespan_is_within_the_bound_that_the_documentation_proves(
     assume(found is not None and spread < inf)
     assert found is not None
     gpus = instance.cluster.total_gpus
-    area = sum(j.gpus * e.least_slots for j, e in zip(instance.jobs, extremes, strict=True))
+    area = sum(j.size * e.least_slots for j, e in zip(instance.jobs, extremes, strict=True))
     least = max(area / gpus, *(e.least_slots for e in extremes), 0)
-    largest = max(job.gpus for job in instance.jobs)
+    largest = max(job.size for job in instance.jobs)
     assert found.makespan <= max(largest, 2 - 1 / gpus) * spread * least + 1e-9
 
 

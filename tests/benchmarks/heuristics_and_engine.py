@@ -26,6 +26,7 @@ from rarmodel.files import parse_instance
 from rarmodel.heuristics import Policy, estimate, list_scheduling, run_policy, sjf_bco
 from rarmodel.heuristics.clock import ListScheduler
 from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.model import horizon_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -141,7 +142,7 @@ def list_schedules() -> None:
 def one_schedule(instance: Instance, scheduler: ListScheduler, policy: Policy) -> float:
     order = np.array(policy.order(instance), np.int64)
     parameters = np.array(policy.parameters(instance, 0)[-1], np.float64)
-    horizon = float(instance.time.horizon)
+    horizon = float(horizon_of(instance))
 
     def run() -> None:
         assert scheduler.run(policy.rule, parameters, order, horizon) > 0

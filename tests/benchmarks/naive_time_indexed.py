@@ -20,7 +20,7 @@ from rarmodel.schema import Job
 def naive_model(scope: Scope) -> pyo.ConcreteModel:
     """State the instance of a scope within its horizon."""
     jobs, servers, slots = list(scope.jobs), list(scope.servers), range(scope.horizon)
-    size = {j: job.gpus for j, job in scope.jobs.items()}
+    size = {j: job.size for j, job in scope.jobs.items()}
     gpus = {s: server.gpus for s, server in scope.servers.items()}
     big = len(jobs)
     counts = {j: range(1, min(size[j], len(servers)) + 1) for j in jobs}
@@ -90,10 +90,10 @@ def _speed(scope: Scope, job: Job, servers: int, rings: int) -> int:
     if servers > 1:
         gbps = ring_share(instance.contention, scope.tree.links[0].gbps, rings)
     seconds = timing.iteration_seconds(
-        timing.exchange_bits(job.gradient_mb, job.gpus),
+        timing.exchange_bits(job.gradient_mb, job.size),
         gbps,
-        timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps),
+        timing.reduction_seconds(job.gradient_mb, job.size, instance.cluster.reduction_gbps),
         timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
-        timing.compute_seconds(job),
+        timing.compute_seconds(job, job.size),
     )
     return min(timing.speed(instance.time.slot_seconds, seconds), job.iterations)

@@ -20,11 +20,11 @@ def free_seconds(instance: Instance) -> dict[str, float]:
     cluster = instance.cluster
     return {
         job.name: timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
+            timing.exchange_bits(job.gradient_mb, job.size),
             cluster.intra_server_gbps,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.reduction_seconds(job.gradient_mb, job.size, cluster.reduction_gbps),
             0.0,
-            timing.compute_seconds(job),
+            timing.compute_seconds(job, job.size),
         )
         for job in instance.jobs
     }

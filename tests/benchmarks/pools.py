@@ -14,6 +14,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from rarmodel.model import horizon_of
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import pyomo.environ as pyo
@@ -100,7 +102,7 @@ def main() -> None:
         instance = rarmodel.load_instance(entry["name"])
         for policy in HEURISTICS:
             policy.prepare(instance)
-        for horizon in (entry["best_known"], instance.time.horizon):
+        for horizon in (entry["best_known"], horizon_of(instance)):
             begun = perf_counter()
             scope = scope_of(instance, horizon)
             pool = pool_of(scope)

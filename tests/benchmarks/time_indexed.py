@@ -28,6 +28,7 @@ from rarmodel.files import parse_instance
 from rarmodel.formulations import Scope
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
 from rarmodel.solvers import Solver
@@ -124,7 +125,7 @@ def cases(family: Family) -> Iterator[Scope]:
 
 def textbook(scope: Scope, solver: Solver, seconds: float) -> tuple[float, bool]:
     """Seconds of the textbook model on the instance's horizon, and whether it was solved."""
-    scope = replace(scope, horizon=scope.instance.time.horizon)
+    scope = replace(scope, horizon=horizon_of(scope.instance))
     begun = perf_counter()
     answer = solver.solve(naive_model(scope), Limits(time_limit=seconds, threads=THREADS))
     return perf_counter() - begun, answer.termination == "finished"

@@ -133,7 +133,7 @@ def test_no_limit_below_its_bound_can_be_kept(seed: int) -> None:
     instance = random_instance(random, jobs=random.randint(1, 6), servers=3, tree=False)
     work: Counter[int] = Counter()
     for job, least in zip(instance.jobs, job_extremes(instance), strict=True):
-        for gpu in random.sample(range(instance.cluster.total_gpus), job.gpus):
+        for gpu in random.sample(range(instance.cluster.total_gpus), job.size):
             work[gpu] += least.least_slots
     assert limit_bound(instance).slots <= max(work.values())
 

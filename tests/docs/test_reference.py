@@ -13,6 +13,7 @@ import pytest
 import rarmodel
 from rarmodel import registry
 from rarmodel.cli.commands import rarmodel as commands
+from rarmodel.model import horizon_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 LAB = DOCS / "examples" / "lab.json"
@@ -141,7 +142,7 @@ def test_search_for_counter_examples_finds_the_bundled_ones(
 def test_bundled_counter_example_is_of_the_family_that_is_searched(name: str, claim: str) -> None:
     search = runpy.run_path(str(DOCS / "counterexamples.py"))
     instance = rarmodel.load_instance(name)
-    case, horizon = search["case_of"](instance), instance.time.horizon
+    case, horizon = search["case_of"](instance), horizon_of(instance)
     without = {"name", "description", "jobs"}
     made = search["instance_of"](case, horizon)
     assert made.model_dump(exclude=without) == instance.model_dump(exclude=without)

@@ -52,7 +52,7 @@ def brute_force(instance: Instance, work: tuple[float, ...]) -> float:
     """The least θ over every choice of GPUs for every job, as (14)–(16) are printed."""
     gpus = range(instance.cluster.total_gpus)
     best = inf
-    for served in product(*(combinations(gpus, job.gpus) for job in instance.jobs)):
+    for served in product(*(combinations(gpus, job.size) for job in instance.jobs)):
         load = [0.0] * len(gpus)
         for held, slots in zip(served, work, strict=True):
             for g in held:

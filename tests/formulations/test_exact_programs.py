@@ -117,7 +117,7 @@ def least_limit(instance: Instance) -> float:
     gpus = range(instance.cluster.total_gpus)
     slots = [extreme.least_slots for extreme in job_extremes(instance)]
     best = float("inf")
-    for given_gpus in product(*(combinations(gpus, job.gpus) for job in instance.jobs)):
+    for given_gpus in product(*(combinations(gpus, job.size) for job in instance.jobs)):
         load = [0] * len(gpus)
         for chosen, busy in zip(given_gpus, slots, strict=True):
             for g in chosen:

@@ -28,7 +28,7 @@ from rarmodel.formulations.pool import Entry, holds_all, pool_of, size_of_pool, 
 from rarmodel.heuristics import estimate, first_fit, list_scheduling, run_policy
 from rarmodel.heuristics.clock import ListScheduler
 from rarmodel.heuristics.policies import HEURISTICS
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -49,7 +49,7 @@ def by_every_limit(instance: Instance, horizon: int) -> set[tuple[int, ...]]:
             continue
         order = np.array(policy.order(instance), np.int64)
         for parameters in policy.parameters(instance, 0):
-            for limit in range(1, instance.time.horizon + 1):
+            for limit in range(1, horizon_of(instance) + 1):
                 makespan = scheduler.run(
                     policy.rule, np.array(parameters), order, float(limit), horizon + 1
                 )
@@ -125,7 +125,7 @@ def brute_force_times(instance: Instance, horizon: int) -> set[Any]:
     """Starts and completions of every schedule, from trying all of them one by one."""
     engine = Engine(instance)
     capacities = [server.gpus for server in instance.cluster.servers]
-    ways = [list(count_vectors(capacities, job.gpus)) for job in instance.jobs]
+    ways = [list(count_vectors(capacities, job.size)) for job in instance.jobs]
     times = set()
     for placed in product(*ways):
         for starts in product(range(horizon), repeat=len(ways)):

@@ -31,7 +31,7 @@ def at_most(servers: int) -> Allows:
 
 
 def on_two_or_more(scope: Scope, job: str, workers: Mapping[str, int], left: int) -> bool:
-    return left > 0 or len(workers) >= min(2, scope.jobs[job].gpus)
+    return left > 0 or len(workers) >= min(2, scope.jobs[job].size)
 
 
 def spread_over(instance: Instance, rule: Allows) -> Scope:

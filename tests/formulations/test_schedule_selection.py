@@ -31,7 +31,7 @@ from rarmodel.formulations.pool import entry_of, pool_of
 from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
 from rarmodel.heuristics import estimate, first_fit, list_scheduling, random_placement, run_policy
 from rarmodel.limits import Limits
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
@@ -194,7 +194,7 @@ def test_more_constraints_can_be_added() -> None:
         "last-first", objective=lambda m, _: m.completion[last], objective_name="last completion"
     )
     result = solve(INSTANCE, formulation=early)
-    best = min(e.completions[-1] for e in pool_of(scope_of(INSTANCE, INSTANCE.time.horizon)))
+    best = min(e.completions[-1] for e in pool_of(scope_of(INSTANCE, horizon_of(INSTANCE))))
     assert result.goal is not None
     assert result.goal.value == best
 

@@ -99,7 +99,7 @@ def test_list_scheduling_takes_the_least_busy(case: tuple[Instance, int]) -> Non
 @given(instances(jobs=12, servers=4))
 def test_distinct_kappas_give_what_all_kappas_give(instance: Instance) -> None:
     instance = with_horizon(instance, 200)
-    largest = max(job.gpus for job in instance.jobs)
+    largest = max(job.size for job in instance.jobs)
     everything = make_sjf_bco(kappas=lambda _: range(1, largest + 1))
     some, every = run_policy(instance, sjf_bco), run_policy(instance, everything)
     assert (some is None) == (every is None)

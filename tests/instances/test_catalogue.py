@@ -302,7 +302,7 @@ def shortest_without_delay(instance: Instance, limit: int) -> int | None:
     options = [
         [
             (workers, slots)
-            for workers in count_vectors(capacities, job.gpus)
+            for workers in count_vectors(capacities, job.size)
             if (slots := lone_slots(instance, job, workers)) <= limit
         ]
         for job in instance.jobs
@@ -347,7 +347,7 @@ def shortest_without_delay(instance: Instance, limit: int) -> int | None:
 
 def test_paper_160_has_the_jobs_and_servers_of_the_paper() -> None:
     instance = instance_of("paper-160")
-    mix = Counter(job.gpus for job in instance.jobs)
+    mix = Counter(job.size for job in instance.jobs)
     assert mix == {1: 80, 2: 14, 4: 26, 8: 30, 16: 8, 32: 2}
     assert all(1000 <= job.iterations <= 6000 for job in instance.jobs)
     assert len(instance.cluster.servers) == 20
@@ -368,11 +368,11 @@ def test_paper_160_contention_links_and_overhead_take_at_most_15_percent_of_an_i
     instance = instance_of("paper-160")
     free = {
         job.name: timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
+            timing.exchange_bits(job.gradient_mb, job.size),
             instance.cluster.intra_server_gbps,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, instance.cluster.reduction_gbps),
+            timing.reduction_seconds(job.gradient_mb, job.size, instance.cluster.reduction_gbps),
             0.0,
-            timing.compute_seconds(job),
+            timing.compute_seconds(job, job.size),
         )
         for job in instance.jobs
     }
@@ -388,7 +388,7 @@ def test_paper_160_contention_links_and_overhead_take_at_most_15_percent_of_an_i
 
 def test_philly_2869ce_is_mostly_wide_jobs() -> None:
     instance = instance_of("philly-2869ce")
-    assert Counter(job.gpus for job in instance.jobs) == {1: 8, 4: 3, 8: 15, 32: 14}
+    assert Counter(job.size for job in instance.jobs) == {1: 8, 4: 3, 8: 15, 32: 14}
     assert [server.gpus for server in instance.cluster.servers] == [8] * 8
 
 

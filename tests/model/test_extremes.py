@@ -28,11 +28,11 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
     ):
         periods = {
             str(workers): simulate(instance, [Run(job, 0, workers)]).periods
-            for workers in count_vectors(capacities, job.gpus)
+            for workers in count_vectors(capacities, job.size)
         }
         alone = [p[0].rings[job.name].iteration_seconds for p in periods.values() if p]
         assert extreme.best_seconds == min(alone)
-        assert sum(best.values()) == job.gpus
+        assert sum(best.values()) == job.size
         assert all(1 <= count <= capacities[server] for server, count in best.items())
         lone = simulate(instance, [Run(job, 0, best)])
         assert lone.periods[0].rings[job.name].iteration_seconds == extreme.best_seconds
@@ -48,7 +48,7 @@ def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instan
     ):
         alone = [
             simulate(instance, [Run(job, 0, workers)]).completion[0]
-            for workers in count_vectors(capacities, job.gpus)
+            for workers in count_vectors(capacities, job.size)
         ]
         stuck = any(slots is None for slots in alone)
         assert slowest == (None if stuck else max(slots or 0 for slots in alone))
@@ -106,7 +106,7 @@ def test_fewer_servers_behind_a_slower_link_can_be_best() -> None:
 
 def worst_lone_share(instance: Instance, size: int) -> float:
     """The least share of any link, with as many rings on it as fit the cluster, or the link."""
-    sizes = sorted(job.gpus for job in instance.jobs if job.gpus > 1)
+    sizes = sorted(job.size for job in instance.jobs if job.size > 1)
     sizes.remove(size)
     total = instance.cluster.total_gpus
     left, together = total - size, 1
@@ -130,23 +130,23 @@ def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance
     servers = len(instance.cluster.servers)
     for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
         across = 0.0
-        if job.gpus > 1 and servers > 1:
+        if job.size > 1 and servers > 1:
             across = timing.iteration_seconds(
-                timing.exchange_bits(job.gradient_mb, job.gpus),
-                worst_lone_share(instance, job.gpus),
+                timing.exchange_bits(job.gradient_mb, job.size),
+                worst_lone_share(instance, job.size),
                 timing.reduction_seconds(
-                    job.gradient_mb, job.gpus, instance.cluster.reduction_gbps
+                    job.gradient_mb, job.size, instance.cluster.reduction_gbps
                 ),
                 timing.overhead_seconds(
-                    instance.contention.overhead_ms_per_server, min(job.gpus, servers)
+                    instance.contention.overhead_ms_per_server, min(job.size, servers)
                 ),
-                timing.compute_seconds(job),
+                timing.compute_seconds(job, job.size),
             )
         within = 0.0
-        if job.gpus <= instance.cluster.largest_server:
+        if job.size <= instance.cluster.largest_server:
             capacities = [server.gpus for server in instance.cluster.servers]
             server = capacities.index(instance.cluster.largest_server)
-            lone = simulate(instance, [Run(job, 0, {server: job.gpus})])
+            lone = simulate(instance, [Run(job, 0, {server: job.size})])
             if not lone.periods:  # Stuck: the report has no time of it.
                 continue
             within = lone.periods[0].rings[job.name].iteration_seconds

@@ -98,7 +98,7 @@ def test_rings_and_gpus_are_those_of_the_verifiers_periods(
             assert at(drawing.held_in_all, last) == 0
         last = period.end
         if len({run.job for run in drawing.runs}) == len(drawing.runs):
-            sizes = {job.name: job.gpus for job in problem[0].jobs}
+            sizes = {job.name: job.size for job in problem[0].jobs}
             held = sum(sizes[job] for job in period.rings)
             assert at(drawing.held_in_all, period.start) == held
             for run in drawing.runs:
@@ -130,7 +130,7 @@ def test_utilisation_integrates_to_the_gpu_slots_used(problem: tuple[Instance, S
         slots = report.utilisation[server.name] * server.gpus * report.makespan
         assert steps.integral(report.makespan) == pytest.approx(slots)
     used = sum(
-        job.gpus * ((report.completion[job.name] or 0) - a.start)
+        job.size * ((report.completion[job.name] or 0) - a.start)
         for job in instance.jobs
         for a in schedule.assignments
         if a.job == job.name

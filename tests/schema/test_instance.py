@@ -24,7 +24,7 @@ def test_fields_are_read_as_they_stand() -> None:
     assert instance.name == "example"
     assert instance.description is None
     assert instance.time.horizon == 20
-    assert instance.jobs[0].gpus == 3
+    assert instance.jobs[0].size == 3
     assert instance.jobs[0].backward_ms == 100.0
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
 from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
+from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 from rarmodel.search.decode import LATE, STOPPED, STUCK, decode
 from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
@@ -47,7 +48,7 @@ def test_a_plan_is_what_the_engine_makes_of_it(instance: Instance, random: Rando
     evaluation = Engine(instance).evaluate(solution.starts, placements)
     assert evaluation.makespan == makespan == solution.makespan
     assert evaluation.completion.tolist() == solution.completions.tolist()
-    if makespan <= instance.time.horizon:
+    if makespan <= horizon_of(instance):
         report = require_feasible(instance, solution.schedule(instance, "test"))
         assert report.makespan == makespan
 

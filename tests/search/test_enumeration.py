@@ -16,7 +16,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.engine import NEVER, arrays_of
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
-from rarmodel.model import check_speeds
+from rarmodel.model import check_speeds, horizon_of
 from rarmodel.schema import Instance
 from rarmodel.search import enumeration
 from rarmodel.search.enumeration import Enumeration, enumeration_of
@@ -32,7 +32,7 @@ def made(instance: Instance) -> Enumeration:
 def proven(instance: Instance, makespan: int = NEVER) -> tuple[int, int]:
     """Makespan and bound in the end; each solution is verified on the way."""
     search, bound = made(instance), best_bound(instance).slots
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     while bound <= min(makespan - 1, horizon) and not search.over:
         solution, better = search.step(makespan, bound)
         if solution is not None:
@@ -57,7 +57,7 @@ def with_likes(instance: Instance, random: Random) -> Instance:
         if random.random() < 0.7:
             servers[i] = servers[i].model_copy(update={"gpus": servers[0].gpus})
     cluster = instance.cluster.model_copy(update={"servers": tuple(servers)})
-    if cluster.total_gpus < max(job.gpus for job in jobs):
+    if cluster.total_gpus < max(job.size for job in jobs):
         cluster = instance.cluster
     alike = instance.model_copy(update={"jobs": tuple(jobs), "cluster": cluster})
     try:

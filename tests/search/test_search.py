@@ -82,7 +82,7 @@ path = rarmodel.search.__path__
 modules = [importlib.import_module(f"rarmodel.search.{m.name}") for m in pkgutil.iter_modules(path)]
 modules.append(rarmodel.bounds.knapsack)
 instance = load_instance("philly-2869ce")
-widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.gpus))
+widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.size))
 instance = instance.model_copy(update={"jobs": widest_first})
 SEARCH.prepare(instance)
 prepared = compiled()

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
 from rarmodel.schema import Assignment, Instance, Schedule
 
 
 def in_turn(instance: Instance, name: str) -> Schedule:
     """A schedule of one-GPU jobs on the first GPU, far enough apart."""
     server = instance.cluster.servers[0].name
-    slots = instance.time.horizon // len(instance.jobs)
+    slots = horizon_of(instance) // len(instance.jobs)
     return Schedule(
         schema_version=1,
         instance=instance.name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rarmodel.engine import LATE, Engine, placements_of
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 
 FAR = 2**60
@@ -36,10 +36,10 @@ def optimal_makespan(instance: Instance) -> int | None:
     """
     engine = Engine(instance)
     capacities = [server.gpus for server in instance.cluster.servers]
-    placements = [list(count_vectors(capacities, job.gpus)) for job in instance.jobs]
+    placements = [list(count_vectors(capacities, job.size)) for job in instance.jobs]
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     jobs = len(instance.jobs)
-    best = instance.time.horizon + 1
+    best = horizon_of(instance) + 1
     starts = np.full(jobs, FAR, np.int64)
     workers = [options[0] for options in placements]
 
@@ -64,4 +64,4 @@ def optimal_makespan(instance: Instance) -> int | None:
         workers[job] = placements[job][0]
 
     decide(0)
-    return best if best <= instance.time.horizon else None
+    return best if best <= horizon_of(instance) else None

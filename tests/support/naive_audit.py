@@ -13,7 +13,7 @@ from typing import NamedTuple
 from enumeration import count_vectors, optimal_makespan
 from reference_heuristics import sjf_bco
 
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate
 
@@ -64,7 +64,7 @@ def naive_audit(instance: Instance, *, optimum: bool = True) -> Naive | None:
         limit=limit,
         estimated_load=max(estimated.values()),
         real_load=max(real.values()),
-        largest_job=max(job.gpus for job in instance.jobs),
+        largest_job=max(job.size for job in instance.jobs),
         factor=None if factor is None else factor**2,  # φ·(u/l) with u = 1 and l = 1/φ
         least_limit=least_limit(instance),
         optimum=optimal_makespan(instance) if optimum else None,
@@ -82,16 +82,16 @@ def least_limit(instance: Instance) -> int:
         reached = {
             tuple(sorted(busy[g] + extreme.least_slots * (g in held) for g in gpus))
             for busy in reached
-            for held in combinations(gpus, job.gpus)
+            for held in combinations(gpus, job.size)
         }
     return min(map(max, reached))
 
 
 def greatest_slots(instance: Instance) -> list[int]:
     """Greatest execution time of each job over all feasible schedules, by trying all of them."""
-    horizon = instance.time.horizon
+    horizon = horizon_of(instance)
     capacities = [server.gpus for server in instance.cluster.servers]
-    placements = [list(count_vectors(capacities, job.gpus)) for job in instance.jobs]
+    placements = [list(count_vectors(capacities, job.size)) for job in instance.jobs]
     greatest = [0] * len(instance.jobs)
     for starts in product(range(horizon), repeat=len(instance.jobs)):
         for workers in product(*placements):

@@ -112,9 +112,9 @@ def random_workers(random: Random, instance: Instance) -> list[dict[int, int]]:
     placements = []
     for job in instance.jobs:
         gpus = [s for s, server in enumerate(instance.cluster.servers) for _ in range(server.gpus)]
-        chosen = sorted(random.sample(gpus, job.gpus))
+        chosen = sorted(random.sample(gpus, job.size))
         if random.random() < 0.5:
-            first = random.randrange(len(gpus) - job.gpus + 1)
-            chosen = gpus[first : first + job.gpus]
+            first = random.randrange(len(gpus) - job.size + 1)
+            chosen = gpus[first : first + job.size]
         placements.append({s: chosen.count(s) for s in sorted(set(chosen))})
     return placements

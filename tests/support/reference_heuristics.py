@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rarmodel.model import job_extremes
+from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate
 
@@ -74,7 +74,7 @@ def fa_ffp(naive: Naive, job: int, *, occupied_first: bool = False) -> list[Gpu]
         empty = gpu[0] not in hosting
         return (empty, naive.load[gpu], gpu) if occupied_first else (naive.load[gpu], empty, gpu)
 
-    size = naive.instance.jobs[job].gpus
+    size = naive.instance.jobs[job].size
     best = sorted(naive.available(job), key=key)[:size]
     return best if len(best) == size else None
 
@@ -82,7 +82,7 @@ def fa_ffp(naive: Naive, job: int, *, occupied_first: bool = False) -> list[Gpu]
 def lbsgf(naive: Naive, job: int, servers_factor: float) -> list[Gpu] | None:
     """Algorithm 3."""
     servers = naive.instance.cluster.servers
-    size = naive.instance.jobs[job].gpus
+    size = naive.instance.jobs[job].size
     share = [
         sum(naive.load[s, g] for g in range(server.gpus)) / server.gpus
         for s, server in enumerate(servers)
@@ -101,13 +101,13 @@ def lbsgf(naive: Naive, job: int, servers_factor: float) -> list[Gpu] | None:
 
 
 def first_fit(naive: Naive, job: int) -> list[Gpu] | None:
-    size = naive.instance.jobs[job].gpus
+    size = naive.instance.jobs[job].size
     first = naive.available(job)[:size]
     return first if len(first) == size else None
 
 
 def list_scheduling(naive: Naive, job: int) -> list[Gpu] | None:
-    size = naive.instance.jobs[job].gpus
+    size = naive.instance.jobs[job].size
     best = sorted(naive.available(job), key=lambda gpu: (naive.load[gpu], gpu))[:size]
     return best if len(best) == size else None
 
@@ -118,14 +118,14 @@ def bisect(
     """Algorithm 1, as printed: makespan, limit, and what is placed."""
     order = list(order)
     best: tuple[int, int, Placed] | None = None
-    left, right = 1, instance.time.horizon
+    left, right = 1, horizon_of(instance)
     while left <= right:
         limit = (left + right) // 2
         improved = False
         for choose in choices:
             naive = Naive(instance, limit)
             makespan = naive.run(order, choose)
-            to_beat = best[0] if best else instance.time.horizon + 1
+            to_beat = best[0] if best else horizon_of(instance) + 1
             if makespan is not None and makespan < to_beat:
                 best = (makespan, limit, naive.placed)
                 improved = True
@@ -143,12 +143,12 @@ def sjf_bco(
 
     def choice(kappa: int) -> Choice:
         def choose(naive: Naive, job: int) -> list[Gpu] | None:
-            if instance.jobs[job].gpus <= kappa:
+            if instance.jobs[job].size <= kappa:
                 return fa_ffp(naive, job, occupied_first=occupied_first)
             return lbsgf(naive, job, servers_factor)
 
         return choose
 
-    order = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].gpus)
-    largest = max(job.gpus for job in instance.jobs)
+    order = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].size)
+    largest = max(job.size for job in instance.jobs)
     return bisect(instance, order, [choice(kappa) for kappa in range(1, largest + 1)])

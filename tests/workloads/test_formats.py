@@ -29,8 +29,9 @@ def test_muri_has_milliseconds_models_and_batches(tmp_path: Path) -> None:
     found = imported(FIXTURES / "muri.csv", slot_seconds=1.0)
     assert (found.account.format, found.account.used, found.account.notes) == ("muri", 8, ())
     job = jobs_of(found.instance)["5"]
-    assert (job.gpus, job.gradient_mb, job.batch_size) == (8, 553.43, 16)
-    assert job.forward_ms_per_sample * 16 + job.backward_ms == pytest.approx(75)
+    assert (job.size, job.gradient_mb, job.batch_size) == (8, 553.43, 16)
+    forward, backward = job.milliseconds()
+    assert forward * 16 + backward == pytest.approx(75)
     assert seconds_of(found.instance) == {
         "0": 927475,
         "1": 926133,
@@ -115,7 +116,7 @@ def test_sacct_has_allocated_gpus_and_steps_are_no_jobs(tmp_path: Path) -> None:
     )
     found = imported(tmp_path / "sacct.txt", text)
     assert (found.account.format, found.account.rows) == ("sacct", 8)
-    assert [(job.name, job.gpus) for job in found.instance.jobs] == [("12_3", 3), ("11", 8)]
+    assert [(job.name, job.size) for job in found.instance.jobs] == [("12_3", 3), ("11", 8)]
     assert seconds_of(found.instance) == {"12_3": 600, "11": 3600}
     assert reasons(found.account.left_out) == {
         "a step of a job, which has a row of its own": 1,
@@ -158,7 +159,7 @@ def test_any_other_file_comes_through_a_mapping_of_columns(tmp_path: Path) -> No
     found = imported(tmp_path / "mine.csv", text, columns=columns)
     assert found.account.format == "columns"
     job = jobs_of(found.instance)["a"]
-    assert (job.gpus, job.gradient_mb) == (2, 553.43)
+    assert (job.size, job.gradient_mb) == (2, 553.43)
     assert seconds_of(found.instance) == {"a": 1800}
 
 

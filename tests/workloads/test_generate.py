@@ -19,7 +19,7 @@ SEEDS = range(3)
 
 
 def mix_of(instance: Instance) -> dict[int, int]:
-    return dict(Counter(job.gpus for job in instance.jobs))
+    return dict(Counter(job.size for job in instance.jobs))
 
 
 def test_paper_with_seed_2022_is_the_bundled_instance() -> None:
@@ -41,11 +41,11 @@ def test_paper_has_the_distribution_of_section_8(seed: int) -> None:
     for job in instance.jobs:
         assert 1000 <= job.iterations <= 6000
         within = timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, job.gpus),
+            timing.exchange_bits(job.gradient_mb, job.size),
             cluster.intra_server_gbps,
-            timing.reduction_seconds(job.gradient_mb, job.gpus, cluster.reduction_gbps),
+            timing.reduction_seconds(job.gradient_mb, job.size, cluster.reduction_gbps),
             timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1),
-            timing.compute_seconds(job),
+            timing.compute_seconds(job, job.size),
         )
         assert 0.0099 <= within / slot <= 0.0501
         assert 50 <= timing.slots_needed(job.iterations, timing.speed(slot, within)) <= 300
@@ -54,10 +54,10 @@ def test_paper_has_the_distribution_of_section_8(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_paper_contention_and_overhead_take_at_most_15_percent_of_execution(seed: int) -> None:
     instance = rarmodel.generate("paper", seed=seed)
-    compute = {job.name: timing.compute_seconds(job) for job in instance.jobs}
+    compute = {job.name: timing.compute_seconds(job, job.size) for job in instance.jobs}
     gradient = {
-        job.name: timing.exchange_bits(job.gradient_mb, job.gpus) / 1000e9
-        + timing.reduction_seconds(job.gradient_mb, job.gpus, 1000.0)
+        job.name: timing.exchange_bits(job.gradient_mb, job.size) / 1000e9
+        + timing.reduction_seconds(job.gradient_mb, job.size, 1000.0)
         for job in instance.jobs
     }
     report = rarmodel.solve(instance, method="sjf-bco").report

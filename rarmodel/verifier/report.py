@@ -22,7 +22,9 @@ class Violation:
     ----------
     constraint
         `assignment` (each job once, (3)), `index` (servers, GPUs and slots that exist), `gang`
-        (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3).
+        (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3). In wider instances
+        also `release`, `deadline`, `after`, `servers`, `type`, `spread`, `running`, `reservation`
+        and `quota` (section 9).
     job
         The job that breaks it.
     server

@@ -14,9 +14,14 @@ from math import inf
 from rarmodel.errors import VerificationError
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
+from .caps import caps_kept
+from .demands import placement_demands, time_demands
 from .report import Report, Violation
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
+
+UNREADABLE = {"index", "capacity", "gang", "type"}
+"""Constraints without which an assignment cannot be carried out: its speed has no meaning."""
 
 
 def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False) -> Report:
@@ -46,14 +51,23 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
             broken = list(_carried_out(instance, servers, job, assignment))
-            violations.extend(broken)
             if not broken:
+                broken = list(placement_demands(instance, servers, job, assignment))
+            violations.extend(broken)
+            if not {one.constraint for one in broken} & UNREADABLE:
                 held = assignment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
                 sound.append((assignment, Run(job, assignment.start, workers)))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, result))
     violations.extend(_in_time(instance, sound, result))
+    violations.extend(
+        time_demands(
+            [run.job for _, run in sound], [run.start for _, run in sound], result.completion
+        )
+    )
+    carried_out = [assignment for assignment, _ in sound]
+    violations.extend(caps_kept(instance, carried_out, result.completion))
     return _report(instance, schedule, sound, result, violations)
 
 
@@ -122,8 +136,10 @@ def _carried_out(
             )
             yield Violation("capacity", job.name, name, slot, message)
     held = sum(len(gpus) for gpus in assignment.gpus.values())
-    if held != job.size:
-        message = f"job {job.name!r} holds {held} GPUs; its ring needs exactly {job.size}"
+    if held not in job.sizes:
+        exactly = "exactly " if len(job.sizes) == 1 else ""
+        sizes = " or ".join(map(str, job.sizes))
+        message = f"job {job.name!r} holds {held} GPUs; its ring needs {exactly}{sizes}"
         yield Violation("gang", job.name, None, slot, message)
 
 

@@ -1,0 +1,112 @@
+"""How fast rings are: equation (8) for every shape that a ring can have, put together once.
+
+A shape is a ring size, the slowest type of GPU that the ring uses, and the number of servers. With
+a bandwidth it gives the time of an iteration and the speed. All parts ask here; only the verifier
+reads (8) by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from rarmodel.schema import Instance, Job
+
+from . import timing
+from .caching import once_per_instance
+
+
+class Pace(NamedTuple):
+    """What an iteration of a job is made of, in one ring size on GPUs of one type.
+
+    Attributes
+    ----------
+    size
+        GPUs of the ring, w_j.
+    bits
+        Bits that a worker exchanges.
+    reduction, compute
+        Seconds of reduction, and of forward and backward pass.
+    overhead_ms_per_server
+        Milliseconds that each server used adds, ξ2.
+    slot_seconds
+        Length of a slot in seconds.
+    iterations
+        Training iterations that are left at slot 0.
+    """
+
+    size: int
+    bits: float
+    reduction: float
+    compute: float
+    overhead_ms_per_server: float
+    slot_seconds: float
+    iterations: int
+
+    def seconds(self, servers: int, gbps: float) -> float:
+        """Time of an iteration in seconds on so many servers at a bandwidth, τ_j: (8)."""
+        overhead = timing.overhead_seconds(self.overhead_ms_per_server, servers)
+        return timing.iteration_seconds(self.bits, gbps, self.reduction, overhead, self.compute)
+
+    def speed(self, servers: int, gbps: float) -> int:
+        """Iterations per slot there, φ_j."""
+        return timing.speed(self.slot_seconds, self.seconds(servers, gbps))
+
+    def slots(self, servers: int, gbps: float) -> int | None:
+        """Slots until all that is left is done at that speed; None if the speed is 0."""
+        speed = self.speed(servers, gbps)
+        return timing.slots_needed(self.iterations, speed) if speed else None
+
+
+Paces = Mapping[tuple[int, str | None], Pace]
+"""Paces of a job by ring size and type of GPU; the type is None if it makes no difference."""
+
+
+@once_per_instance
+def paces(instance: Instance) -> tuple[Paces, ...]:
+    """(jobs) The paces of each job in all of its ring sizes on all types of GPU."""
+    return tuple(
+        {
+            (size, kind): _pace(instance, job, size, kind)
+            for size in job.sizes
+            for kind in (*(job.times or ()),) or (None,)
+        }
+        for job in instance.jobs
+    )
+
+
+def pace(instance: Instance, job: int, size: int, types: Iterable[str | None] = ()) -> Pace:
+    """The pace of a job's ring on GPUs of these types: that of its slowest worker.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    job
+        Index of the job.
+    size
+        Its ring size.
+    types
+        Types of the GPUs that it uses; they matter only to jobs with `times`.
+    """
+    known = paces(instance)[job]
+    if instance.jobs[job].times is None:
+        return known[size, None]
+    return max((known[size, kind] for kind in types), key=lambda one: one.compute)
+
+
+def plain_pace(instance: Instance, job: int) -> Pace:
+    """The pace of a job that has one ring size and one pace on all types of GPU."""
+    return paces(instance)[job][instance.jobs[job].size, None]
+
+
+def _pace(instance: Instance, job: Job, size: int, kind: str | None) -> Pace:
+    return Pace(
+        size=size,
+        bits=timing.exchange_bits(job.gradient_mb, size),
+        reduction=timing.reduction_seconds(job.gradient_mb, size, instance.cluster.reduction_gbps),
+        compute=timing.compute_seconds(job, size, kind),
+        overhead_ms_per_server=instance.contention.overhead_ms_per_server,
+        slot_seconds=instance.time.slot_seconds,
+        iterations=job.iterations_left,
+    )

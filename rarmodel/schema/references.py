@@ -1,0 +1,147 @@
+"""What the jobs of an instance name elsewhere in it, and whether that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rarmodel.errors import Problem, listed
+
+from .cluster import Cluster
+from .job import Job
+
+
+def problems_among_jobs(jobs: Sequence[Job]) -> Iterator[Problem]:
+    """Jobs that wait for others which do not exist, or for each other."""
+    index = {job.name: i for i, job in enumerate(jobs)}
+    sound = True
+    for i, job in enumerate(jobs):
+        for k, name in enumerate(job.after):
+            if name not in index:
+                sound = False
+                yield Problem(f"[{i}].after[{k}]", f"{name!r}; there is no such job")
+    if sound:
+        yield from _cycles(jobs, index)
+
+
+def _cycles(jobs: Sequence[Job], index: Mapping[str, int]) -> Iterator[Problem]:
+    """One line for each cycle of jobs that wait for each other."""
+    begun, done = set[int](), set[int]()
+    for first in range(len(jobs)):
+        # Depth first, without recursion: chains may be as long as there are jobs.
+        path: list[tuple[int, Iterator[str]]] = []
+        if first not in done:
+            begun.add(first)
+            path.append((first, iter(jobs[first].after)))
+        while path:
+            here, rest = path[-1]
+            following = next(rest, None)
+            if following is None:
+                done.add(here)
+                path.pop()
+                continue
+            job = index[following]
+            if job in done:
+                continue
+            if job in begun:
+                cycle = [i for i, _ in path]
+                names = [jobs[i].name for i in cycle[cycle.index(job) :]] + [jobs[job].name]
+                waits = " → ".join(map(repr, names))
+                yield Problem(f"[{here}].after", f"a cycle, {waits}; jobs would wait for ever")
+                continue
+            begun.add(job)
+            path.append((job, iter(jobs[job].after)))
+
+
+def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
+    """Jobs that ask for servers, GPUs or types of GPU that the cluster has not."""
+    gpus = {server.name: server.gpus for server in cluster.servers}
+    types = {server.gpu_type for server in cluster.servers}
+    typeless = [server.name for server in cluster.servers if server.gpu_type is None]
+    for i, job in enumerate(jobs):
+        sound = True
+        for k, name in enumerate(job.servers or ()):
+            if name not in gpus:
+                sound = False
+                yield Problem(f"[{i}].servers[{k}]", f"{name!r}; the cluster has no such server")
+        if job.times is not None and typeless:
+            sound = False
+            message = f"they need the gpu_type of every server; {listed(typeless)} have none"
+            yield Problem(f"[{i}].times", message)
+        elif job.times is not None:
+            for name in job.times:
+                if name not in types:
+                    sound = False
+                    yield Problem(f"[{i}].times.{name}", "no server has GPUs of this type")
+        if sound:
+            yield from _too_large(i, job, cluster)
+    yield from _running(jobs, cluster)
+
+
+def _too_large(i: int, job: Job, cluster: Cluster) -> Iterator[Problem]:
+    """Ring sizes for which the servers that the job may use have no room."""
+    allowed = [
+        server.gpus
+        for server in cluster.servers
+        if (job.servers is None or server.name in job.servers)
+        and (job.times is None or server.gpu_type in job.times)
+    ]
+    for k, size in enumerate(job.sizes):
+        place = f"[{i}].gpus" if isinstance(job.gpus, int) else f"[{i}].gpus[{k}]"
+        if size > cluster.total_gpus:
+            message = f"job {job.name!r} asks for {size} GPUs; the cluster has {cluster.total_gpus}"
+            yield Problem(place, message)
+        elif not has_room(job, size, allowed):
+            spread = " spread as it asks for" if job.spread else ""
+            message = (
+                f"job {job.name!r} asks for {size} GPUs{spread}; the servers that it may use have "
+                f"{sum(allowed)} in all and have no room for it"
+            )
+            yield Problem(place, message)
+
+
+def has_room(job: Job, size: int, capacities: Sequence[int]) -> bool:
+    """Whether a ring of a size, spread as the job asks for, fits servers with so many GPUs."""
+    spread = job.spread
+    largest = sorted(capacities, reverse=True)
+    least = spread.min_servers if spread else 1
+    most = min(size, len(largest), spread.max_servers or size if spread else size)
+    if spread and spread.equal:
+        return any(
+            size % servers == 0 and largest[servers - 1] >= size // servers
+            for servers in range(least, most + 1)
+        )
+    return least <= most and sum(largest[:most]) >= size
+
+
+def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
+    """Jobs that run on GPUs which do not exist, are held already, or are none of theirs."""
+    servers = {server.name: server for server in cluster.servers}
+    holder: dict[tuple[str, int], str] = {}
+    for i, job in enumerate(jobs):
+        if job.running is None:
+            continue
+        place = f"[{i}].running.gpus"
+        for name, indices in job.running.gpus.items():
+            server = servers.get(name)
+            if server is None:
+                yield Problem(place, f"{name!r}; the cluster has no such server")
+                continue
+            if job.servers is not None and name not in job.servers:
+                yield Problem(place, f"{name!r}; it is none of the servers that the job may use")
+            if job.times is not None and server.gpu_type not in job.times:
+                yield Problem(place, f"{name!r}; times has no entry for its type of GPU")
+            for gpu in indices:
+                if gpu >= server.gpus:
+                    message = f"GPU {gpu} of {name!r}; it has GPUs 0 to {server.gpus - 1}"
+                    yield Problem(place, message)
+                elif (name, gpu) in holder:
+                    other = holder[name, gpu]
+                    message = f"GPU {gpu} of {name!r}; running job {other!r} holds it already"
+                    yield Problem(place, message)
+                else:
+                    holder[name, gpu] = job.name
+        if job.release > 0:
+            message = f"{job.release}; a running job was released by slot 0"
+            yield Problem(f"[{i}].release", message)
+        if job.after:
+            yield Problem(f"[{i}].after", "a running job has nothing left to wait for")

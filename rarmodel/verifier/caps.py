@@ -1,0 +1,125 @@
+"""How many GPUs jobs may hold at once: reservations of servers and caps of tenants (section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+from rarmodel.schema import Assignment, Instance
+
+from .report import Violation
+
+
+class Stay(NamedTuple):
+    """A job holds GPUs from a slot until before another."""
+
+    start: int
+    end: float
+    gpus: int
+    job: str
+    running: bool
+    """Whether it ran at slot 0: then it keeps its GPUs whatever the cap."""
+
+
+def caps_kept(
+    instance: Instance, assignments: Sequence[Assignment], ends: Sequence[int | None]
+) -> Iterator[Violation]:
+    """Reservations and quotas, against jobs that hold GPUs from their start to their completion.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    assignments, ends
+        What is carried out, and completion times in slots; None for what never completes.
+    """
+    capped = any(tenant.gpus is not None for tenant in instance.tenants)
+    if not capped and not instance.cluster.reservations:
+        return
+    jobs = {job.name: job for job in instance.jobs}
+    by_server: dict[str, list[Stay]] = {}
+    by_tenant: dict[str, list[Stay]] = {}
+    for assignment, end in zip(assignments, ends, strict=True):
+        job = jobs[assignment.job]
+        until = inf if end is None else end
+        for server, gpus in assignment.gpus.items():
+            stay = Stay(assignment.start, until, len(gpus), job.name, job.running is not None)
+            by_server.setdefault(server, []).append(stay)
+            if job.tenant is not None:
+                by_tenant.setdefault(job.tenant, []).append(stay)
+    changes: dict[str, dict[int, int]] = {}
+    for one in instance.cluster.reservations:
+        steps = changes.setdefault(one.server, {})
+        steps[one.start] = steps.get(one.start, 0) - one.gpus
+        if one.end is not None:
+            steps[one.end] = steps.get(one.end, 0) + one.gpus
+    sizes = {server.name: server.gpus for server in instance.cluster.servers}
+    for server, steps in changes.items():
+        for slot, job_name, held, room in _exceeded(
+            sizes[server], steps, by_server.get(server, ())
+        ):
+            message = (
+                f"at slot {slot} jobs hold {held} GPUs of server {server!r}; reservations and "
+                f"running jobs leave {room}"
+            )
+            yield Violation("reservation", job_name, server, slot, message)
+    for tenant in instance.tenants:
+        if tenant.gpus is not None:
+            stays = by_tenant.get(tenant.name, ())
+            for excess in _exceeded(tenant.gpus, {}, stays):
+                message = (
+                    f"at slot {excess.slot} jobs of tenant {tenant.name!r} hold {excess.held} "
+                    f"GPUs; its cap and its running jobs leave {excess.left}"
+                )
+                yield Violation("quota", excess.job, None, excess.slot, message)
+
+
+class Excess(NamedTuple):
+    """More is held than is left."""
+
+    slot: int
+    """The first slot in which."""
+    job: str
+    """The job that began last."""
+    held: int
+    """GPUs that jobs hold then."""
+    left: int
+    """GPUs that the cap and the jobs that ran at slot 0 leave."""
+
+
+def _exceeded(cap: int, changes: Mapping[int, int], stays: Iterable[Stay]) -> Iterator[Excess]:
+    """Where jobs hold more than is left; those that ran at slot 0 only leave less.
+
+    Parameters
+    ----------
+    cap, changes
+        GPUs that may be held, and by how many that changes at which slots.
+    stays
+        Who holds how many, and when.
+    """
+    begins = sorted(stays)
+    ends = sorted((stay.end, stay.running, stay.gpus) for stay in begins if stay.end < inf)
+    slots = {*changes, *(stay.start for stay in begins), *(int(end) for end, _, _ in ends)}
+    held = running = begun = ended = 0
+    exceeded = False
+    for slot in sorted(slots):
+        cap += changes.get(slot, 0)
+        while ended < len(ends) and ends[ended][0] <= slot:
+            _, ran, gpus = ends[ended]
+            held, running = (held, running - gpus) if ran else (held - gpus, running)
+            ended += 1
+        while begun < len(begins) and begins[begun].start <= slot:
+            gpus = begins[begun].gpus
+            if begins[begun].running:
+                running += gpus
+            else:
+                held += gpus
+            begun += 1
+        left = max(0, cap - running)
+        if held > left and not exceeded:
+            last = next(
+                stay for stay in reversed(begins[:begun]) if stay.end > slot and not stay.running
+            )
+            yield Excess(slot, last.job, held, left)
+        exceeded = held > left

@@ -1,0 +1,80 @@
+"""What single jobs of wider instances ask for: when, where and on how many servers (section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rarmodel.schema import Assignment, Instance, Job
+
+from .report import Violation
+
+
+def placement_demands(
+    instance: Instance, servers: Mapping[str, int], job: Job, assignment: Assignment
+) -> Iterator[Violation]:
+    """Servers are among those allowed, in number and type; running jobs stay where they are.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    servers
+        Index of each server by name.
+    job, assignment
+        A job and its assignment, on servers and GPUs that exist.
+    """
+    slot = assignment.start
+    used = {name: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
+    for name in used:
+        if job.servers is not None and name not in job.servers:
+            message = f"job {job.name!r} is on server {name!r}, which is none of its servers"
+            yield Violation("servers", job.name, name, slot, message)
+        kind = instance.cluster.servers[servers[name]].gpu_type
+        if job.times is not None and kind not in job.times:
+            message = f"job {job.name!r} is on server {name!r}, whose GPUs ({kind}) it cannot use"
+            yield Violation("type", job.name, name, slot, message)
+    if spread := job.spread:
+        most = spread.max_servers
+        if len(used) < spread.min_servers or (most is not None and len(used) > most):
+            wanted = f"{spread.min_servers} to {'any number' if most is None else most}"
+            message = f"job {job.name!r} is on {len(used)} servers; it asks for {wanted}"
+            yield Violation("spread", job.name, None, slot, message)
+        if spread.equal and len(set(used.values())) > 1:
+            message = (
+                f"job {job.name!r} holds {min(used.values())} to {max(used.values())} GPUs by "
+                "server; it asks for the same number on each"
+            )
+            yield Violation("spread", job.name, None, slot, message)
+    if job.running is not None:
+        held = {name: sorted(gpus) for name, gpus in assignment.gpus.items() if gpus}
+        if slot != 0 or held != {name: sorted(gpus) for name, gpus in job.running.gpus.items()}:
+            message = f"job {job.name!r} runs at slot 0 already; it stays on the GPUs it holds"
+            yield Violation("running", job.name, None, slot, message)
+
+
+def time_demands(
+    jobs: Sequence[Job], starts: Sequence[int], ends: Sequence[int | None]
+) -> Iterator[Violation]:
+    """Jobs start after their release and the jobs they wait for, and complete by their deadline.
+
+    Parameters
+    ----------
+    jobs, starts
+        Jobs and their start slots.
+    ends
+        Completion times in slots; None for a job that never completes.
+    """
+    completion = {job.name: end for job, end in zip(jobs, ends, strict=True)}
+    for job, start, end in zip(jobs, starts, ends, strict=True):
+        if start < job.release:
+            message = f"job {job.name!r} starts at slot {start}; it is released at {job.release}"
+            yield Violation("release", job.name, None, start, message)
+        if job.deadline is not None and end is not None and end > job.deadline:
+            message = f"job {job.name!r} completes at slot {end}, past its deadline {job.deadline}"
+            yield Violation("deadline", job.name, None, max(start, job.deadline), message)
+        for name in job.after:
+            before = completion.get(name, 0)
+            if before is None or start < before:
+                until = "never completes" if before is None else f"completes at slot {before}"
+                message = f"job {job.name!r} starts at slot {start}, after {name!r}, which {until}"
+                yield Violation("after", job.name, None, start, message)

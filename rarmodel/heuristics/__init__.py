@@ -13,7 +13,7 @@ from .policies import (
     smallest_first,
 )
 from .ranking import least_loaded_servers
-from .room import Room, available, rule
+from .room import Ranks, Room, available, rule
 from .rules import least_busy
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Found",
     "Method",
     "Policy",
+    "Ranks",
     "Room",
     "attempt",
     "available",

@@ -41,19 +41,19 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "--concurrency",
     type=Number(0, 1, min_open=True),
     metavar="X",
-    help="ξ1: share of the rings on a link that communicate at once. By default it is fitted.",
+    help="Share of the rings on a link that communicate at once, ξ1. By default it is fitted.",
 )
 @click.option(
     "--alpha",
     type=Number(0),
     metavar="X",
-    help="α: cost of each further ring on a link, beyond its share. By default it is fitted.",
+    help="Cost of each further ring on a link, beyond its share, α. By default it is fitted.",
 )
 @click.option(
     "--overhead-ms-per-server",
     type=Number(0),
     metavar="MS",
-    help="ξ2: milliseconds that each server used adds to an iteration. By default it is fitted.",
+    help="Milliseconds that each server used adds to an iteration, ξ2. By default it is fitted.",
 )
 @click.option(
     "--message-mb",

@@ -134,19 +134,19 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--alpha",
                 type=Number(0),
                 metavar="X",
-                help="α: cost of each further ring on a link, beyond its share of the link.",
+                help="Cost of each further ring on a link, beyond its share of the link: α.",
             ),
             click.option(
                 "--concurrency",
                 type=Number(0, 1, min_open=True),
                 metavar="X",
-                help="ξ1: share of the rings on a link that communicate at the same moment.",
+                help="Share of the rings on a link that communicate at the same moment: ξ1.",
             ),
             click.option(
                 "--overhead-ms-per-server",
                 type=Number(0),
                 metavar="MS",
-                help="ξ2: milliseconds that each server used adds to an iteration.",
+                help="Milliseconds that each server used adds to an iteration: ξ2.",
             ),
             click.option(
                 "--no-contention",

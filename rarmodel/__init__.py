@@ -1,11 +1,11 @@
-"""Place and time ring-all-reduce training jobs on GPU clusters.
+"""Schedule ring-all-reduce training jobs on GPU clusters.
 
 >>> import rarmodel
 >>> result = rarmodel.solve("two-servers", formulation="time-indexed")
 >>> result.status
 'optimal'
 
-The names below load what they need when they are first used, so that importing is light.
+Each name below loads its module on first use, so that importing rarmodel is light.
 """
 
 from __future__ import annotations

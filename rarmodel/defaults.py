@@ -1,22 +1,22 @@
-"""What is taken where nothing is asked for; known without loading what it is about."""
+"""Default values, available without loading the modules that use them."""
 
 DEFAULT_METHOD = "search"
-"""Method of a solve for which neither a method nor a formulation is asked."""
+"""The method of a solve that names neither a method nor a formulation."""
 
 AUTO = "auto"
 """The solver that `rarmodel.solvers.choice` prefers for the class of models."""
 
 SEARCH_SECONDS = 10.0
-"""Time limit of the search if neither a time nor a number of iterations is given."""
+"""Time limit of `search` if you give neither a time nor a number of iterations."""
 
 COMPARE_SECONDS = 60.0
-"""Time limit of each solve of a comparison."""
+"""Time limit of each solve in a comparison."""
 
 AUDIT_SECONDS = 60.0
-"""Time limit of an audit's bounds."""
+"""Time limit of the bounds in an audit."""
 
 SLOT_SECONDS = 60.0
-"""Length of the slots that traces are imported into."""
+"""Slot length of imported traces."""
 
 MAX_MB = 512.0
-"""Most that is read of a file, unzipped, in MB (10^6 bytes): beyond it a file is a slip."""
+"""Greatest size of a file, unzipped, in MB (10^6 bytes): a larger file is probably a mistake."""

@@ -1,4 +1,4 @@
-"""Slots and seconds as people say them: `2 h 5 min`."""
+"""Durations in words: `2 h 5 min`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its two greatest units: `3 d 4 h`, `12 min 30 s`, `0.25 s`.
+    """A duration in its two greatest units: `3 d 4 h`, `12 min 30 s`, `0.25 s`.
 
     Parameters
     ----------
     seconds
-        The length in seconds; it may be negative.
+        The duration in seconds; it may be negative.
     """
     if seconds < 0:
         return f"−{duration(-seconds)}"

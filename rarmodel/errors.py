@@ -1,4 +1,4 @@
-"""What a user can get wrong, as exceptions that say where and what would be right."""
+"""Errors that a user can cause. Each says where the problem is and what would be right."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 def one_line(text: str) -> str:
-    """Text with line breaks, control characters and halves of surrogate pairs written as escapes.
+    """Escape line breaks, control characters and halves of surrogate pairs, so text stays one line.
 
-    A name or a file name can hold any of them, and what we say of it stays one line.
+    Names and file names in messages can contain any of these.
     """
     if text.isprintable():
         return text
@@ -19,38 +19,38 @@ def one_line(text: str) -> str:
 
 
 FEW = 8
-"""Names that a line lists."""
+"""Most names that a line lists."""
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a line: the first few, and how many more there are."""
+    """List names in a line: the first few, and the number of the others."""
     few = ", ".join(repr(name) for name in names[:FEW])
     return few + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with an input."""
+    """One problem of an input."""
 
     place: str
-    """Where: a path such as `jobs[3].gpus`; empty for the input as a whole."""
+    """Place of the problem: a path such as `jobs[3].gpus`; empty for the input as a whole."""
 
     message: str
-    """What is wrong there and what would be right, in one line."""
+    """The problem, and what would be right, in one line."""
 
 
 class RarmodelError(Exception):
-    """Base of the errors that a user can cause."""
+    """Base class of the errors that a user can cause."""
 
 
 class InputError(RarmodelError, ValueError):
-    """An input is malformed or meaningless; carries all of its problems at once.
+    """The input is malformed or meaningless; the error has all problems at once.
 
     Parameters
     ----------
     problems
         Each problem with its place.
     source
-        The file (or other origin) the input came from; empty if it was made in Python.
+        The file or other source of the input; empty if it was made in Python.
     """
 
     def __init__(self, problems: Iterable[Problem], source: str = "") -> None:
@@ -62,7 +62,7 @@ class InputError(RarmodelError, ValueError):
         return type(self), (self.problems, self.source)
 
     def lines(self) -> list[str]:
-        """One line for each problem: source, place, what is wrong and what would be right."""
+        """One line for each problem: source, place, problem, and what would be right."""
         return [
             one_line(": ".join(part for part in (self.source, *problem) if part))
             for problem in self.problems
@@ -70,12 +70,12 @@ class InputError(RarmodelError, ValueError):
 
 
 class UsageError(RarmodelError, ValueError):
-    """A request that cannot be carried out as asked: an unknown name, options that exclude."""
+    """The request cannot be carried out: an unknown name, or options that exclude each other."""
 
 
 class VerificationError(RarmodelError):
-    """A method or formulation made a schedule that the verifier refuses; nobody gets to see it."""
+    """A method or formulation made a schedule that breaks a constraint; nobody gets to see it."""
 
 
 class NoScheduleError(RarmodelError):
-    """What was asked for needs a schedule, and none was found."""
+    """The request needs a schedule, and none was found."""

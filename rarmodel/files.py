@@ -1,4 +1,4 @@
-"""Reading instances and schedules from JSON or YAML; writing files whole or not at all."""
+"""Read instances and schedules from JSON or YAML; write files whole or not at all."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _R = TypeVar("_R", bound=Record)
 
 STANDARD_INPUT = "-"
 YAML = (".yaml", ".yml")
-"""Endings of files that are YAML."""
+"""Endings of YAML files."""
 _YAML_BEGIN = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:---|%YAML|[\w\"'][\w\"' .-]*:(?:\s|$))")
-"""How text begins that is YAML and no JSON: with a key, perhaps after comments."""
+"""Beginning of text that is YAML and not JSON: a key, perhaps after comments."""
 CHUNK = 1 << 20
 """Bytes to read at once."""
 _LINE = 100
@@ -47,14 +47,14 @@ def read_instance(source: str | os.PathLike[str]) -> Instance:
     Raises
     ------
     InputError
-        With every problem of the file: not readable, not JSON, not an instance, or an instance
-        without meaning (a job whose speed is 0 even alone in its best placement).
+        With every problem of the file: not readable, not JSON, not an instance, or a meaningless
+        instance (a job whose speed is 0 even alone in its best placement).
     """
     return parse_instance(_read_text(source), _name_of(source))
 
 
 def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instance:
-    """Make an instance from JSON text or the object it stands for; errors as `read_instance`.
+    """Make an instance from JSON text or from the decoded object; errors as in `read_instance`.
 
     Text is YAML if `source` ends in `.yaml` or `.yml`.
     """
@@ -79,12 +79,12 @@ def read_schedule(source: str | os.PathLike[str]) -> Schedule:
 
 
 def parse_schedule(content: str | Mapping[str, Any], source: str = "") -> Schedule:
-    """Make a schedule from JSON text or the object it stands for; YAML as in `parse_instance`."""
+    """Make a schedule from JSON text or the decoded object; YAML as in `parse_instance`."""
     return _record(Schedule, _document(content, source), source)
 
 
 def read_data(source: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a formulation needs beside the instance: an object, from a file or `-`.
+    """Read a formulation's extra data: an object, from a file or `-`.
 
     Raises
     ------
@@ -100,12 +100,12 @@ def read_data(source: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def to_json(record: Record) -> str:
-    """JSON text of a record; fields that were left out of its input are left out again."""
+    """Format a record as JSON; fields that its input left out are left out again."""
     return format_json(record.model_dump(mode="json", exclude_unset=True)) + "\n"
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text so that it is never seen half-written; errors as `write_bytes`."""
+    """Write text so that no reader sees half of it; errors as in `write_bytes`."""
     try:
         content = text.encode()
     except ValueError as error:
@@ -114,12 +114,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that it is never seen half-written: beside it first, then renamed.
+    """Write a file so that no reader sees half of it: write beside it, then rename.
 
     Raises
     ------
     InputError
-        If the file cannot be written; what was there before is untouched.
+        If the file cannot be written; the previous content stays.
     """
     check_writable(path)
     target = Path(path)
@@ -133,12 +133,12 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Find out early what would keep a file from being written.
+    """Check early whether a file can be written.
 
     Raises
     ------
     InputError
-        If it is a folder, or its folder does not exist, or there is no permission.
+        If the path is a folder, its folder does not exist, or you lack the permission.
     """
     try:
         obstacle = _obstacle(Path(path))
@@ -150,7 +150,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _obstacle(target: Path) -> int:
-    """The error number of what keeps a file from being written; 0 for nothing."""
+    """The error number that keeps a file from being written; 0 if none does."""
     if target.is_dir():
         return EISDIR
     real = _real(target)
@@ -163,15 +163,15 @@ def _obstacle(target: Path) -> int:
 
 
 def _real(path: Path) -> Path:
-    """A path without symbolic links, but for those that lead to themselves.
+    """Resolve symbolic links, except those that lead to themselves.
 
-    `Path.resolve` raises RuntimeError on such, in some versions of Python.
+    On those `Path.resolve` raises RuntimeError in some versions of Python.
     """
     return Path(os.path.realpath(path))
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Write a file beside another, then let it take the other's place."""
+    """Write a file beside another, then let it replace the other."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rarmodel-")
     beside = Path(name)
@@ -188,7 +188,7 @@ def _replace(target: Path, content: bytes) -> None:
 
 
 def format_json(value: object, indent: int = 0) -> str:
-    """JSON text in which whatever fits a line stands on one, so that a job is one line."""
+    """Format JSON so that everything that fits a line is on one line, such as a job."""
     if not isinstance(value, dict | list) or not value:
         return _FLAT.encode(value)
     if not _is_long(value) and len(flat := _FLAT.encode(value)) + indent <= _LINE:
@@ -205,9 +205,9 @@ def format_json(value: object, indent: int = 0) -> str:
 
 
 def _is_long(value: object) -> bool:
-    """Whether something in a value has too many entries for a line, at 3 characters each.
+    """Whether a part of a value has too many entries for a line, at 3 characters each.
 
-    So a long list is not written out only to find that it fits no line.
+    This avoids writing out a long list only to find that it does not fit a line.
     """
     if not isinstance(value, dict | list):
         return False
@@ -230,7 +230,7 @@ def _path_name(path: str | os.PathLike[str]) -> str:
 
 
 def may_exist(path: str | os.PathLike[str]) -> bool:
-    """Whether something is there, or the system does not let us know: then reading says why."""
+    """Whether a path exists, or the system does not tell us; then reading it reports the reason."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -240,7 +240,7 @@ def may_exist(path: str | os.PathLike[str]) -> bool:
 def read_bytes(
     source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
 ) -> tuple[str, bytes]:
-    """Name and content of a file, or of standard input; parameters and errors as `open_input`."""
+    """Name and content of a file or of standard input; parameters and errors as in `open_input`."""
     with open_input(source, max_mb, cure) as (name, stream):
         return name, stream.read()
 
@@ -249,21 +249,21 @@ def read_bytes(
 def open_input(
     source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """Name and content of a file, or of standard input, as a stream that can be read again.
+    """Name of a file or of standard input, and its content as a stream that can be read again.
 
     Parameters
     ----------
     source
-        The file; standard input if it is `-`. A pipe, which can be read only once, is read whole.
+        The file; `-` for standard input. A pipe can be read only once, so it is read whole.
     max_mb
-        Most MB to read.
+        Greatest size in MB.
     cure
-        What the user can do about a larger file, for the end of a sentence.
+        Advice to the user about a larger file, for the end of a sentence.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is too large.
+        If the file cannot be read or is too large.
     """
     name = _name_of(source)
     try:
@@ -274,7 +274,7 @@ def open_input(
 
 
 def too_large(max_mb: float, name: str, cure: str) -> InputError:
-    """The refusal of a file that has more than so many MB."""
+    """The error for a file that is too large."""
     return InputError([Problem("", f"more than {max_mb:g} MB{cure}")], name)
 
 
@@ -292,7 +292,7 @@ def _opened(source: str | os.PathLike[str]) -> AbstractContextManager[BinaryIO]:
 def _again(
     stream: BinaryIO, source: str | os.PathLike[str], name: str, max_mb: float, cure: str
 ) -> BinaryIO:
-    """A stream of the same content that can be read again, if that is not too large."""
+    """A seekable stream of the same content, if it is not too large."""
     if source != STANDARD_INPUT:
         status = os.fstat(stream.fileno())
         if status.st_size > max_mb * 1e6:
@@ -319,27 +319,27 @@ def _read_text(source: str | os.PathLike[str]) -> str:
 
 
 def unusable(error: OSError | ValueError, name: str, what: str) -> InputError:
-    """What the system says against a file or folder, in one line; a name can hold a byte 0."""
+    """The system's error about a file or folder, in one line; a name can contain a byte 0."""
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
     return InputError([Problem("", f"{what}: {reason[:1].lower()}{reason[1:]}")], name)
 
 
 class _Document(NamedTuple):
-    """What a text stands for, fields that occur twice, and what adds lines to places."""
+    """A decoded text, its repeated fields, and a way to add lines to places."""
 
     data: object
     problems: Sequence[Problem] = ()
     lines: Callable[[], Lines] = dict
 
     def refusal(self, problems: Iterable[Problem], source: str) -> InputError:
-        """The refusal for these problems, with the lines of their places if these are known."""
+        """The error for these problems, with the lines of their places if known."""
         lines = self.lines()
         found = [located(problem, lines) for problem in problems] if lines else problems
         return InputError([*self.problems, *found], source)
 
 
 def _document(content: str | Mapping[str, Any], source: str) -> _Document:
-    """What JSON text, or YAML text, stands for."""
+    """Decode JSON or YAML text."""
     if not isinstance(content, str):
         return _Document(content)
     if not _is_yaml(source, content):
@@ -349,7 +349,7 @@ def _document(content: str | Mapping[str, Any], source: str) -> _Document:
 
 
 def _is_yaml(name: str, text: str) -> bool:
-    """Whether text is YAML, by its file's name; of standard input, by its first line."""
+    """Whether text is YAML: by the file's name, or on standard input by the first line."""
     if name == _name_of(STANDARD_INPUT):
         return _YAML_BEGIN.match(text) is not None
     return name.lower().endswith(YAML)

@@ -1,4 +1,4 @@
-"""JSON text, and the fields that occur twice in it."""
+"""Decode JSON text, and find fields that occur twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .schema.problems import place_of
 
 
 class _Repetitive(dict[str, object]):
-    """A JSON object in which some fields occur twice; it holds the last of each."""
+    """A JSON object in which some fields occur twice; it has the last value of each."""
 
     repeated: tuple[str, ...]
 
@@ -29,7 +29,7 @@ def _repeated_fields(data: object) -> Iterator[tuple[int | str, ...]]:
 
 
 def parse_json(text: str, source: str) -> tuple[object, list[Problem]]:
-    """What JSON text stands for, and every field that occurs twice in its object."""
+    """Decode JSON text; return also every field that occurs twice in its object."""
     if not text.strip():
         raise InputError([Problem("", "empty; a JSON object is expected")], source)
     any_repeated = False

@@ -1,4 +1,4 @@
-"""Names of a package that load what they need when they are first used."""
+"""Lazy names: a package loads a module when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 def exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a package has as `__getattr__` and `__dir__`, so that importing it is light.
+    """`__getattr__` and `__dir__` of a package, so that importing it is light.
 
     Parameters
     ----------
     package
-        Its `__name__`.
+        The package's `__name__`.
     homes
-        Module in it where each of its names is.
+        For each name, the module in the package that defines it.
     """
 
     def get(name: str) -> Any:

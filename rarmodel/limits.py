@@ -1,4 +1,4 @@
-"""How long to look for an answer, how good it must be, and whom to tell on the way."""
+"""Limits of a solve: time, gap, threads, and functions that receive its progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import UsageError
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
-"""Why a solve stopped, where something must be known of it and not only be read."""
+"""Why a solve stopped, for the reasons that the code itself compares."""
 
 
 def processors() -> int:
@@ -21,13 +21,13 @@ def processors() -> int:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; a truth value is none."""
+    """Whether a value is a whole number; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds a solve, and what it reports to.
+    """Limits of a solve, and functions that receive its log and progress.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Limits:
     threads
         Threads of the solver; None leaves it to the solver.
     seed
-        Seed of everything that draws at random.
+        Seed of all random numbers.
     log
         Receives the solver's log, line by line; None for no log.
     progress

@@ -1,4 +1,4 @@
-"""Parts by name: built-in ones are found exactly as those of other packages, by entry point."""
+"""Find parts by name. Built-in parts and yours are found in the same way: by entry points."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def names(kind: Kind) -> list[str]:
 
 
 def find(kind: Kind, part: object) -> Any:
-    """A part from its name, from `package.module:Name`, or itself if it is no text.
+    """Find a part by its name or `package.module:Name`; an object is returned as it is.
 
-    Modules are found where Python finds them, and then in the working folder.
+    Python looks for modules on its path, and then in the working folder.
 
     Raises
     ------
     UsageError
-        If there is none, or what there is lacks what every part of its kind has.
+        If there is no such part, or it lacks a member that parts of its kind need.
     """
     found = _load(kind, part) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:

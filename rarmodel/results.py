@@ -1,4 +1,4 @@
-"""What a solve returns: why it stopped, what it holds, and what is proven about it."""
+"""The result of a solve: why it stopped, the schedule, and what is proven about it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 @dataclass(frozen=True)
 class Goal:
-    """An objective other than the makespan, which is minimised.
+    """An objective other than the makespan; rarmodel minimises it.
 
     Attributes
     ----------
     name
-        What it is, in words.
+        Name of the objective, in words.
     value
-        Its value for the schedule; None if there is none.
+        Value of the schedule; None without a schedule.
     bound
-        A proven lower bound on it; None if there is none.
+        A proven lower bound on the value; None if unknown.
     """
 
     name: str
@@ -45,40 +45,40 @@ class Goal:
 
 @dataclass(frozen=True)
 class Result:
-    """Outcome of one method or formulation on one instance.
+    """The result of one method or formulation on one instance.
 
     Attributes
     ----------
     instance
         Name of the instance.
     time
-        The instance's slots: how long they are, and when the first one begins.
+        The instance's slots: their length, and when slot 0 begins.
     method, formulation
-        What was used, by name; exactly one is not None.
+        Name of the method or the formulation; exactly one of the two is not None.
     solver, solver_version
         The formulation's solver; None for methods.
     status
         `optimal`: the makespan equals a proven lower bound. `feasible`: there is a schedule.
-        `infeasible`: proven that there is none within the horizon. `unknown`: none was found.
+        `infeasible`: it is proven that none fits the horizon. `unknown`: none was found.
     schedule
-        The best schedule known, verified; None if there is none.
+        The best known schedule, which is verified; None if there is none.
     report
-        The verifier's report on it.
+        The verifier's report on the schedule.
     lower_bound
-        A proven lower bound on every makespan in slots; None if there is none.
+        A proven lower bound on every makespan, in slots; None if unknown.
     bound_name
-        What gave it.
+        Name of the bound.
     seconds
-        Time taken.
+        Computing time.
     stopped
-        Why it stopped, in words.
+        Why the solve stopped, in words.
     goal
-        What was minimised, if it is not the makespan; then `status` and `gap` are about it.
+        The objective, if it is not the makespan; `status` and `gap` then refer to it.
     restricted
-        Whether the formulation asks for more than the instance does: the lower bound then need
+        Whether the formulation adds constraints or another objective. The lower bound then need
         not hold for schedules in general.
     reasons
-        If the status is `infeasible`: which jobs and constraints are in conflict, in lines.
+        If the status is `infeasible`: the jobs and constraints in conflict, as lines of text.
     """
 
     instance: str
@@ -117,7 +117,7 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """The relative gap of the makespan, or of the other objective; None if it is unknown."""
+        """The relative gap of the makespan or of the other objective; None if unknown."""
         if self.goal is not None:
             return self.goal.gap
         if self.makespan is None or self.lower_bound is None:
@@ -125,7 +125,7 @@ class Result:
         return relative_gap(self.makespan, self.lower_bound)
 
     def lines(self) -> dict[str, str]:
-        """The result as names and values for people."""
+        """The result as a dictionary of names and formatted values."""
         told = self.time.told
         source = self.method or f"{self.formulation} on {self.solver} {self.solver_version}"
         mean = self.report.mean_completion if self.report else None
@@ -149,7 +149,7 @@ class Result:
     def to_frame(self) -> pd.DataFrame:
         """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.
 
-        Where the instance has an origin, `begins` and `ends` are the clock times.
+        If the instance has an origin, `begins` and `ends` are clock times.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Result:
         return html_lines(f"Result of {self.name}", self.lines())
 
     def summary(self) -> dict[str, Any]:
-        """The result as plain data, without the schedule; what `solve --json` prints."""
+        """The result as plain data, without the schedule: the output of `solve --json`."""
         return {
             "instance": self.instance,
             "method": self.method,
@@ -198,7 +198,7 @@ class Result:
 
 
 def status_of(makespan: int | None, lower_bound: int | None, horizon: int) -> Status:
-    """Status from whole numbers alone: no solver's word is taken for it."""
+    """The status, computed from whole numbers and not from a solver's report."""
     if makespan is None:
         return "infeasible" if lower_bound is not None and lower_bound > horizon else "unknown"
     return "optimal" if lower_bound is not None and makespan <= lower_bound else "feasible"

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NONE = "-"
-"""What stands for a value that there is not."""
+"""The text for a missing value."""
 
 MOST_ROWS = 10
-"""Rows that a notebook shows of a long list."""
+"""Most rows of a list that a notebook shows."""
 
 LONGEST = 120
-"""Characters that a notebook shows of a cell."""
+"""Most characters of a cell that a notebook shows."""
 
 
 def number(value: float | None, form: str = "") -> str:
-    """A number in a format, or a dash for none."""
+    """A formatted number, or a dash for None."""
     return NONE if value is None else format(value, form)
 
 
@@ -41,11 +41,11 @@ def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | Non
     Parameters
     ----------
     title
-        What stands above it.
+        Title of the table.
     rows
-        By name of the column.
+        Rows that map columns to text.
     total
-        Number of rows that there are, if these are only the first.
+        Number of all rows, if `rows` has only the first.
     """
     names = list(rows[0]) if rows else []
     sides = ["right" if all(_is_number(row[name]) for row in rows) else "left" for name in names]
@@ -63,7 +63,7 @@ def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | Non
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of plain data as a pandas data frame.
+    """Turn rows of plain data into a pandas data frame.
 
     Raises
     ------
@@ -93,6 +93,6 @@ def _cell(tag: str, value: object, side: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a column with this stands to the right; numbers may be text already."""
+    """Whether a column with this value is aligned to the right; numbers may already be text."""
     text = str(value).rstrip("%").replace(",", "").replace(".", "")
     return value is None or value == NONE or text.isdecimal()

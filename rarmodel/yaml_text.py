@@ -1,8 +1,8 @@
-"""YAML as JSON is read: the same kinds of values, and each place with its line.
+"""Decode YAML to the same kinds of values as JSON, with the line of each place.
 
-Values follow the core schema of YAML 1.2, in which every JSON text means what it means as JSON: of
-plain words only `true`, `false` and `null` are no texts, `012` is 12 and `12:30` a text. PyYAML by
-itself follows YAML 1.1, where `on` is a truth value and `12:30` a number.
+Values follow the core schema of YAML 1.2, so JSON text keeps its meaning: of plain words only
+`true`, `false` and `null` are not text, `012` is 12, and `12:30` is text. PyYAML alone follows
+YAML 1.1, where `on` is a truth value and `12:30` is a number.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .errors import InputError, Problem, one_line
 from .schema.problems import place_of
 
 MOST_LEVELS = 100
-"""Levels of nesting that are read."""
+"""Most levels of nesting."""
 
 MOST_CHARACTERS = 50_000_000
-"""Characters of the longest text that is read: what PyYAML makes of one takes some 40 bytes."""
+"""Most characters of a text: PyYAML needs about 40 bytes for each."""
 
 MOST_RETOLD = 1_000_000
-"""Characters of a text in which the parser in C does not have the last word on what is wrong."""
+"""Up to this many characters, PyYAML's own parser explains errors instead of the parser in C."""
 
 Lines = dict[str, int]
 """Line, from 1, of each place in a text."""
@@ -35,7 +35,7 @@ _CORE = {
     "int": (r"[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }
-"""What a plain word means, by the first that fits, and the characters that it can begin with."""
+"""Meaning of a plain word, by the first pattern that fits, and its possible first characters."""
 
 
 # The one in C is some ten times as fast, and part of PyYAML's wheels.
@@ -45,7 +45,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's way
 
     def construct_whole(self, node: yaml.ScalarNode) -> int:
-        """A whole number: decimal, or with `0o` or `0x`."""
+        """Decode a whole number: decimal, or with `0o` or `0x`."""
         text = str(node.value)
         return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
 
@@ -58,16 +58,16 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
 
 
 class Document(NamedTuple):
-    """What a text stands for.
+    """A decoded text.
 
     Attributes
     ----------
     data
-        Its value.
+        The decoded value.
     problems
-        Keys that occur twice or are no text, with their lines.
+        Keys that occur twice or are not text, with their lines.
     root
-        Where `lines_of` finds the lines of places.
+        The root node, from which `lines_of` finds the lines of places.
     """
 
     data: Any
@@ -83,15 +83,15 @@ def parse_yaml(text: str, source: str, expected: str) -> Document:
     text
         The text.
     source
-        Where it comes from, for errors.
+        Source of the text, for error messages.
     expected
-        What it should be, for errors.
+        The expected kind of content, for error messages.
 
     Raises
     ------
     InputError
-        If it is not YAML, is empty, too long or nested too deeply, or if it has aliases, which
-        could stand for more than memory holds.
+        If the text is not YAML, is empty, too long or nested too deeply, or has aliases, which
+        could expand beyond all memory.
     """
     if len(text) > MOST_CHARACTERS:
         message = f"YAML of more than {MOST_CHARACTERS // 10**6} MB; write it as JSON"
@@ -123,7 +123,7 @@ def parse_yaml(text: str, source: str, expected: str) -> Document:
 
 
 def lines_of(root: yaml.Node) -> Lines:
-    """The line of each place; for what has a key, that of the key."""
+    """The line of each place; for a value with a key, the line of the key."""
     lines: Lines = {}
     for loc, node, begin in _places(root):
         lines[place_of(loc)] = begin or _line(node)
@@ -131,7 +131,7 @@ def lines_of(root: yaml.Node) -> Lines:
 
 
 def located(problem: Problem, lines: Lines) -> Problem:
-    """A problem whose place begins with the line of it, or of what holds it."""
+    """A problem with the line of its place, or of the enclosing place."""
     place, known = problem.place, problem.place
     if place not in lines and place.endswith("[0]") and place[:-3] in lines:
         place = known = place[:-3]  # One value stands for a list of one.
@@ -142,7 +142,7 @@ def located(problem: Problem, lines: Lines) -> Problem:
 
 
 def _better_told(error: yaml.MarkedYAMLError, text: str) -> yaml.MarkedYAMLError:
-    """The same error in the words of PyYAML's own parser, which takes long for long texts."""
+    """The same error in the words of PyYAML's own parser, which is slow for long texts."""
     if len(text) <= MOST_RETOLD:
         try:
             for _ in yaml.parse(text, yaml.SafeLoader):
@@ -153,9 +153,9 @@ def _better_told(error: yaml.MarkedYAMLError, text: str) -> yaml.MarkedYAMLError
 
 
 def _events(text: str) -> list[tuple[int, int]]:
-    """Line and level, from 1, of whatever is too deep; line and 0 of each alias.
+    """Line and level, from 1, of each node that is too deep; line and 0 of each alias.
 
-    What is too deep would take the stack of whoever reads it, so nothing after it is looked at.
+    A node that is too deep could exhaust the reader's stack, so the scan stops there.
     """
     found: list[tuple[int, int]] = []
     levels = 0
@@ -173,7 +173,7 @@ def _events(text: str) -> list[tuple[int, int]]:
 
 
 def _wrong_keys(root: yaml.Node) -> Iterator[Problem]:
-    """Each key that occurs twice, or is no text."""
+    """Each key that occurs twice or is not text."""
     for loc, node, _ in _places(root):
         seen = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -186,7 +186,7 @@ def _wrong_keys(root: yaml.Node) -> Iterator[Problem]:
 
 
 def _places(root: yaml.Node) -> Iterator[tuple[tuple[int | str, ...], yaml.Node, int]]:
-    """Each node with its location, and the line of its key, or 0; of equal keys the first."""
+    """Each node with its location and the line of its key, or 0; of equal keys only the first."""
     unseen: list[tuple[tuple[int | str, ...], yaml.Node, int]] = [((), root, 0)]
     while unseen:
         loc, node, begin = unseen.pop()

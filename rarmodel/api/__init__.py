@@ -1,4 +1,4 @@
-"""Solve, verify and compare: the main job in a few lines, and all that the command line does."""
+"""The Python API: solve, verify, compare, and all else that the command line does."""
 
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 

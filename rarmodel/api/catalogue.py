@@ -1,4 +1,4 @@
-"""What there is: an instance in numbers; bundled instances, methods, formulations, solvers."""
+"""Summarise an instance; list bundled instances, methods, formulations and solvers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_instances() -> list[dict[str, Any]]:
 
 
 def describe(instance: Source) -> Description:
-    """Say what an instance is made of, and what is known of it before anything is solved.
+    """Summarise an instance, with the lower bounds that need no solver.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def describe(instance: Source) -> Description:
     Returns
     -------
     Description
-        Sizes, times of the jobs by where they run, load, lower bounds.
+        Sizes, execution times of the jobs by placement, load, lower bounds.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def describe(instance: Source) -> Description:
 
 
 def list_methods() -> list[dict[str, Any]]:
-    """One row of plain data for each method: what it does, and whether it counts iterations."""
+    """One row of plain data for each method: description, and whether it counts iterations."""
     found = [registry.find("policies", name) for name in registry.names("policies")]
     return [
         {
@@ -72,7 +72,7 @@ def list_methods() -> list[dict[str, Any]]:
 
 
 def list_formulations() -> list[dict[str, Any]]:
-    """One row of plain data for each formulation: what it is, its class, who can solve it."""
+    """One row of plain data for each formulation: description, model class, solvers."""
     from rarmodel.solvers.choice import preferred  # noqa: PLC0415 - few need it
 
     solvers = [registry.find("solvers", name) for name in registry.names("solvers")]
@@ -96,9 +96,9 @@ def list_formulations() -> list[dict[str, Any]]:
 
 
 def list_solvers() -> list[dict[str, Any]]:
-    """One row of plain data for each solver: version if installed, models it solves, how to get it.
+    """One row of plain data for each solver: version if installed, model classes, installation.
 
-    Asks nothing of the solvers themselves, and takes no licence.
+    This does not start a solver and takes no licence.
     """
     rows = []
     for name in registry.names("solvers"):

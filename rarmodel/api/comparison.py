@@ -1,4 +1,4 @@
-"""Several methods and formulations on the same instances, side by side."""
+"""Compare methods and formulations on the same instances."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Comparison:
     instance
         Name of the instance.
     results
-        One for each method and each formulation, in the order asked for.
+        One result for each method and each formulation, in the order of the request.
     """
 
     instance: str
@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def best_bound(self) -> int | None:
-        """The greatest lower bound in slots that is proven for every schedule."""
+        """The greatest proven lower bound in slots that holds for every schedule."""
         bounds = [r.lower_bound for r in self.results if not r.restricted]
         return max((bound for bound in bounds if bound is not None), default=None)
 
@@ -63,10 +63,10 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """One row of plain data for each result, ready for a table or a data frame.
 
-        Beside each result's own fields: `best_bound`, `gap` to it, and `ratio` to the least
-        makespan. A makespan that another's bound proves optimal has status `optimal`. Bounds of
-        formulations that ask for more than the instance does count for themselves only; with
-        another objective than the makespan, status and gap are about that.
+        A row has the result's own fields, and `best_bound`, the `gap` to this bound, and the
+        `ratio` to the least makespan. If the bound of another row proves a makespan optimal, the
+        status is `optimal`. The bound of a formulation that adds constraints counts for its own
+        row only. If the objective is not the makespan, status and gap refer to the objective.
         """
         rows = []
         for result in self.results:
@@ -87,7 +87,7 @@ class Comparison:
         return rows
 
     def table(self) -> list[dict[str, str]]:
-        """The rows as names and values for people."""
+        """The rows as dictionaries of names and formatted values."""
         rows = self.rows()
         ends = any(row["end"] for row in rows)
         return [
@@ -130,10 +130,10 @@ class Comparison:
 
 
 class Comparisons(list[Comparison]):
-    """Comparisons on several instances, one for each."""
+    """Comparisons on several instances, one per instance."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows of all as one pandas data frame.
+        """The rows of all comparisons as one pandas data frame.
 
         Raises
         ------
@@ -171,26 +171,26 @@ def compare(
 ) -> Comparisons:
     """Compare methods and formulations on instances, side by side.
 
-    After Ctrl-C, what there is so far.
+    After Ctrl-C, it returns the rows that are complete.
 
     Parameters
     ----------
     instances
-        One or several instances, files, or names of bundled ones.
+        One or several instances, files, or names of bundled instances.
     methods, formulations
-        What to compare; if neither is given, everything installed that asks for no more than the
-        instance does.
+        Parts to compare. If you give neither, all installed methods, and all installed
+        formulations that add nothing to the instance.
     solvers
-        Solvers of the formulations: each formulation is solved by those that solve its class of
-        models. By default, and as `auto`, the one that proves most.
+        Solvers of the formulations. Each solver solves the formulations whose class of models it
+        accepts. By default, and as `auto`, the installed solver that proves most.
     time_limit
         Seconds for each solve.
     data
-        What the formulations need beside the instance; see `solve`.
+        Data that the formulations need beside the instance; see `solve`.
     gap, threads, seed, log, progress
-        For each solve; see `Limits`.
+        Limits of each solve; see `Limits`.
     each
-        Told the instance, and the name of the method, before each solve.
+        Called with the instance and the name of the method before each solve.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def compare(
 
 
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
-    """Compile for all parts at once, so that this is said once."""
+    """Compile for all parts at once, so that the log says so only once."""
     from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
     from rarmodel.heuristics import prepare_method  # noqa: PLC0415
 
@@ -264,9 +264,9 @@ def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> N
 def _pairs_for(
     formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
 ) -> Sequence[Sequence[Solver]]:
-    """Solvers to pair a formulation with: each that is asked for and fits, or the preferred one.
+    """Solvers to pair a formulation with: each requested solver that fits, or the preferred one.
 
-    A formulation that nobody asked for by name is left out if nothing installed solves it.
+    If no installed solver solves a formulation that was not requested by name, it is left out.
     """
     from rarmodel.solvers.choice import fitting_solvers  # noqa: PLC0415 - few need it
 

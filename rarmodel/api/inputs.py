@@ -1,4 +1,4 @@
-"""Instances and constants from elsewhere: random families, traces, measurements."""
+"""Instances and constants from other sources: random families, traces, measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def generate(
     family: str = "paper", *, name: str | None = None, contention: bool = True, **knobs: Any
 ) -> Instance:
-    """Draw a random instance of a family; the same arguments give the same instance.
+    """Generate a random instance of a family; the same arguments give the same instance.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def generate(
         `paper` (the paper's experiments), `contention` (large gradients on slow links) or `small`
         (within reach of the exact formulations).
     name
-        Name of the instance; by default family, jobs and seed.
+        Name of the instance. The default has family, jobs and seed.
     contention
-        Without it gradients and overhead are 0, so that only GPUs are scarce.
+        If False, gradients and overhead are 0, so that only GPUs are scarce.
     **knobs
-        `seed`, `jobs`, `servers`, `sizes` and whatever else `workloads.Settings` has.
+        `seed`, `jobs`, `servers`, `sizes` and all other fields of `workloads.Settings`.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def import_trace(
     contention: Mapping[str, float] | bool = True,
     **choices: Any,
 ) -> Imported:
-    """Make an instance of a trace: Philly, Muri, Gavel, Tiresias, Helios, Acme, sacct, any CSV.
+    """Make an instance from a trace: Philly, Muri, Gavel, Tiresias, Helios, Acme, sacct, any CSV.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ def import_trace(
     servers, gpus_per_server, cluster, slurm_conf, slurm_topology, rates
         The cluster; see `workloads.platform_of`.
     contention
-        What differs in `alpha`, `concurrency` and `overhead_ms_per_server`; False for gradients
-        and overhead of 0.
+        Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ from the default;
+        False for gradients and overhead of 0.
     **choices
-        `window`, `group`, `max_jobs`, `columns` and whatever else `workloads.Choices` has.
+        `window`, `group`, `max_jobs`, `columns` and all other fields of `workloads.Choices`.
 
     Returns
     -------
     Imported
-        The instance, and an account of what became of each row.
+        The instance, and an account of every row.
 
     Raises
     ------
@@ -130,25 +130,25 @@ def calibrate(
         A CSV file of measurements, `-` for standard input, or rows with the fields of
         `calibration.Measurement`.
     nccl_tests
-        Files with what `all_reduce_perf` printed: those of a ring on one server measure
-        `intra_server_gbps`, the others `network_gbps`.
+        Files with the output of `all_reduce_perf`. A ring on one server measures
+        `intra_server_gbps`, any other `network_gbps`.
     instance
-        Where rates come from that are neither given nor measured, and the values of constants
+        Instance that supplies the rates you neither give nor measure, and the values of constants
         that the measurements leave open.
     rates
-        Rates that are known: `network_gbps`, `intra_server_gbps`, `reduction_gbps`.
+        Known rates: `network_gbps`, `intra_server_gbps`, `reduction_gbps`.
     contention
-        Constants that are not to be fitted but have this value: `concurrency`, `alpha`,
+        Constants that are given and not fitted: `concurrency`, `alpha`,
         `overhead_ms_per_server`.
     message_mb
-        Least and greatest size in MB of all-reduces that count; by default 16 MB and more.
+        Least and greatest size in MB of the all-reduces to use; by default 16 MB and more.
     max_size_mb
-        Most MB to read of the table, unzipped, and of each file of nccl-tests; 512 by default.
+        Greatest size in MB, unzipped, of the table and of each file of nccl-tests; 512 by default.
 
     Returns
     -------
     Calibration
-        Constants with their uncertainty, and what was measured beside what the model gives.
+        Constants with their uncertainty, and measured beside predicted times.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Pictures and pages of schedules."""
+"""Draw and compare schedules."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def plot(
     form: str = "png",
     parts: Sequence[str] | None = None,
 ) -> bytes:
-    """Draw schedules of an instance: GPU by GPU, rings on links, and GPUs held, over time.
+    """Draw schedules of an instance: a Gantt chart, rings on links and GPUs held, over time.
 
-    Schedules that break constraints are drawn as far as they can be, and marked.
+    Schedules that break constraints are drawn as far as possible, and marked.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ def plot(
     schedules
         One or several, from files or in memory.
     form
-        `png` or `svg`; or `html` for a page that reacts to the pointer, the same as `report`.
+        `png` or `svg`; or `html` for the interactive page of `report`.
     parts
-        What a picture shows of each schedule: `gantt`, `contention`, `utilisation`; all by default.
+        Parts to draw of each schedule: `gantt`, `contention`, `utilisation`; all by default.
 
     Raises
     ------
     InputError
         If instance or schedule is malformed.
     UsageError
-        If there is no such form or part, or what draws it is not installed.
+        If the form or part does not exist, or the plotting library is not installed.
     """
     if form == "html":
         if parts is not None:
@@ -52,14 +52,14 @@ def plot(
 
 
 def report(instance: Source, schedules: Schedules) -> str:
-    """Compare schedules of an instance in one HTML page, which needs nothing else to be shown.
+    """Compare schedules of an instance in one HTML page that opens offline.
 
     Parameters
     ----------
     instance
         An instance, a file, or the name of a bundled instance.
     schedules
-        One or several, from files or in memory. Those that break constraints are shown as such.
+        One or several, from files or in memory. Schedules that break constraints are marked.
 
     Raises
     ------

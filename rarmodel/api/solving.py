@@ -51,23 +51,23 @@ def solve(
     instance
         An instance, a file, or the name of a bundled instance.
     method
-        A name, `package.module:Name`, or an object; `search` if nothing is asked for, which then
-        takes 10 seconds at most.
+        A name, `package.module:Name`, or an object. The default is `search`, for at most 10
+        seconds.
     formulation
-        The same for a formulation; it excludes `method`.
+        A formulation, given in the same way; it excludes `method`.
     solver
-        The formulation's solver, the same way; by default `auto`: of the installed ones that
-        solve the formulation's class of models, the one that proves most.
+        The formulation's solver, given in the same way. The default `auto` picks the installed
+        solver that proves most for the formulation's class of models.
     data
-        What the formulation needs beside the instance, such as weights or deadlines: named
-        entries, or a JSON file that holds them. An entry that it does not read is an error.
+        Data that the formulation needs beside the instance, such as weights or deadlines: named
+        entries, or a JSON file with them. An entry that the formulation does not read is an error.
     time_limit, gap, threads, iterations, patience, seed, log, progress
         See `Limits`.
 
     Returns
     -------
     Result
-        Status, the best schedule, verified, and what is proven.
+        Status, the best schedule, which is verified, and its lower bound.
 
     Raises
     ------
@@ -114,14 +114,14 @@ def solve_by_formulation(
     *,
     strict: bool = True,
 ) -> Result:
-    """Solve by a formulation; unless strict, one that does not fit the instance gives no error."""
+    """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
     from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
 
     return solve_formulation(instance, formulation, solvers, limits, data, strict=strict)
 
 
 def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
-    """The solver asked for; or, if that is `auto`, all that fit, the preferred one first."""
+    """The requested solver; for `auto`, all that fit, the preferred one first."""
     if asked is not None and asked != AUTO:
         return [registry.find("solvers", asked)]
     from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415 - few need it
@@ -132,12 +132,12 @@ def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[So
 def check_entries(
     instances: Iterable[Instance], formulations: Sequence[Formulation], data: Mapping[str, Any]
 ) -> None:
-    """Refuse entries of data that none of the formulations reads, as far as this can be known.
+    """Refuse entries of data that no formulation reads, as far as this can be known.
 
     Raises
     ------
     UsageError
-        With all of them, and what was probably meant.
+        With all such entries, and suggestions.
     """
     if not data:
         return
@@ -155,7 +155,7 @@ def check_entries(
 
 
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
-    """Solve by a method: its schedule verified, the greater of its bound and ours."""
+    """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
     from rarmodel.heuristics import attempt, prepare_method  # noqa: PLC0415 - loads Numba
 
     prepare_method(method, instance)
@@ -196,7 +196,7 @@ def formulate(
     horizon: int | None = None,
     data: Data | None = None,
 ) -> tuple[pyo.ConcreteModel, ModelSize]:
-    """State an instance as a Pyomo model, and write it to a file if asked to.
+    """Build the Pyomo model of an instance, and optionally write it to a file.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def formulate(
     output
         A file that ends in `.lp`, `.mps` or `.nl`.
     horizon
-        Slots that the model has; by default as many as `solve` would give it at most.
+        Number of slots of the model; by default the most that `solve` would use.
 
     Returns
     -------
@@ -217,7 +217,8 @@ def formulate(
     InputError
         If the instance is malformed, or the file cannot be written.
     UsageError
-        If a name is unknown, or the model is too large to build or none for the file's format.
+        If a name is unknown, the model is too large to build, or the file's format does not suit
+        it.
     """
     from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415

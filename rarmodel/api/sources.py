@@ -1,4 +1,4 @@
-"""Where instances, schedules and data come from: memory, files, standard input, the bundle."""
+"""Sources of instances, schedules and data: memory, files, standard input, the bundle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Schedules = ScheduleSource | Iterable[ScheduleSource]
 
 
 def load_instance(source: Source) -> Instance:
-    """An instance from a file, from standard input (`-`), or from those bundled, by name.
+    """Load an instance from a file, from standard input (`-`), or from the bundle, by name.
 
     Raises
     ------
@@ -49,14 +49,14 @@ def load_instance(source: Source) -> Instance:
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:
-    """The named entries of what was given as data."""
+    """The named entries of the given data."""
     if data is None or isinstance(data, Mapping):
         return data or {}
     return read_data(data)
 
 
 def load_schedule(source: ScheduleSource) -> Schedule:
-    """A schedule from a file, from standard input (`-`), or as it is.
+    """Load a schedule from a file or from standard input (`-`), or return it unchanged.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def load_schedule(source: ScheduleSource) -> Schedule:
 
 
 def load_schedules(sources: Schedules) -> list[Schedule]:
-    """One or several schedules, each as `load_schedule` takes it."""
+    """Load one or several schedules, each as `load_schedule` does."""
     if isinstance(sources, Schedule | str | os.PathLike):
         sources = [sources]
     return [load_schedule(source) for source in sources]

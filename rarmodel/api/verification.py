@@ -1,4 +1,4 @@
-"""Whether a schedule keeps the constraints, and the paper's claims."""
+"""Verify schedules, and audit the paper's claims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def verify(instance: Source, schedule: ScheduleSource) -> Report:
     Raises
     ------
     InputError
-        If one of the two is malformed; a schedule that is merely wrong gives violations.
+        If instance or schedule is malformed. A schedule that breaks constraints is no error here:
+        the report has the violations.
     """
     return _verify(load_instance(instance), load_schedule(schedule))
 
@@ -41,18 +42,18 @@ def audit(
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Audit:
-    """Check the paper's Lemmas 2, 3, 4 and Theorem 5 on one schedule, with both sides' numbers.
+    """Check the paper's Lemmas 2, 3, 4 and Theorem 5 on one schedule.
 
     Parameters
     ----------
     instance
         An instance, a file, or the name of a bundled instance.
     schedule
-        What to audit, from a file or in memory; by default SJF-BCO's schedule.
+        Schedule to audit, from a file or in memory; by default that of SJF-BCO.
     solver
-        Looks for the least limit θ*_u and the optimum T*; by default as for `solve`.
+        Solver for the least limit θ*_u and the optimum T*; the default is that of `solve`.
     time_limit
-        Seconds for both; None for no limit. SJF-BCO itself runs to its end.
+        Seconds for θ*_u and T* together; None for no limit. SJF-BCO itself runs to its end.
     threads, seed, log, progress
         See `Limits`.
 
@@ -63,7 +64,7 @@ def audit(
     UsageError
         If a name is unknown.
     NoScheduleError
-        If none is given and SJF-BCO finds none within the horizon.
+        If you give no schedule and SJF-BCO finds none within the horizon.
     VerificationError
         If the schedule breaks a constraint.
     """

@@ -1,4 +1,4 @@
-"""The command line: reads options, calls the Python API, and prints; no logic of its own."""
+"""The command line: read options, call the Python API and print. It has no logic of its own."""
 
 from .calibration_command import calibrate
 from .campaign_commands import campaign

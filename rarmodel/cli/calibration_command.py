@@ -1,4 +1,4 @@
-"""The command `calibrate`: constants of the model from measurements."""
+"""The command `calibrate`: fit the model's constants to measurements."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "nccl_tests",
     multiple=True,
     metavar="FILE",
-    help=f"What all_reduce_perf printed, or wrote with -J, in one run. {SEVERAL}",
+    help=f"Output of one run of all_reduce_perf, printed or written with -J. {SEVERAL}",
 )
 @click.option(
     "--instance",
     metavar="INSTANCE",
-    help="Instance that has the rates not measured; --output writes a copy of it.",
+    help="Instance that supplies the rates not measured; --output writes a copy of it.",
 )
 @NETWORK
 @INTRA_SERVER
@@ -41,33 +41,33 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     "--concurrency",
     type=Number(0, 1, min_open=True),
     metavar="X",
-    help="Part of the rings on a link that communicate at once, ξ1. It is then not fitted.",
+    help="Share of the rings on a link that communicate at once, ξ1. By default it is fitted.",
 )
 @click.option(
     "--alpha",
     type=Number(0),
     metavar="X",
-    help="Part of a link that each further ring on it costs, α. It is then not fitted.",
+    help="Cost of each further ring on a link, beyond its share, α. By default it is fitted.",
 )
 @click.option(
     "--overhead-ms-per-server",
     type=Number(0),
     metavar="MS",
-    help="Milliseconds that each server used adds to an iteration, ξ2. They are then not fitted.",
+    help="Milliseconds that each server used adds to an iteration, ξ2. By default it is fitted.",
 )
 @click.option(
     "--message-mb",
     type=Span(float),
     metavar="A..B",
-    help="Sizes in MB of the all-reduces that count. By default 16 and more.",
+    help="Use the all-reduces of these sizes in MB. By default 16 and more.",
 )
 @click.option(
     "--plot",
     metavar="FILE",
-    help="Picture of predicted against measured times, whose name ends in .png, .svg or .pdf.",
+    help="Plot predicted against measured times to this .png, .svg or .pdf file.",
 )
 @click.option(
-    "--output", metavar="FILE", help="File to write what was calibrated to; - for stdout."
+    "--output", metavar="FILE", help="Write the calibrated sections to this file; - for stdout."
 )
 @MAX_SIZE
 @JSON
@@ -119,7 +119,7 @@ def calibrate(
 
 
 def _print(found: Calibration) -> None:
-    """Constants, rates and residuals, as far as there are any, with blank lines between."""
+    """Print the constants, rates and residuals that there are, with blank lines between."""
     from . import tables  # noqa: PLC0415
 
     parts: list[Any] = []

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 FINE, NOT_ALL_DONE = 0, 1
 FAILURES = 20
-"""Failed runs that have a line each."""
+"""Number of failed runs that are listed, one line each."""
 
 
 @click.group(no_args_is_help=False)
 def campaign() -> None:
-    """Do many runs from one file, each in a process of its own."""
+    """Do a batch of runs from one file, each run in its own process."""
 
 
 @campaign.command()
@@ -33,20 +33,20 @@ def campaign() -> None:
     "--output",
     metavar="DIR",
     required=True,
-    help="Folder of the ledger and the table. With the same one the campaign goes on.",
+    help="Folder for the ledger and the table. Give the same folder again to continue a campaign.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="Processes at once. By default one for each processor.",
+    help="Number of processes at the same time. By default one per processor.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Address of a Dask scheduler to run on instead, such as tcp://host:8786.",
+    help="Address of a Dask scheduler whose workers do the runs, such as tcp://host:8786.",
 )
-@click.option("--retry-failed", is_flag=True, help="Do runs that failed once more.")
+@click.option("--retry-failed", is_flag=True, help="Repeat the runs that failed.")
 @JSON
 def run(
     files: tuple[str, ...],
@@ -56,7 +56,10 @@ def run(
     retry_failed: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Do what is not done yet of each campaign FILE, or bundled campaign, and write the table."""
+    """Do all runs of each campaign FILE that are not done yet, and write the table.
+
+    FILE is a campaign file, or a bundled campaign: figure-4 to figure-7, or figures for all.
+    """
     from rarmodel.campaigns import run_campaigns  # noqa: PLC0415
 
     with progress() as (name, _):
@@ -76,7 +79,7 @@ def run(
         )
     _show(found, as_json=as_json)
     if found.interrupted:
-        say("interrupted; the same command goes on")
+        say("interrupted; repeat the command to continue")
     return NOT_ALL_DONE if found.open or found.failed else FINE
 
 
@@ -84,7 +87,7 @@ def run(
 @click.argument("folder", metavar="DIR")
 @JSON
 def status(folder: str, as_json: bool) -> int:  # noqa: FBT001
-    """Say how far the campaign in DIR is, and what has failed."""
+    """Show the progress of the campaign in DIR, and its failed runs."""
     from rarmodel.campaigns import standing  # noqa: PLC0415
 
     _show(standing(folder), as_json=as_json)
@@ -93,9 +96,11 @@ def status(folder: str, as_json: bool) -> int:  # noqa: FBT001
 
 @campaign.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--output", metavar="FILE", required=True, help="Parquet file to write.")
+@click.option(
+    "--output", metavar="FILE", required=True, help="Write the table to this Parquet file."
+)
 def export(folder: str, output: str) -> int:
-    """Write the table of the campaign in DIR: a row for each run that has finished or failed."""
+    """Write the table of the campaign in DIR: one row per finished or failed run."""
     from rarmodel import campaigns  # noqa: PLC0415
 
     rows = campaigns.export(folder, output)
@@ -118,7 +123,7 @@ def report(source: str, output: str) -> int:
 @click.argument("folder", metavar="DIR")
 @JSON
 def figures(folder: str, as_json: bool) -> int:  # noqa: FBT001
-    """Show what `campaign run figures` found in DIR beside the paper's figures 4 to 7."""
+    """Compare the results of `campaign run figures` in DIR with the paper's figures 4 to 7."""
     from rarmodel.campaigns import compare_figures  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -135,7 +140,7 @@ def figures(folder: str, as_json: bool) -> int:  # noqa: FBT001
 
 
 def _show(found: Standing, *, as_json: bool) -> None:
-    """How far a campaign is: counts to stdout, failures to stderr."""
+    """Print the progress of a campaign: counts to stdout, failures to stderr."""
     if as_json:
         fields = {**asdict(found), "open": found.open}
         fields["failures"] = [{"run": run, "error": error} for run, error in found.failures]
@@ -150,10 +155,10 @@ def _show(found: Standing, *, as_json: bool) -> None:
         answer(f"{label:8} {count}")
     if found.lost:
         say(
-            f"schedules that are gone: {found.lost}; `campaign run` with the same files makes them "
-            "again"
+            f"schedules that are gone: {found.lost}; repeat `campaign run` with the same files to "
+            "make them again"
         )
     for name, error in found.failures[:FAILURES]:
         say(one_line(f"{name}: {error}"))
     if len(found.failures) > FAILURES:
-        say(f"and {len(found.failures) - FAILURES} more; the table has all errors, as has --json")
+        say(f"and {len(found.failures) - FAILURES} more; the table and --json have all errors")

@@ -30,12 +30,12 @@ INSTANCE = click.argument("instance")
 DATA = click.option(
     "--data",
     metavar="FILE",
-    help="File with what the formulation needs beside the instance, such as weights.",
+    help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
 )
 
 
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that bound a solve."""
+    """Add the options that limit a solve."""
     for option in (
         click.option("--log", is_flag=True, default=False, help="Show the solver's log on stderr."),
         SEED,
@@ -46,7 +46,7 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="PART",
             default=0.0,
             show_default=True,
-            help="Stop as soon as (makespan - bound) / makespan is at most this: 0.01 is 1 %.",
+            help="Stop when (makespan - bound) / makespan is at most PART; 0.01 is 1 %.",
         ),
     ):
         function = option(function)
@@ -55,12 +55,12 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Place and time ring-all-reduce training jobs on GPU clusters.",
+    help="Schedule ring-all-reduce training jobs on a shared GPU cluster.",
     no_args_is_help=False,
 )
 @click.version_option(package_name="rarmodel")
 def rarmodel() -> None:
-    """Group of all commands."""
+    """The group of all commands."""
 
 
 @rarmodel.command()
@@ -68,42 +68,41 @@ def rarmodel() -> None:
 @click.option(
     "--method",
     metavar="NAME",
-    help=f"Method to solve by; `rarmodel methods` lists them. By default {DEFAULT_METHOD}.",
+    help=f"Method to use; `rarmodel methods` lists them. By default {DEFAULT_METHOD}.",
 )
 @click.option(
     "--formulation",
     metavar="NAME",
-    help="Formulation to solve instead; `rarmodel formulations` lists them.",
+    help="Formulation to solve, instead of a method; `rarmodel formulations` lists them.",
 )
 @click.option(
     "--solver",
     metavar="NAME",
     help="Solver of the formulation; `rarmodel solvers` lists them. By default "
-    f"{AUTO}: the installed one that proves most.",
+    f"{AUTO}: the installed solver that proves most.",
 )
 @DATA
 @click.option(
     "--time-limit",
     type=POSITIVE,
     metavar="SECONDS",
-    help="Stop after this time with the best schedule so far. By default there is no limit; "
-    f"search alone then takes {SEARCH_SECONDS:g} s.",
+    help="Stop after this time with the best schedule so far. By default there is no limit, but "
+    f"search alone stops after {SEARCH_SECONDS:g} s.",
 )
 @click.option(
     "--iterations",
     type=click.IntRange(1),
     metavar="N",
-    help="Stop search after N iterations. With the same seed and threads it then makes the same "
-    "schedule again.",
+    help="Stop search after N iterations. The same seed and threads then give the same schedule.",
 )
 @click.option(
     "--patience",
     type=click.IntRange(1),
     metavar="N",
-    help="Stop search after N iterations in which nothing got better.",
+    help="Stop search after N iterations without a better schedule or bound.",
 )
 @_limits
-@click.option("--output", metavar="FILE", help="File to write the schedule to; - for stdout.")
+@click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
 @JSON
 def solve(
     instance: str,
@@ -121,7 +120,10 @@ def solve(
     output: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance."""
+    """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance.
+
+    By default, search improves a schedule for at most 10 s and proves a lower bound.
+    """
     from rarmodel import api, files  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -166,7 +168,7 @@ def solve(
 @click.argument("schedule")
 @JSON
 def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
-    """Check SCHEDULE, a file or - for stdin, against INSTANCE, and derive what follows from it."""
+    """Check SCHEDULE, a file or - for stdin, against INSTANCE, and compute its completion times."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -187,13 +189,13 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @rarmodel.command()
 @INSTANCE
 @click.option(
-    "--schedule", metavar="FILE", help="Schedule to audit; - for stdin. By default sjf-bco's."
+    "--schedule", metavar="FILE", help="Schedule to audit; - for stdin. By default that of sjf-bco."
 )
 @click.option(
     "--solver",
     metavar="NAME",
     help="Solver for the bounds; `rarmodel solvers` lists them. By default "
-    f"{AUTO}: the installed one that proves most.",
+    f"{AUTO}: the installed solver that proves most.",
 )
 @click.option(
     "--time-limit",
@@ -201,7 +203,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     metavar="SECONDS",
     default=AUDIT_SECONDS,
     show_default=True,
-    help="Time for the bounds, in seconds. The schedule of sjf-bco comes on top.",
+    help="Time limit for the bounds, in seconds; it excludes the run of sjf-bco.",
 )
 @THREADS
 @JSON
@@ -213,7 +215,10 @@ def audit(
     threads: int | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Check the paper's lemmas and theorem on sjf-bco's schedule for INSTANCE, or on another."""
+    """Check the paper's lemmas and theorem on one schedule of INSTANCE.
+
+    Exit code 0 does not mean that every claim holds; the table says which do.
+    """
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -267,7 +272,7 @@ def audit(
     multiple=True,
     metavar="NAME",
     help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
-    f"installed one that proves most. {SEVERAL}",
+    f"installed solver that proves most. {SEVERAL}",
 )
 @DATA
 @click.option(
@@ -276,7 +281,7 @@ def audit(
     metavar="SECONDS",
     default=COMPARE_SECONDS,
     show_default=True,
-    help="Stop each solve after this time, in seconds, with its best schedule so far.",
+    help="Stop each solve after this time, in seconds, with the best schedule so far.",
 )
 @_limits
 @JSON
@@ -293,7 +298,11 @@ def compare(
     log: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Compare methods and formulations on each INSTANCE; all installed ones if none is named."""
+    """Compare methods and formulations on each INSTANCE.
+
+    Without --method and --formulation, compare runs all methods, and all formulations that add
+    nothing to the instance.
+    """
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -332,7 +341,7 @@ def compare(
 @rarmodel.command()
 @click.argument("kind", type=click.Choice(["instance", "schedule"]))
 def schema(kind: str) -> int:
-    """Print the JSON Schema of a file format."""
+    """Print the JSON Schema of a file format, for editors and validators."""
     from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
 
     model = Instance if kind == "instance" else Schedule
@@ -346,19 +355,19 @@ def schema(kind: str) -> int:
     "--formulation",
     metavar="NAME",
     required=True,
-    help="Formulation to state; `rarmodel formulations` lists them.",
+    help="Formulation of the model; `rarmodel formulations` lists them.",
 )
 @click.option(
     "--output",
     metavar="FILE",
     required=True,
-    help="File to write, whose name ends in .lp, .mps or .nl.",
+    help="Write the model to this file; its name ends in .lp, .mps or .nl.",
 )
 @click.option(
     "--horizon",
     type=click.IntRange(1),
     metavar="SLOTS",
-    help="Slots of the model. By default as many as solve would give it.",
+    help="Number of slots of the model. By default as many as solve would use.",
 )
 @DATA
 @JSON
@@ -370,7 +379,7 @@ def formulate(
     data: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Write the model of INSTANCE to a file with readable names, and print its size."""
+    """Write the Pyomo model of INSTANCE to a file, with readable names, and print its size."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -386,14 +395,14 @@ def formulate(
 
 
 def main() -> NoReturn:
-    """Run the command line and exit: 0 fine, 1 infeasible or unsolved, 2 bad input or usage."""
+    """Run the command line and exit: 0 success, 1 infeasible or unsolved, 2 bad input or usage."""
     say_what_is_logged()
     with killable():
         sys.exit(_code())
 
 
 def _code() -> int:
-    """Run the command line, and say what is wrong if something is; the exit code."""
+    """Run the command line and report errors; return the exit code."""
     try:
         code: int = rarmodel(standalone_mode=False)
     except click.ClickException as error:
@@ -412,6 +421,6 @@ def _code() -> int:
         say(str(error))
         return UNSOLVED
     except MemoryError:
-        say("out of memory; a smaller instance or file, or a simpler method needs less")
+        say("out of memory; use a smaller instance or file, or a simpler method")
         return UNSOLVED
     return code

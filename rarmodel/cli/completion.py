@@ -1,7 +1,7 @@
-"""What a shell completes: names of parts and of what is bundled, files and folders.
+"""Shell completion: names of parts, instances and campaigns, files and folders.
 
-It goes by the names of arguments and options, and by FILE and DIR in their help, so that whatever
-command has them is completed alike. Nothing is loaded before a shell asks for it.
+Completion depends on the names of arguments and options and on FILE and DIR in their help, so it is
+the same in every command. Nothing is loaded before a shell asks for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rarmodel import registry
 
 
 class Completed(StringParamType):
-    """A text that a shell completes to one of some names, or to a file or folder."""
+    """Text that a shell completes to one of several names, or to a file or folder."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Completed(StringParamType):
         self.other = other
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """Names that begin so; the shell itself looks for files and folders."""
+        """Names with this beginning; the shell itself looks for files and folders."""
         found = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
         # Bash forgets what comes before the word that it is to look for files.
         return [CompletionItem(incomplete, type=self.other), *found] if self.other else found
@@ -87,12 +87,12 @@ BY_NAME = {
     "trace": FILE,
     "source": FILE,
 }
-"""By the name of an argument or option, in the singular."""
+"""Completions by the name of an argument or option, in the singular."""
 BY_METAVAR = {"FILE": FILE, "DIR": FOLDER}
 
 
 def complete(command: click.Command) -> None:
-    """Let shells complete the arguments and options of a command, and of those below it."""
+    """Let shells complete the arguments and options of a command and its subcommands."""
     for inner in getattr(command, "commands", {}).values():
         complete(inner)
     for parameter in command.params:

@@ -1,4 +1,4 @@
-"""The command `describe`: an instance in numbers."""
+"""The command `describe`: summarise an instance."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from .terminal import answer, answer_json, show
 
 @click.command()
 @click.argument("instance")
-@click.option("--jobs", is_flag=True, help="List each job, with the times it takes by placement.")
+@click.option(
+    "--jobs", is_flag=True, help="Also list each job, with its execution times by placement."
+)
 @JSON
 def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001
-    """Say what INSTANCE is made of: sizes, load, times of jobs, bounds. Nothing is solved."""
+    """Summarise INSTANCE without solving it: sizes, load, execution times, lower bounds."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def share_stdin(*sources: str | None) -> None:
-    """Refuse several inputs from standard input, which can be read once."""
+    """Refuse several inputs from standard input, which can be read only once."""
     if sources.count("-") > 1:
         raise UsageError("only one input can come from stdin")
 
 
 def read_schedules(instance: str, sources: Sequence[str]) -> tuple[Instance, list[Schedule]]:
-    """An instance and schedules from their files; says which were made for another instance."""
+    """Read an instance and schedules; say which schedules were made for another instance."""
     from rarmodel import api, files  # noqa: PLC0415 - loads slowly
 
     share_stdin(instance, *sources)

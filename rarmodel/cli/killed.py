@@ -1,4 +1,4 @@
-"""What happens at SIGTERM: files and processes that a command keeps for a while go first."""
+"""SIGTERM: remove temporary files and end child processes before the command ends."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from types import FrameType
 
 
 class KilledError(BaseException):
-    """SIGTERM has come. No `except Exception` holds it up, as it is none."""
+    """SIGTERM arrived. This is no `Exception`, so `except Exception` does not catch it."""
 
 
 @contextmanager
 def killable() -> Iterator[None]:
-    """Let SIGTERM unwind what is under way, then end the process as that signal does.
+    """Let SIGTERM unwind the stack, then end the process as the signal would.
 
-    A second one ends it at once. Whoever has set another handler, or ignores the signal, keeps
-    that.
+    A second SIGTERM ends the process at once. A handler that the caller has set stays in place.
     """
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

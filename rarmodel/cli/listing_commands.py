@@ -1,4 +1,4 @@
-"""The commands that list what there is: `methods`, `formulations`, `solvers`, `instances`."""
+"""The commands that list parts: `methods`, `formulations`, `solvers`, `instances`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 @click.command()
 @JSON
 def methods(as_json: bool) -> int:  # noqa: FBT001
-    """List the methods that `solve --method` takes, and what they do."""
+    """List the methods for `solve --method`, with a description of each."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -30,7 +30,7 @@ def methods(as_json: bool) -> int:  # noqa: FBT001
 @click.command()
 @JSON
 def formulations(as_json: bool) -> int:  # noqa: FBT001
-    """List the formulations that `solve --formulation` takes, and which solvers solve them."""
+    """List the formulations for `solve --formulation`, with the installed solvers for each."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -41,7 +41,7 @@ def formulations(as_json: bool) -> int:  # noqa: FBT001
 @click.command()
 @JSON
 def solvers(as_json: bool) -> int:  # noqa: FBT001
-    """List the solvers: what is installed, and what they solve."""
+    """List the solvers for `--solver`, with their versions and the models they solve."""
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415

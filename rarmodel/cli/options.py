@@ -1,4 +1,4 @@
-"""Kinds of options, and options that several commands have."""
+"""Types of options, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import rich_click as click
 from rarmodel.defaults import MAX_MB
 
 JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON, for programs, instead of text."
+    "--json", "as_json", is_flag=True, help="Print JSON for programs instead of text."
 )
 
 
 class Number(click.FloatRange):
-    """A number in a range; NaN, which compares with nothing, is in none."""
+    """A number in a range; NaN is in no range."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A text as a number."""
+        """Convert text to a number."""
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
@@ -27,7 +27,7 @@ class Number(click.FloatRange):
 
 
 class Span(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
-    """Two numbers with two dots between them, or one number that is both."""
+    """A range `A..B`; a single number `A` means `A..A`."""
 
     name = "span"
 
@@ -35,7 +35,7 @@ class Span(click.ParamType):  # type: ignore[type-arg] # generic in newer versio
         self.kind = kind
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A text as least and greatest value."""
+        """Convert text to the least and the greatest value."""
         low, dots, high = value.partition("..")
         try:
             return self.kind(low), self.kind(high if dots else low)
@@ -45,12 +45,12 @@ class Span(click.ParamType):  # type: ignore[type-arg] # generic in newer versio
 
 
 class Counts(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
-    """Whole numbers with commas between them."""
+    """Whole numbers separated by commas."""
 
     name = "counts"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A text as whole numbers."""
+        """Convert text to whole numbers."""
         try:
             return tuple(int(part) for part in value.split(","))
         except ValueError:
@@ -63,7 +63,7 @@ class Weights(click.ParamType):  # type: ignore[type-arg] # generic in newer ver
     name = "weights"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """A text as pairs of size and weight."""
+        """Convert text to pairs of size and weight."""
         try:
             pairs = [part.partition(":") for part in value.split(",")]
             return tuple((int(size), int(weight) if colon else 1) for size, colon, weight in pairs)
@@ -71,8 +71,8 @@ class Weights(click.ParamType):  # type: ignore[type-arg] # generic in newer ver
             self.fail(f"{value!r}; sizes and weights such as 1:80,2:14 are expected.", param, ctx)
 
 
-SEVERAL = "The option may be given several times."
-"""What is said of options that add up."""
+SEVERAL = "This option may be given several times."
+"""The last sentence in the help of options that add up."""
 
 POSITIVE = Number(0, min_open=True)
 
@@ -83,7 +83,7 @@ INTRA_SERVER = click.option(
     "--intra-server-gbps",
     type=POSITIVE,
     metavar="RATE",
-    help="Rate of a ring within a server in Gbit/s.",
+    help="Bandwidth of a ring within one server in Gbit/s.",
 )
 REDUCTION = click.option(
     "--reduction-gbps",
@@ -97,14 +97,14 @@ SEED = click.option(
     metavar="N",
     default=0,
     show_default=True,
-    help="Seed of all that is drawn at random. The same seed draws the same.",
+    help="Seed of all random numbers. The same seed gives the same result.",
 )
 THREADS = click.option(
     "--threads",
     type=click.IntRange(1),
     metavar="N",
-    help="Threads of search and of the solver. By default search takes all processors, and the "
-    "solver decides for itself.",
+    help="Threads of search and of the solver. By default search uses all processors, and the "
+    "solver chooses its own number.",
 )
 MAX_SIZE = click.option(
     "--max-size",
@@ -113,12 +113,12 @@ MAX_SIZE = click.option(
     metavar="MB",
     default=MAX_MB,
     show_default=True,
-    help="Refuse files of more than this many MB, unzipped.",
+    help="Refuse files larger than this many MB, unzipped.",
 )
 
 
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of what an instance has beside its jobs and servers."""
+    """Add the options for the parts of an instance other than jobs and servers."""
     for option in reversed(
         (
             NETWORK,
@@ -126,7 +126,7 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--oversubscription",
                 type=POSITIVE,
                 metavar="X",
-                help="Rate of the links below a switch over that of its uplink.",
+                help="Rate of the links below a switch divided by the rate of its uplink.",
             ),
             INTRA_SERVER,
             REDUCTION,
@@ -134,30 +134,30 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--alpha",
                 type=Number(0),
                 metavar="X",
-                help="Part of a link that each further ring on it costs, α.",
+                help="Cost of each further ring on a link, beyond its share of the link: α.",
             ),
             click.option(
                 "--concurrency",
                 type=Number(0, 1, min_open=True),
                 metavar="X",
-                help="Part of the rings on a link that communicate at the same moment, ξ1.",
+                help="Share of the rings on a link that communicate at the same moment: ξ1.",
             ),
             click.option(
                 "--overhead-ms-per-server",
                 type=Number(0),
                 metavar="MS",
-                help="Milliseconds that each server used adds to an iteration, ξ2.",
+                help="Milliseconds that each server used adds to an iteration: ξ2.",
             ),
             click.option(
                 "--no-contention",
                 is_flag=True,
-                help="Let no ring slow another: gradients and overhead of 0.",
+                help="Set gradients and overhead to 0, so that no ring slows another.",
             ),
             click.option(
                 "--horizon",
                 type=click.IntRange(1),
                 metavar="SLOTS",
-                help="Slots within which all jobs must end. By default always enough.",
+                help="Number of slots of the instance. By default it always suffices.",
             ),
         )
     ):

@@ -11,12 +11,15 @@ from rarmodel.errors import UsageError
 from .terminal import answer, answer_text
 
 PAGE = click.option(
-    "--output", metavar="FILE", required=True, help="HTML file to write; - for stdout."
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Write the page to this HTML file; - for stdout.",
 )
 
 
 def check_output(output: str | None, *, as_json: bool = False) -> None:
-    """Refuse, before any work, what cannot be written: a file, or two answers to stdout."""
+    """Before any work, refuse an output that cannot be written, or two answers on stdout."""
     from rarmodel import files  # noqa: PLC0415 - loads slowly
 
     if output == "-" and as_json:
@@ -26,7 +29,7 @@ def check_output(output: str | None, *, as_json: bool = False) -> None:
 
 
 def write_json(text: str, output: str) -> None:
-    """Write JSON to a file, whole or not at all, or to stdout if that is `-`."""
+    """Write JSON to a file, whole or not at all, or to stdout if the name is `-`."""
     from rarmodel import files  # noqa: PLC0415
 
     if output == "-":
@@ -36,7 +39,7 @@ def write_json(text: str, output: str) -> None:
 
 
 def write_page(output: str, make: Callable[[], str]) -> None:
-    """Make a page, and write it to a file or, if that is `-`, to stdout."""
+    """Make a page and write it to a file, or to stdout if the name is `-`."""
     from rarmodel import files  # noqa: PLC0415
 
     if output == "-":

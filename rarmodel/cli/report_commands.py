@@ -24,17 +24,17 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
     "--output",
     metavar="FILE",
     required=True,
-    help="File to write, whose name ends in .png, .svg or .html.",
+    help="Write to this file; its name ends in .png, .svg or .html.",
 )
 @click.option(
     "--part",
     "parts",
     multiple=True,
     metavar="NAME",
-    help=f"Part to draw, gantt, contention or utilisation. By default all. {SEVERAL}",
+    help=f"Draw this part: gantt, contention or utilisation. By default all. {SEVERAL}",
 )
 def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[str, ...]) -> int:
-    """Draw each SCHEDULE, a file or - for stdin, of INSTANCE over time, below each other."""
+    """Draw each SCHEDULE of INSTANCE, a file or - for stdin, one below the other."""
     from rarmodel import api, files  # noqa: PLC0415
 
     form = Path(output).suffix[1:].lower()
@@ -51,7 +51,10 @@ def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[st
 @SCHEDULES
 @PAGE
 def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
-    """Compare each SCHEDULE, a file or - for stdin, of INSTANCE in one HTML page."""
+    """Compare schedules of INSTANCE in one HTML page that opens offline.
+
+    Each SCHEDULE is a file, or - for stdin.
+    """
     from rarmodel import api  # noqa: PLC0415
 
     write_page(output, lambda: api.report(*read_schedules(instance, schedules)))

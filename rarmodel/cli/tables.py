@@ -1,4 +1,4 @@
-"""Results as tables and lines for people."""
+"""Results as tables and lines of text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 WORDS = {"job", "lower bound", "method", "status", "verified"}
-"""Columns that stand to the left."""
+"""Columns aligned to the left."""
 
 
 def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
-    """Rows by name of the column."""
+    """A table of rows that map columns to text."""
     names = rows[0] if rows else ()
     table = _table(title, *((name, "left" if name in WORDS else "right") for name in names))
     for row in rows:
@@ -63,8 +63,8 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The methods, with what they do."""
-    table = _table(None, ("method", "left"), ("what it does", "left"))
+    """The methods, each with its description."""
+    table = _table(None, ("method", "left"), ("description", "left"))
     for row in rows:
         default = " (the default)" if row["default"] else ""
         table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
@@ -72,8 +72,8 @@ def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The formulations, with who solves them."""
-    columns = ("formulation", "models", "solvers installed", "what it is")
+    """The formulations, each with its solvers."""
+    columns = ("formulation", "model class", "installed solvers", "description")
     table = _table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
@@ -86,9 +86,13 @@ def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The solvers, with what they solve."""
+    """The solvers, each with the models that it solves."""
     table = _table(
-        None, ("solver", "left"), ("version", "left"), ("models", "left"), ("install", "left")
+        None,
+        ("solver", "left"),
+        ("version", "left"),
+        ("model classes", "left"),
+        ("install", "left"),
     )
     for row in rows:
         table.add_row(
@@ -106,14 +110,14 @@ def model_size(size: ModelSize) -> list[str]:
 
 
 def violations(report: Report) -> Table:
-    """Everything that a schedule breaks."""
+    """All violations of a schedule."""
     table = _table(
         None,
         ("constraint", "left"),
         ("job", "left"),
         ("server", "left"),
         ("slot", "right"),
-        ("what is wrong", "left"),
+        ("problem", "left"),
     )
     for violation in report.violations:
         table.add_row(
@@ -127,7 +131,7 @@ def violations(report: Report) -> Table:
 
 
 def audit(outcome: Audit) -> list[str]:
-    """What the paper's claims are about, as lines of name and value."""
+    """The quantities in the paper's claims, as lines of name and value."""
     q, time = outcome.quantities, outcome.report.time
     origin = "returned by Algorithm 1" if q.returned else "the tightest that the schedule keeps"
     lines = {
@@ -140,7 +144,7 @@ def audit(outcome: Audit) -> list[str]:
             f"{time.told(q.estimated_load)} by estimates, {time.told(q.real_load)} in fact"
         ),
         "largest job": f"{q.largest_job} GPUs",
-        "φ·(u/l)": f"{q.factor} by bounds, {q.attained_factor} by what occurs",
+        "φ·(u/l)": f"{q.factor} by bounds, {q.attained_factor} attained",
         "least limit": _ranged(time, q.least_limit, outcome.least_limit_stopped),
         "optimum": _ranged(time, q.optimum, outcome.bound_name, outcome.stopped),
         "seconds": number(outcome.seconds, ".2f"),
@@ -149,14 +153,14 @@ def audit(outcome: Audit) -> list[str]:
 
 
 def _ranged(time: SlotTime, between: Range, *notes: str) -> str:
-    """Slots that are known to lie in a range, and what they are by the clock."""
+    """A range of slots, with its length of time."""
     ends = [end for end in dict.fromkeys((between.low, between.high)) if end is not None]
     by_clock = " to ".join(duration(time.seconds(float(end))) for end in ends)
     return f"{between} slots ({'; '.join([by_clock, *notes])})"
 
 
 def claims(outcome: Audit) -> Table:
-    """The paper's claims, with both sides' numbers."""
+    """The paper's claims, with the numbers of both sides."""
     table = _table(
         None,
         ("claim", "left"),
@@ -177,7 +181,7 @@ def claims(outcome: Audit) -> Table:
 
 
 def figure(title: str, points: Iterable[Compared]) -> Table:
-    """A figure of the paper, with ours beside it."""
+    """A figure of the paper beside our results."""
     table = _table(
         f"{title}, in slots",
         ("setting", "left"),

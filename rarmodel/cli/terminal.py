@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
-"""Control characters that JSON leaves as they are, and terminals may obey."""
+"""Control characters that JSON does not escape and that terminals may obey."""
 MOST_LINES = 50
-"""Most lines that tell of faults: an input can have as many as it has jobs."""
+"""Most lines of errors that are shown: an input can have one error per job."""
 UNBOUNDED = 1_000_000
-"""Width of tables when stdout is no terminal: a row is a line."""
+"""Width of tables when stdout is no terminal, so that each row is one line."""
 
 
 def say(text: str) -> None:
-    """Write a line to stderr, as `one_line` has it: what names hold does not reach the terminal."""
+    """Write a line to stderr through `one_line`, so that names cannot control the terminal."""
     if sys.stderr is not None:  # None would mean stdout to `print`.
         with suppress(OSError):
             print(one_line(text.expandtabs()), file=sys.stderr, flush=True)
 
 
 def say_first(lines: Sequence[str], what: str) -> None:
-    """Write the first lines to stderr, and how many more there are of what they tell."""
+    """Write the first lines to stderr, and the number of the others."""
     for line in lines[:MOST_LINES]:
         say(line)
     if len(lines) > MOST_LINES:
@@ -44,7 +44,7 @@ def say_first(lines: Sequence[str], what: str) -> None:
 
 
 class _Saying(logging.Handler):
-    """Says what the library logs."""
+    """Writes the library's log to stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record to stderr."""
@@ -55,7 +55,7 @@ _SAYING = _Saying()
 
 
 def say_what_is_logged() -> None:
-    """Let the user hear what the library logs: that it compiles, and how long that took."""
+    """Show the library's log: that it compiles, and how long this took."""
     log = logging.getLogger("rarmodel")
     log.addHandler(_SAYING)
     log.setLevel(logging.INFO)
@@ -64,12 +64,12 @@ def say_what_is_logged() -> None:
 def answer(text: str) -> None:
     """Write a line to stdout.
 
-    A reader that has gone away (`| head`) is no error: the exit code still tells the outcome.
+    A closed pipe (`| head`) is no error: the exit code still gives the outcome.
 
     Raises
     ------
     InputError
-        If it cannot be written, for instance because a disk is full.
+        If stdout cannot be written, for instance because a disk is full.
     """
     if sys.stdout is None:
         return
@@ -91,7 +91,7 @@ def answer_json(value: object) -> None:
 
 
 def answer_text(text: str) -> None:
-    """Write a text of JSON to stdout, with escapes for what is no ASCII unless that is UTF-8."""
+    """Write JSON text to stdout; escape non-ASCII characters unless stdout is UTF-8."""
     text = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if codecs.lookup(encoding).name != "utf-8":
@@ -111,7 +111,7 @@ def show(table: Table) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what the stream still holds nowhere, lest Python complain of it on exit."""
+    """Discard the stream's buffer, so that Python does not complain on exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -119,10 +119,10 @@ def _discard(stream: TextIO) -> None:
 
 
 class Namer(Protocol):
-    """Names the work that a progress line is about, and says how long its slots are."""
+    """Sets the text of the progress line, and the length of its slots."""
 
     def __call__(self, work: str, time: SlotTime | None = None) -> None:
-        """Name the work, and give what turns its slots into seconds."""
+        """Name the work; `time` converts its slots to seconds."""
 
 
 def _silent(work: str, time: SlotTime | None = None) -> None:
@@ -131,7 +131,7 @@ def _silent(work: str, time: SlotTime | None = None) -> None:
 
 @contextmanager
 def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], None] | None]]:
-    """A live line on stderr if it is a terminal; functions to name the work and to report on it."""
+    """Show a live line on stderr if it is a terminal; yield functions that update the line."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield _silent, None
         return

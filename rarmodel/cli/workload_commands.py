@@ -22,7 +22,7 @@ CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
 NAMED = click.option(
     "--name",
     metavar="NAME",
-    help="Name of the instance. By default one that says where it is from.",
+    help="Name of the instance. By default it follows from the source.",
 )
 
 
@@ -33,7 +33,7 @@ NAMED = click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of jobs. By default the family's, as with all options below.",
+    help="Number of jobs. The default of this option and of those below is the family's.",
 )
 @click.option(
     "--servers", type=click.IntRange(1), metavar="N", help="Number of servers of the cluster."
@@ -42,13 +42,13 @@ NAMED = click.option(
     "--capacities",
     type=Counts(),
     metavar="N,N,…",
-    help="GPUs that a server can have, all equally likely, such as 4,8.",
+    help="Numbers of GPUs of a server, all equally likely, such as 4,8.",
 )
 @click.option(
     "--sizes",
     type=Weights(),
     metavar="N:W,…",
-    help="GPUs that a job can have, and how often: 1:3,8:1 is three of 1 to one of 8.",
+    help="Numbers of GPUs of a job with weights: 1:3,8:1 is three jobs of 1 GPU for each of 8.",
 )
 @click.option(
     "--iterations",
@@ -77,13 +77,13 @@ NAMED = click.option(
 @click.option(
     "--gradient-per-second/--gradient-per-job",
     default=None,
-    help="Whether --gradient-mb counts for each second of iteration time, or for the job.",
+    help="Whether --gradient-mb is per second of iteration time or per job.",
 )
 @click.option(
     "--racks",
     type=click.IntRange(0),
     metavar="N",
-    help="Racks below one core switch; 0 for a star of servers.",
+    help="Number of racks below one core switch; 0 for a star of servers.",
 )
 @click.option(
     "--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot in seconds."
@@ -95,7 +95,7 @@ NAMED = click.option(
     metavar="FILE",
     default="-",
     show_default=True,
-    help="File to write the instance to; - for stdout.",
+    help="Write the instance to this file; - for stdout.",
 )
 def generate(
     family: str,
@@ -104,7 +104,7 @@ def generate(
     output: str,
     **knobs: Any,
 ) -> int:
-    """Draw a random instance of FAMILY: paper, contention or small; print it, or write it."""
+    """Generate a random instance of FAMILY: paper, contention or small."""
     from rarmodel import api, files  # noqa: PLC0415
 
     check_output(output)
@@ -121,58 +121,60 @@ def generate(
     "--servers",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of equal servers, joined by one switch.",
+    help="Number of equal servers below one switch.",
 )
-@click.option("--gpus-per-server", type=click.IntRange(1), metavar="K", help="GPUs of each server.")
+@click.option(
+    "--gpus-per-server", type=click.IntRange(1), metavar="K", help="Number of GPUs of each server."
+)
 @click.option(
     "--cluster",
     metavar="FILE",
-    help="File with the cluster instead: a cluster, an instance, or a table of nodes.",
+    help="Take the cluster from this file: a cluster, an instance, or a table of nodes.",
 )
-@click.option("--slurm-conf", metavar="FILE", help="File slurm.conf with the nodes instead.")
+@click.option("--slurm-conf", metavar="FILE", help="Take the nodes from this slurm.conf.")
 @click.option(
     "--slurm-topology",
     metavar="FILE",
-    help="File topology.conf with the switches above these nodes.",
+    help="Take the switches above these nodes from this topology.conf.",
 )
 @click.option(
-    "--format", "form", metavar="NAME", help="Format of the trace. By default it is recognised."
+    "--format", "form", metavar="NAME", help="Format of the trace. By default it is detected."
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Column of a file in no known format: gpus=…, duration=…[:ms], submit=…, model=…. "
+    help="Map a field to a column, for files in no known format: gpus=…, duration=…[:ms]. "
     f"{SEVERAL}",
 )
 @MAX_SIZE
 @click.option(
     "--skip-invalid",
     is_flag=True,
-    help="Leave out rows without meaning instead of refusing the file.",
+    help="Leave out invalid rows instead of refusing the file.",
 )
 @click.option(
     "--window",
     metavar="A..B",
-    help="When the jobs were submitted: 2017-10-03..2017-10-10, or 0h..24h from the start.",
+    help="Keep jobs submitted in this window: 2017-10-03..2017-10-10, or 0h..24h from the start.",
 )
 @click.option(
     "--group",
     metavar="NAME",
-    help="Virtual cluster, partition or the like that the jobs are of. By default all.",
+    help="Keep jobs of this virtual cluster, partition or similar. By default all.",
 )
-@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Take the first N jobs only.")
+@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Keep only the first N jobs.")
 @click.option(
     "--model",
     metavar="NAME",
-    help="Model of the jobs whose model is not known. By default one is drawn for each.",
+    help="Model of the jobs whose model is unknown. By default each gets a random one.",
 )
 @click.option(
     "--default-seconds",
     type=POSITIVE,
     metavar="SECONDS",
-    help="Duration in seconds of jobs that have none. By default these are left out.",
+    help="Duration in seconds of jobs without one. By default these jobs are left out.",
 )
 @SEED
 @click.option(
@@ -185,7 +187,7 @@ def generate(
 )
 @model_options
 @NAMED
-@click.option("--output", metavar="FILE", help="File to write the instance to; - for stdout.")
+@click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")
 @JSON
 def import_trace(
     trace: str,
@@ -195,7 +197,7 @@ def import_trace(
     as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
-    """Make an instance of TRACE, - for stdin, and say what became of each row."""
+    """Make an instance from TRACE, a file or - for stdin, and account for every row."""
     from rarmodel import api, files  # noqa: PLC0415
 
     if output is None and not as_json:
@@ -206,7 +208,9 @@ def import_trace(
     rates = {key: given.pop(key) for key in RATES if key in given}
     changes = {key: given.pop(key) for key in CONTENTION if key in given}
     if no_contention and changes:
-        raise UsageError("--no-contention and constants of contention exclude each other")
+        raise UsageError(
+            "--no-contention excludes --alpha, --concurrency and --overhead-ms-per-server"
+        )
     imported = api.import_trace(
         trace,
         columns=_mapping(columns),
@@ -224,7 +228,7 @@ def import_trace(
 
 
 def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
-    """Columns by field, from `FIELD=COLUMN`."""
+    """Parse `FIELD=COLUMN` into a dictionary of columns by field."""
     found: dict[str, str] = {}
     for text in columns:
         name, equals, column = text.partition("=")
@@ -237,7 +241,7 @@ def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _sizes(instance: Instance) -> str:
-    """What an instance is made of, in a line."""
+    """Describe the sizes of an instance in one line."""
     from rarmodel.workloads.account import counted  # noqa: PLC0415
 
     cluster, time = instance.cluster, instance.time

@@ -12,8 +12,9 @@ from .policies import (
     sjf_bco_occupied_first,
     smallest_first,
 )
-from .room import Room, available, rule
-from .rules import least_busy, least_loaded_servers
+from .ranking import least_loaded_servers
+from .room import Ranks, Room, available, rule
+from .rules import least_busy
 
 __all__ = [
     "Attempt",
@@ -21,6 +22,7 @@ __all__ = [
     "Found",
     "Method",
     "Policy",
+    "Ranks",
     "Room",
     "attempt",
     "available",

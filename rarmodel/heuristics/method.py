@@ -1,4 +1,4 @@
-"""What a method is, and those that are installed: built in, or of other packages."""
+"""Methods, and those that are installed: built in, or from other packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rarmodel.schema import Instance, Schedule
 
 
 class Attempt(NamedTuple):
-    """What a method returns.
+    """The outcome of a method.
 
     Attributes
     ----------
@@ -31,22 +31,22 @@ class Attempt(NamedTuple):
 
 
 class Method(Protocol):
-    """What makes schedules: a placement policy, or any callable with a name.
+    """A method: a placement policy, or any callable with a name that makes schedules.
 
-    If it has a method `prepare(instance)` as well, that is called before the clock starts. If it
-    has `counts_iterations`, and that is true, it minds `Limits.iterations` and `Limits.patience`.
+    If it also has a method `prepare(instance)`, rarmodel calls that before it measures time. If its
+    `counts_iterations` is true, it respects `Limits.iterations` and `Limits.patience`.
     """
 
     @property
     def name(self) -> str:
-        """What `--method` calls it."""
+        """Its name for `--method`."""
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Look for a schedule within the limits."""
 
 
 def prepare_method(method: Method, instance: Instance) -> None:
-    """Let a method compile what it needs, and say so on the log if it does."""
+    """Let a method compile, and log this."""
     if own := getattr(method, "prepare", None):
         with told():
             own(instance)

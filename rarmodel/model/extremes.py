@@ -8,11 +8,10 @@ slowest link and most rings on it, whether or not they come together.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, groupby
+from itertools import accumulate
 from math import inf
 
 from rarmodel.errors import InputError, Problem
@@ -21,7 +20,8 @@ from rarmodel.schema import Instance
 from . import timing
 from .caching import once_per_instance
 from .contention import ring_share
-from .rates import plain_pace
+from .lone import Lone, allowed_servers, lone_options, realised, within_gbps
+from .rates import paces
 from .topology import Topology, topology
 
 
@@ -64,8 +64,8 @@ def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     extremes = []
     for job, (best, worst) in zip(instance.jobs, ranges, strict=True):
         fast, slow = timing.speed(slot, best), timing.speed(slot, worst)
-        least = timing.slots_needed(job.iterations, fast)
-        most = timing.slots_needed(job.iterations, slow) if slow else None
+        least = timing.slots_needed(job.iterations_left, fast)
+        most = timing.slots_needed(job.iterations_left, slow) if slow else None
         extremes.append(Extremes(best, worst, fast, slow, least, most))
     return tuple(extremes)
 
@@ -108,169 +108,44 @@ def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], so
 
 def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
     """A placement of each job in which it is fastest if alone: workers by server index."""
-    tree = topology(instance.cluster)
-    lone = _lone_options(instance, tree, {job.size for job in instance.jobs})
-
-    @cache
-    def components(least_gbps: float) -> list[list[tuple[int, int]]]:
-        return _components(tree, least_gbps)
-
-    @cache
-    def realise(size: int, servers: int, gbps: float) -> dict[int, int]:
-        # A ring within one server crosses no link, so that none is too slow for it.
-        return _realise(components(gbps if servers > 1 else 0.0), size, servers)
-
-    placements = []
-    for j, job in enumerate(instance.jobs):
-        options = lone[job.size]
-        _, best = min(zip(_seconds(instance, j, options), options, strict=True))
-        placements.append(realise(job.size, *best))
-    return tuple(placements)
-
-
-def _components(tree: Topology, least_gbps: float) -> list[list[tuple[int, int]]]:
-    """Servers that links of at least that rate join, as `(−GPUs, index)`, largest server first."""
-    import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
-
-    fast = nx.Graph(tree.tree.to_undirected())
-    fast.remove_edges_from(
-        [(link.node, link.parent) for link in tree.links if link.gbps < least_gbps]
+    return tuple(
+        realised(instance, job, min(options, key=_by_time))
+        for job, options in zip(instance.jobs, lone_options(instance), strict=True)
     )
-    number = {server.name: i for i, server in enumerate(tree.cluster.servers)}
-    return [
-        sorted(
-            (-tree.cluster.servers[number[node]].gpus, number[node])
-            for node in nodes
-            if node in number
-        )
-        for nodes in nx.connected_components(fast)
-    ]
 
 
-def _realise(
-    components: Sequence[Sequence[tuple[int, int]]], size: int, servers: int
-) -> dict[int, int]:
-    """Workers of a ring on so many servers of one component."""
-    for component in components:
-        largest = component[:servers]
-        if len(largest) == servers and -sum(capacity for capacity, _ in largest) >= size:
-            workers = {server: 1 for _, server in largest}
-            left = size - servers
-            for capacity, server in largest:
-                more = min(left, -capacity - 1)
-                workers[server] += more
-                left -= more
-            return workers
-    raise AssertionError("every lone option has a placement")
+def _by_time(option: Lone) -> tuple[float, int, float]:
+    return option.seconds, option.servers, option.gbps
 
 
 @once_per_instance
 def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     """Least and greatest iteration time of each job in seconds."""
     tree = topology(instance.cluster)
-    sizes = {job.size for job in instance.jobs}
-    lone = _lone_options(instance, tree, sizes)
     slowest_share = _slowest_shares(instance, tree)
-    most_servers = len(instance.cluster.servers)
-    worst = {size: [option for option in lone[size] if option[0] == 1] for size in sizes}
-    for size in sizes:
-        if size > 1 and most_servers > 1:
-            worst[size].append((min(size, most_servers), slowest_share[size]))
+    least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
     ranges = []
-    for j, job in enumerate(instance.jobs):
-        seconds = _seconds(instance, j, lone[job.size] + worst[job.size])
-        best = len(lone[job.size])
-        ranges.append((min(seconds[:best]), max(seconds[best:])))
+    for j, options in enumerate(lone_options(instance)):
+        job = instance.jobs[j]
+        servers = len(allowed_servers(instance.cluster, job))
+        worst = []
+        for (size, _), pace in paces(instance)[j].items():
+            if any(option.servers == 1 and option.pace.size == size for option in options):
+                worst.append(pace.seconds(1, least_within))
+            most = min(size, servers, (job.spread and job.spread.max_servers) or size)
+            if most > 1:
+                worst.append(pace.seconds(most, slowest_share[size]))
+        ranges.append((min(option.seconds for option in options), max(worst)))
     return tuple(ranges)
-
-
-def _seconds(instance: Instance, job: int, options: list[tuple[int, float]]) -> list[float]:
-    """Iteration time of a job in seconds, for each number of servers and bandwidth."""
-    pace = plain_pace(instance, job)
-    return [pace.seconds(servers, gbps) for servers, gbps in options]
-
-
-def _lone_options(
-    instance: Instance, tree: Topology, sizes: set[int]
-) -> dict[int, list[tuple[int, float]]]:
-    """For each ring size, servers used and bandwidth of the placements worth having alone."""
-    cluster = instance.cluster
-    within = {
-        size: [(1, cluster.intra_server_gbps)] for size in sizes if size <= cluster.largest_server
-    }
-    spreads = _best_spreads(tree, sizes)
-    return {size: within.get(size, []) + spreads[size] for size in sizes}
-
-
-def _best_spreads(tree: Topology, sizes: set[int]) -> dict[int, list[tuple[int, float]]]:
-    """For each ring size, how few servers (at least 2) a lone ring needs at which bandwidth.
-
-    A ring whose slowest link has rate b lies within one component of the network without the
-    links slower than b; so components are merged link by link, fastest links first.
-    """
-    component = {node: node for link in tree.links for node in (link.node, link.parent)}
-    capacities: dict[str, Counter[int]] = {node: Counter() for node in component}
-    for server in tree.cluster.servers:
-        capacities[server.name][server.gpus] += 1
-
-    def root(node: str) -> str:
-        while component[node] != node:
-            component[node] = component[component[node]]
-            node = component[node]
-        return node
-
-    spreads: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
-    everywhere = _largest_first(Counter(server.gpus for server in tree.cluster.servers))
-    fewest_of_all = {size: _fewest_servers(everywhere, size) for size in sizes}
-    open_sizes = sorted(size for size, fewest in fewest_of_all.items() if fewest is not None)
-    fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
-    for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):
-        grown = set()
-        for link in links:
-            lower, upper = root(link.node), root(link.parent)
-            if capacities[lower].total() > capacities[upper].total():
-                lower, upper = upper, lower
-            component[lower] = upper
-            capacities[upper].update(capacities.pop(lower))
-            grown.add(upper)
-        kinds = {_largest_first(capacities[node]) for node in grown if node in capacities}
-        room = max((sum(gpus * number for gpus, number in kind) for kind in kinds), default=0)
-        closed = set()
-        for size in open_sizes[: bisect_right(open_sizes, room)]:
-            needed = [n for kind in kinds if (n := _fewest_servers(kind, size)) is not None]
-            found = spreads[size]
-            if needed and (not found or min(needed) < found[-1][0]):
-                found.append((min(needed), gbps))
-                if min(needed) == fewest_of_all[size]:
-                    closed.add(size)  # Slower links save no more servers.
-        if closed:
-            open_sizes = [size for size in open_sizes if size not in closed]
-    return spreads
-
-
-def _largest_first(capacities: Counter[int]) -> tuple[tuple[int, int], ...]:
-    """GPUs of a server, and the number of such servers."""
-    return tuple(sorted(capacities.items(), reverse=True))
-
-
-def _fewest_servers(capacities: Sequence[tuple[int, int]], size: int) -> int | None:
-    """The fewest servers, at least 2, that a ring of `size` spreads over; None if it cannot."""
-    if size < 2 or sum(number for _, number in capacities) < 2:
-        return None
-    left, servers = size, 0
-    for capacity, number in capacities:
-        used = min(number, -(-left // capacity))
-        servers += used
-        left -= used * capacity
-        if left <= 0:
-            return max(2, servers)
-    return None
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     """For each ring size, a bound on the least bandwidth it can get across servers, in Gbit/s."""
     total = instance.cluster.total_gpus
-    rings = sorted(job.size for job in instance.jobs if job.size > 1)
+    # Of a moldable job, the smallest ring that spreads leaves the most room for others.
+    rings = sorted(
+        min(size for size in job.sizes if size > 1) for job in instance.jobs if job.sizes[-1] > 1
+    )
     needed = [0, *accumulate(rings)]
     links = _worst_links(tree)
 
@@ -285,7 +160,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
         )
 
     shares = {}
-    for size in set(rings):
+    for size in {size for job in instance.jobs for size in job.sizes if size > 1}:
         # As many rings as fit the cluster at once with one of this size among them.
         together = bisect_right(needed, total) - 1
         if together and size > rings[together - 1]:
@@ -325,14 +200,18 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
         for link, most_rings in zip(tree.links, tree.most_rings, strict=True)
         if most_rings
     ]
-    slowest, largest = min(rates, default=None), cluster.largest_server
-    slots = []
-    for j, job in enumerate(instance.jobs):
-        options = [(1, cluster.intra_server_gbps)] if job.size <= largest else []
-        if job.size > 1 and slowest is not None:
-            options.append((min(job.size, len(cluster.servers)), slowest))
-        speed = timing.speed(instance.time.slot_seconds, max(_seconds(instance, j, options)))
-        slots.append(timing.slots_needed(job.iterations, speed) if speed else None)
+    slowest = min(rates, default=None)
+    least_within = min(within_gbps(cluster, s) for s in range(len(tree.paths)))
+    slots: list[int | None] = []
+    for j, options in enumerate(lone_options(instance)):
+        servers = len(allowed_servers(cluster, instance.jobs[j]))
+        times: list[int | None] = []
+        for (size, _), pace in paces(instance)[j].items():
+            if any(option.servers == 1 and option.pace.size == size for option in options):
+                times.append(pace.slots(1, least_within))
+            if size > 1 and servers > 1 and slowest is not None:
+                times.append(pace.slots(min(size, servers), slowest))
+        slots.append(None if None in times else max(time for time in times if time is not None))
     return tuple(slots)
 
 
@@ -358,16 +237,25 @@ class LeastSlots:
 @once_per_instance
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
-    lone = _lone_options(instance, topology(instance.cluster), {job.size for job in instance.jobs})
     found = []
-    for j, job in enumerate(instance.jobs):
-        pace = plain_pace(instance, j)
+    for options in lone_options(instance):
         # Slots on one server and on several, where there are such placements.
         least: list[list[int]] = [[], []]
-        for servers, gbps in lone[job.size]:
-            if slots := pace.slots(servers, gbps):
-                least[servers > 1].append(slots)
+        for option in options:
+            if slots := option.pace.slots(option.servers, option.gbps):
+                least[option.servers > 1].append(slots)
         packed, spread = (min(slots, default=None) for slots in least)
-        fewest = min((servers for servers, _ in lone[job.size] if servers > 1), default=None)
+        fewest = min((option.servers for option in options if option.servers > 1), default=None)
         found.append(LeastSlots(packed, spread, fewest))
     return tuple(found)
+
+
+@once_per_instance
+def slots_alone(instance: Instance) -> tuple[int, ...]:
+    """(jobs) Slots of a job alone in an empty cluster, in its best size and placement, ρ_j^min.
+
+    All of its iterations count, whatever is done when it runs already.
+    """
+    unbegun = tuple(job.model_copy(update={"running": None}) for job in instance.jobs)
+    empty = instance.model_copy(update={"jobs": unbegun})
+    return tuple(extreme.least_slots for extreme in job_extremes(empty))

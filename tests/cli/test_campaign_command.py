@@ -64,7 +64,7 @@ def test_schedules_that_are_gone_are_mentioned_and_made_again(invoke: Invoke, fo
     status = invoke("campaign", "status", "out")
     assert "open     1" in status.out
     assert status.lines == [
-        "schedules that are gone: 1; `campaign run` with the same files makes them again"
+        "schedules that are gone: 1; repeat `campaign run` with the same files to make them again"
     ]
     again = invoke(*command)
     assert (again.code, again.err) == (0, "")
@@ -118,7 +118,7 @@ def test_of_many_failures_the_first_are_shown(invoke: Invoke, folder: Path) -> N
     lines = invoke("campaign", "status", "out").lines
     assert len(lines) == 21
     assert lines[-2].startswith("run-18: ZeroDivisionError")
-    assert lines[-1] == "and 2 more; the table has all errors, as has --json"
+    assert lines[-1] == "and 2 more; the table and --json have all errors"
     assert len(invoke("campaign", "status", "out", "--json").json()["failures"]) == 22
 
 

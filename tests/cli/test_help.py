@@ -37,7 +37,7 @@ each_option = pytest.mark.parametrize("name", OPTIONS)
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_says_what_it_does(name: str) -> None:
-    text = COMMANDS[name].help
+    text = (COMMANDS[name].help or "").strip()
     assert text
     assert text.endswith(".")
 

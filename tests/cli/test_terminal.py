@@ -306,6 +306,4 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("rarmodel.api.solve", exhaust)
     outcome = invoke("solve", "two-servers")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.lines == [
-        "out of memory; a smaller instance or file, or a simpler method needs less"
-    ]
+    assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]

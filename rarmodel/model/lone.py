@@ -1,0 +1,248 @@
+"""The placements worth having when a job is alone in the cluster.
+
+Alone, a ring is the faster the fewer servers it uses and the greater its bandwidth. So for each
+ring size, and each set of GPU types that is no slower than some type, these are few: one server,
+and the fewest servers for each bandwidth.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
+
+from rarmodel.schema import Cluster, Instance, Job, Spread
+
+from .caching import once_per_instance
+from .rates import Pace, pace, paces
+from .topology import Topology, topology
+
+
+class Lone(NamedTuple):
+    """A way to place a job that is alone.
+
+    Attributes
+    ----------
+    pace
+        What an iteration is made of, in its size and on the slowest type that it may meet.
+    servers
+        Number of servers.
+    gbps
+        Bandwidth in Gbit/s.
+    allowed
+        The servers among which they are, by index.
+    """
+
+    pace: Pace
+    servers: int
+    gbps: float
+    allowed: frozenset[int]
+
+    @property
+    def seconds(self) -> float:
+        """Time of an iteration in seconds."""
+        return self.pace.seconds(self.servers, self.gbps)
+
+
+def within_gbps(cluster: Cluster, server: int) -> float:
+    """Bandwidth of a ring within a server, by index, in Gbit/s: b^i."""
+    own = cluster.servers[server].intra_server_gbps
+    return cluster.intra_server_gbps if own is None else own
+
+
+def allowed_servers(cluster: Cluster, job: Job) -> frozenset[int]:
+    """The servers that a job may use, by index."""
+    return frozenset(
+        s
+        for s, server in enumerate(cluster.servers)
+        if (job.servers is None or server.name in job.servers)
+        and (job.times is None or server.gpu_type in job.times)
+    )
+
+
+@once_per_instance
+def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
+    """(jobs) The placements worth having alone; of a running job the one that it has."""
+    tree, cluster = topology(instance.cluster), instance.cluster
+    index = {server.name: s for s, server in enumerate(cluster.servers)}
+    sizes = {size for job in instance.jobs for size in job.sizes}
+
+    @cache
+    def spreads(
+        allowed: frozenset[int], spread: Spread | None
+    ) -> dict[int, list[tuple[int, float]]]:
+        return _best_spreads(tree, sizes, allowed, spread)
+
+    def options(j: int, job: Job) -> list[Lone]:
+        if job.running is not None:
+            held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+            links = tree.links_used(held)
+            gbps = min((tree.links[link].gbps for link in links), default=0.0)
+            if not links:
+                gbps = within_gbps(cluster, next(iter(held)))
+            types = [cluster.servers[s].gpu_type for s in held]
+            own = pace(instance, j, job.running.size, types)
+            return [Lone(own, len(held), gbps, frozenset(held))]
+        found = []
+        for (size, kind), own in paces(instance)[j].items():
+            no_slower = {
+                k
+                for (w, k), other in paces(instance)[j].items()
+                if w == size and other.compute <= own.compute
+            }
+            allowed = frozenset(
+                s
+                for s in allowed_servers(cluster, job)
+                if kind is None or cluster.servers[s].gpu_type in no_slower
+            )
+            roomy = [within_gbps(cluster, s) for s in allowed if cluster.servers[s].gpus >= size]
+            if roomy and (job.spread is None or job.spread.min_servers == 1):
+                found.append(Lone(own, 1, max(roomy), allowed))
+            found += [
+                Lone(own, servers, gbps, allowed)
+                for servers, gbps in spreads(allowed, job.spread)[size]
+            ]
+        return found
+
+    return tuple(tuple(options(j, job)) for j, job in enumerate(instance.jobs))
+
+
+def realised(instance: Instance, job: Job, option: Lone) -> dict[int, int]:
+    """Workers by server index of a placement among `lone_options`."""
+    tree, cluster = topology(instance.cluster), instance.cluster
+    if job.running is not None:
+        index = {server.name: s for s, server in enumerate(cluster.servers)}
+        return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+    size, servers = option.pace.size, option.servers
+    if servers == 1:
+        fits = [s for s in sorted(option.allowed) if cluster.servers[s].gpus >= size]
+        best = [s for s in fits if within_gbps(cluster, s) == option.gbps]
+        # The largest one, as the others may be what a smaller job needs.
+        return {max(best, key=lambda s: cluster.servers[s].gpus): size}
+    equal = job.spread is not None and job.spread.equal
+    for component in _components(tree, option.gbps):
+        usable = [(capacity, s) for capacity, s in component if s in option.allowed]
+        largest = usable[:servers]
+        if len(largest) < servers:
+            continue
+        if equal and size % servers == 0 and -largest[-1][0] >= size // servers:
+            return {s: size // servers for _, s in largest}
+        if not equal and -sum(capacity for capacity, _ in largest) >= size:
+            return _filled(largest, size)
+    raise AssertionError("every lone option has a placement")
+
+
+def _filled(largest: Sequence[tuple[int, int]], size: int) -> dict[int, int]:
+    """One worker on each server, and the others on the first ones that have room."""
+    workers = {server: 1 for _, server in largest}
+    left = size - len(largest)
+    for capacity, server in largest:
+        more = min(left, -capacity - 1)
+        workers[server] += more
+        left -= more
+    return workers
+
+
+@cache
+def _components(tree: Topology, least_gbps: float) -> list[list[tuple[int, int]]]:
+    """Servers that links of at least that rate join, as `(−GPUs, index)`, largest server first."""
+    import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
+
+    fast = nx.Graph(tree.tree.to_undirected())
+    fast.remove_edges_from(
+        [(link.node, link.parent) for link in tree.links if link.gbps < least_gbps]
+    )
+    number = {server.name: i for i, server in enumerate(tree.cluster.servers)}
+    return [
+        sorted(
+            (-tree.cluster.servers[number[node]].gpus, number[node])
+            for node in nodes
+            if node in number
+        )
+        for nodes in nx.connected_components(fast)
+    ]
+
+
+def _best_spreads(
+    tree: Topology, sizes: Collection[int], allowed: frozenset[int], spread: Spread | None
+) -> dict[int, list[tuple[int, float]]]:
+    """For each ring size, how few servers (at least 2) a lone ring needs at which bandwidth.
+
+    A ring whose slowest link has rate b lies within one component of the network without the
+    links slower than b; so components are merged link by link, fastest links first.
+    """
+    component = {node: node for link in tree.links for node in (link.node, link.parent)}
+    capacities: dict[str, Counter[int]] = {node: Counter() for node in component}
+    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
+    for server in usable:
+        capacities[server.name][server.gpus] += 1
+
+    def root(node: str) -> str:
+        while component[node] != node:
+            component[node] = component[component[node]]
+            node = component[node]
+        return node
+
+    found: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
+    everywhere = _largest_first(Counter(server.gpus for server in usable))
+    fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
+    open_sizes = sorted(size for size, fewest in fewest_of_all.items() if fewest is not None)
+    fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
+    for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):
+        grown = set()
+        for link in links:
+            lower, upper = root(link.node), root(link.parent)
+            if capacities[lower].total() > capacities[upper].total():
+                lower, upper = upper, lower
+            component[lower] = upper
+            capacities[upper].update(capacities.pop(lower))
+            grown.add(upper)
+        kinds = {_largest_first(capacities[node]) for node in grown if node in capacities}
+        room = max((sum(gpus * number for gpus, number in kind) for kind in kinds), default=0)
+        closed = set()
+        for size in open_sizes[: bisect_right(open_sizes, room)]:
+            needed = [n for kind in kinds if (n := _fewest_servers(kind, size, spread)) is not None]
+            if needed and (not found[size] or min(needed) < found[size][-1][0]):
+                found[size].append((min(needed), gbps))
+                if min(needed) == fewest_of_all[size]:
+                    closed.add(size)  # Slower links save no more servers.
+        if closed:
+            open_sizes = [size for size in open_sizes if size not in closed]
+    return found
+
+
+def _largest_first(capacities: Counter[int]) -> tuple[tuple[int, int], ...]:
+    """GPUs of a server, and the number of such servers."""
+    return tuple(sorted(capacities.items(), reverse=True))
+
+
+def _fewest_servers(
+    capacities: Sequence[tuple[int, int]], size: int, spread: Spread | None
+) -> int | None:
+    """The fewest servers, at least 2, that a ring of `size` spreads over; None if it cannot."""
+    there = sum(number for _, number in capacities)
+    least = max(2, spread.min_servers) if spread else 2
+    most = min(size, there, (spread and spread.max_servers) or size)
+    if least > most:
+        return None
+    if spread is not None and spread.equal:
+        return next(
+            (
+                n
+                for n in range(least, most + 1)
+                if size % n == 0
+                and sum(number for gpus, number in capacities if gpus >= size // n) >= n
+            ),
+            None,
+        )
+    left, servers = size, 0
+    for capacity, number in capacities:
+        used = min(number, -(-left // capacity))
+        servers += used
+        left -= used * capacity
+        if left <= 0:
+            return max(least, servers) if servers <= most else None
+    return None

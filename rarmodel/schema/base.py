@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
 
 from rarmodel.errors import InputError, Problem
 
@@ -39,6 +39,21 @@ Positive = Annotated[
 
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """A finite number of at least 0."""
+
+ONE, SEVERAL = "<one>", "<several>"
+"""What Pydantic calls the two shapes of a field that holds one value or several."""
+
+
+def _listed(value: object) -> str:
+    return SEVERAL if isinstance(value, list | tuple) else ONE
+
+
+def _keyed(value: object) -> str:
+    return SEVERAL if isinstance(value, dict) else ONE
+
+
+one_or_listed, one_or_keyed = Discriminator(_listed), Discriminator(_keyed)
+"""They choose between a value tagged `ONE`, and a list or an object tagged `SEVERAL`."""
 
 Name = Annotated[str, Field(strict=True, min_length=1)]
 """A non-empty text."""

@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from rarmodel.errors import InputError, Problem
 
 from .base import (
+    ONE,
+    SEVERAL,
     Count,
     Name,
     NonNegative,
     NonNegativeInteger,
     Positive,
     Record,
+    one_or_keyed,
     repeated_names,
 )
 
@@ -167,6 +170,12 @@ def _departures_of_reservations(
             yield Problem(f"[{i}].gpus", message)
 
 
+Prices = Annotated[
+    Annotated[NonNegative, Tag(ONE)] | Annotated[dict[Name, NonNegative], Tag(SEVERAL)],
+    one_or_keyed,
+]
+
+
 class Cluster(Record):
     """Servers, the network between them, and the rates within a server."""
 
@@ -185,7 +194,7 @@ class Cluster(Record):
     reservations: tuple[Reservation, ...] = ()
     """When GPUs of servers are away; those of one server add up."""
 
-    prices_per_gpu_hour: NonNegative | dict[Name, NonNegative] | None = None
+    prices_per_gpu_hour: Prices | None = None
     """Price of a GPU for an hour, by its type or of all, for the objective `cost`."""
 
     @property

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, Tag, ValidationInfo, field_validator
 
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows
 
-from .base import Count, Name, NonNegative, Record, Version, repeated_names
+from .base import (
+    ONE,
+    SEVERAL,
+    Count,
+    Name,
+    NonNegative,
+    Record,
+    Version,
+    one_or_listed,
+    repeated_names,
+)
 from .cluster import Cluster
 from .job import Job
 from .references import problems_among_jobs, problems_with_cluster
@@ -60,6 +70,12 @@ class Preemption(Record):
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
 
+Objectives = Annotated[
+    Annotated[Name, Tag(ONE)] | Annotated[tuple[Name, ...], Field(min_length=1), Tag(SEVERAL)],
+    one_or_listed,
+]
+
+
 class Instance(Record):
     """One problem: place and time these jobs on this cluster.
 
@@ -88,7 +104,7 @@ class Instance(Record):
     contention: Contention
     """The contention model's constants."""
 
-    objective: Name | Annotated[tuple[Name, ...], Field(min_length=1)] = "makespan"
+    objective: Objectives = "makespan"
     """What is minimised, or several such names, the most important first."""
 
     preemption: Preemption | None = None

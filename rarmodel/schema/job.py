@@ -5,11 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
 from rarmodel.errors import InputError, Problem
 
-from .base import Count, Integer, Name, NonNegative, NonNegativeInteger, Record
+from .base import (
+    ONE,
+    SEVERAL,
+    Count,
+    Integer,
+    Name,
+    NonNegative,
+    NonNegativeInteger,
+    Record,
+    one_or_listed,
+)
 
 
 class GpuTimes(Record):
@@ -57,7 +68,10 @@ class Running(Record):
         return sum(map(len, self.gpus.values()))
 
 
-Sizes = Annotated[tuple[Count, ...], Field(min_length=1)]
+Sizes = Annotated[
+    Annotated[Count, Tag(ONE)] | Annotated[tuple[Count, ...], Field(min_length=1), Tag(SEVERAL)],
+    one_or_listed,
+]
 
 
 class Job(Record):
@@ -66,7 +80,7 @@ class Job(Record):
     name: Name
     """Unique name of the job."""
 
-    gpus: Count | Sizes
+    gpus: Sizes
     """GPUs the job holds from start to completion, all at once: G_j, and its ring size w_j. A list
     of sizes, ascending, leaves the choice to the scheduler: W_j, a moldable job."""
 
@@ -76,22 +90,22 @@ class Job(Record):
     gradient_mb: NonNegative
     """Size of the gradient in MB (10^6 bytes), m_j."""
 
-    batch_size: Count | None = None
-    """Samples in the mini-batch of each GPU, M_j; either this or `global_batch_size`."""
-
     global_batch_size: Count | None = None
-    """Samples of an iteration over the whole ring: M_j is its part of them, rounded up. Required
-    where `gpus` is a list."""
+    """Samples of an iteration over the whole ring: M_j is its part of them, rounded up. Either
+    this or `batch_size`; required where `gpus` is a list."""
 
-    forward_ms_per_sample: NonNegative | None = None
-    """Forward pass of one sample in milliseconds, Δf_j, on every type of GPU."""
-
-    backward_ms: NonNegative | None = None
-    """Backward pass of one mini-batch in milliseconds, Δb_j, on every type of GPU."""
+    batch_size: Annotated[Count | None, Field(validate_default=True)] = None
+    """Samples in the mini-batch of each GPU, M_j."""
 
     times: Annotated[dict[Name, GpuTimes], Field(min_length=1)] | None = None
-    """Both times by type of GPU instead: the job runs on servers of these types only, and its ring
-    goes at the pace of its slowest worker."""
+    """Compute times by type of GPU, in place of the next two fields: the job runs on servers of
+    these types only, and its ring goes at the pace of its slowest worker."""
+
+    forward_ms_per_sample: Annotated[NonNegative | None, Field(validate_default=True)] = None
+    """Forward pass of one sample in milliseconds, Δf_j, on every type of GPU."""
+
+    backward_ms: Annotated[NonNegative | None, Field(validate_default=True)] = None
+    """Backward pass of one mini-batch in milliseconds, Δb_j, on every type of GPU."""
 
     release: Integer = 0
     """Slot at which the job is submitted, r_j; below 0 if it was waiting before slot 0. It starts
@@ -158,53 +172,58 @@ class Job(Record):
             return times.forward_ms_per_sample, times.backward_ms
         return self.forward_ms_per_sample or 0.0, self.backward_ms or 0.0
 
-    @model_validator(mode="after")
-    def _fields_agree(self) -> Self:
-        problems = [*self._sizes(), *self._work(), *self._times()]
-        if problems:
-            raise InputError(problems)
-        return self
-
-    def _sizes(self) -> list[Problem]:
-        if isinstance(self.gpus, int):
-            return []
-        return [
-            Problem(f"gpus[{i}]", f"{size} after {before}; sizes must ascend")
-            for i, (before, size) in enumerate(pairwise(self.gpus), 1)
+    @field_validator("gpus")
+    @classmethod
+    def _sizes_ascend(cls, gpus: int | tuple[int, ...]) -> int | tuple[int, ...]:
+        pairs = enumerate(pairwise(() if isinstance(gpus, int) else gpus), 1)
+        problems = [
+            Problem(f"[{i}]", f"{size} after {before}; sizes must ascend")
+            for i, (before, size) in pairs
             if size <= before
         ]
+        if problems:
+            raise InputError(problems)
+        return gpus
 
-    def _work(self) -> list[Problem]:
+    @field_validator("batch_size")
+    @classmethod
+    def _one_batch_is_given(cls, value: int | None, info: ValidationInfo) -> int | None:
+        whole = info.data.get("global_batch_size", 0)  # 0 if it was refused.
+        if value is not None and whole:
+            message = f"{value}, beside global_batch_size; only one of them may be given"
+            raise InputError([Problem("", message)])
+        if whole is None and isinstance(info.data.get("gpus"), tuple):
+            message = "a job with several ring sizes needs global_batch_size in place of it"
+            raise InputError([Problem("", message)])
+        if value is None and whole is None:
+            raise PydanticKnownError("missing")
+        return value
+
+    @field_validator("forward_ms_per_sample", "backward_ms")
+    @classmethod
+    def _one_kind_of_times_is_given(cls, value: float | None, info: ValidationInfo) -> float | None:
+        times = info.data.get("times", {})  # No dict if they were refused.
+        if value is not None and times:
+            raise InputError([Problem("", f"{value:g}, beside times; only one may be given")])
+        if value is None and times is None:
+            raise PydanticKnownError("missing")
+        return value
+
+    @field_validator("running")
+    @classmethod
+    def _what_runs_can_run_on(cls, running: Running | None, info: ValidationInfo) -> Running | None:
+        if running is None:
+            return None
         problems = []
-        if self.batch_size is not None and self.global_batch_size is not None:
-            message = f"{self.batch_size}, beside global_batch_size; only one of them may be given"
-            problems.append(Problem("batch_size", message))
-        elif not isinstance(self.gpus, int) and self.global_batch_size is None:
-            message = "missing; a job with several ring sizes needs it, in place of batch_size"
-            problems.append(Problem("global_batch_size", message))
-        elif self.batch_size is None and self.global_batch_size is None:
-            problems.append(Problem("batch_size", "missing; this field is required"))
-        if self.running is not None and self.running.iterations_done >= self.iterations:
-            done = self.running.iterations_done
-            message = f"{done}; it must be below iterations, {self.iterations}"
-            problems.append(Problem("running.iterations_done", message))
-        if self.running is not None and self.running.size not in self.sizes:
-            sizes = " or ".join(map(str, self.sizes))
-            message = f"{self.running.size} GPUs; the job's ring has {sizes}"
-            problems.append(Problem("running.gpus", message))
-        return problems
-
-    def _times(self) -> list[Problem]:
-        plain = {"forward_ms_per_sample": self.forward_ms_per_sample}
-        plain["backward_ms"] = self.backward_ms
-        if self.times is None:
-            return [
-                Problem(field, "missing; this field is required, or times")
-                for field, value in plain.items()
-                if value is None
-            ]
-        return [
-            Problem(field, "beside times; only one of them may be given")
-            for field, value in plain.items()
-            if value is not None
-        ]
+        iterations, gpus = info.data.get("iterations"), info.data.get("gpus")
+        if iterations is not None and running.iterations_done >= iterations:
+            message = f"{running.iterations_done}; it must be below iterations, {iterations}"
+            problems.append(Problem("iterations_done", message))
+        sizes = (gpus,) if isinstance(gpus, int) else gpus
+        if sizes is not None and running.size not in sizes:
+            wanted = " or ".join(map(str, sizes))
+            message = f"{running.size} GPUs in all; the job's ring has {wanted}"
+            problems.append(Problem("gpus", message))
+        if problems:
+            raise InputError(problems)
+        return running

@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import ValidationError  # noqa: TC002
+from pydantic import BaseModel, ValidationError
 
 from rarmodel.errors import InputError, Problem
 
-from .base import LEAST_POSITIVE, MAX_NUMBER
+from .base import LEAST_POSITIVE, MAX_NUMBER, ONE, SEVERAL, Record
+
+SIMILAR = 0.75
+"""How much an unknown field resembles the one that was meant, at least: of 1."""
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -22,6 +25,8 @@ _EXPECTED = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
+_KEYED = {"gpus", "times", SEVERAL}
+"""Fields that are objects with keys of the user's."""
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
 
 
@@ -32,6 +37,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     same object, the line names both.
     """
     details = error.errors(include_url=False)
+    record = next((one for one in _records(Record) if one.__name__ == error.title), None)
     missing: dict[tuple[int | str, ...], set[str]] = {}
     for detail in details:
         if detail["type"] == "missing":
@@ -51,9 +57,42 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         if detail["type"] == "extra_forbidden" and loc in meant:
             message = f"unknown field; {meant[loc]!r} is missing here, was it meant?"
             problems.append(Problem(place_of(loc), message))
+        elif detail["type"] == "extra_forbidden" and (other := _close(record, loc)):
+            problems.append(Problem(place_of(loc), f"unknown field; was {other!r} meant?"))
         else:
             problems.extend(_problems_of_detail(detail, place_of(loc)))
     return tuple(problems)
+
+
+def _records(base: type[Record]) -> Iterator[type[Record]]:
+    for one in base.__subclasses__():
+        yield one
+        yield from _records(one)
+
+
+def _close(record: type[Record] | None, loc: Sequence[int | str]) -> str | None:
+    """The field that an unknown one resembles, among those of its object."""
+    choices: list[type[BaseModel]] = [record] if record else []
+    for part in loc[:-1]:
+        within = [
+            choice
+            for one in choices
+            for name, field in one.model_fields.items()
+            if part in {name, field.alias}
+            for choice in _models_in(field.annotation)
+        ]
+        choices = within or choices  # Indices and keys are no level of their own.
+    fields = {f.alias or name for one in choices for name, f in one.model_fields.items()}
+    close = difflib.get_close_matches(str(loc[-1]), fields - {loc[-1]}, n=1, cutoff=SIMILAR)
+    return close[0] if close else None
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Models that an annotation mentions."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
 
 
 def place_of(loc: Sequence[int | str]) -> str:
@@ -63,10 +102,12 @@ def place_of(loc: Sequence[int | str]) -> str:
     """
     place = ""
     for i, part in enumerate(loc):
-        # Pydantic names the chosen kind of a network, and that a key is meant; the input has no
-        # such levels.
-        if (part in {"star", "tree"} and loc[i - 1 : i] == ("network",)) or (
-            part == "[key]" and loc[i - 2 : i - 1] == ("gpus",)
+        # Pydantic names the chosen kind of a network, one of several shapes of a value, and that a
+        # key is meant; the input has no such levels.
+        if (
+            part in {ONE, SEVERAL}
+            or (part in {"star", "tree"} and loc[i - 1 : i] == ("network",))
+            or (part == "[key]" and loc[i - 2 : i - 1] and loc[i - 2] in _KEYED)
         ):
             continue
         if isinstance(part, int):

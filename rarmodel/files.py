@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from .defaults import MAX_MB
 from .errors import InputError, Problem
 from .json_text import parse_json
-from .model.extremes import check_speeds
+from .model.checks import check_instance
 from .schema import Instance, Schedule
 from .schema.base import Record
 from .schema.problems import problems_of, show
@@ -61,7 +61,7 @@ def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instan
     document = _document(content, source)
     instance = _record(Instance, document, source)
     try:
-        check_speeds(instance, source)
+        check_instance(instance, source)
     except InputError as error:
         raise document.refusal(error.problems, source) from error
     return instance

@@ -11,8 +11,13 @@ from typing import Any, Literal
 
 from .errors import UsageError
 
-Kind = Literal["policies", "formulations", "solvers"]
-_SINGULAR = {"policies": "method", "formulations": "formulation", "solvers": "solver"}
+Kind = Literal["policies", "formulations", "solvers", "objectives"]
+_SINGULAR = {
+    "policies": "method",
+    "formulations": "formulation",
+    "solvers": "solver",
+    "objectives": "objective",
+}
 _MEMBERS = {
     "policies": ("name", "__call__"),
     "formulations": (
@@ -20,6 +25,7 @@ _MEMBERS = {
         *("model_class", "objective", "restricts", "proves"),
     ),
     "solvers": ("name", "model_classes", "version", "solve"),
+    "objectives": ("name", "unit", "terms", "value"),
 }
 
 

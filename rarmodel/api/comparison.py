@@ -6,14 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.bounds import relative_gap
+from rarmodel.bounds import best_bound, relative_gap
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.model import handled, unhandled
 from rarmodel.results import Result
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
@@ -213,8 +214,9 @@ def compare(
     problems = [load_instance(source) for source in instances]
     entries = entries_of(data)
     parts = [registry.find("policies", asked) for asked in methods or ()]
-    solves: list[tuple[str, Callable[[Instance], Result]]] = [
-        (method.name, partial(solve_by_method, method=method, limits=limits)) for method in parts
+    solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
+        (_Part(method, method.name), partial(solve_by_method, method=method, limits=limits))
+        for method in parts
     ]
     stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
     check_entries(problems, stated, entries)
@@ -231,20 +233,58 @@ def compare(
                 # What nobody asked for by name may turn out to be none for this instance.
                 strict=not everything,
             )
-            solves.append((f"{formulation.name} on {chosen[0].name}", attempt))
+            solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
     if problems:
-        _prepare(problems[0], parts, exact=bool(stated))
+        first = problems[0]
+        fit = [method for method in parts if not unhandled(first, handled(method), "")]
+        exact = any(not unhandled(first, handled(formulation), "") for formulation in stated)
+        _prepare(first, fit, exact=exact)
     comparisons = Comparisons()
     for problem in problems:
         results: list[Result] = []
         comparisons.append(Comparison(problem.name, results))
-        for name, run in solves:
+        for part, run in solves:
+            if why := unhandled(problem, handled(part.part), part.name):
+                results.append(_skipped(problem, part, why))
+                continue
             if each:
-                each(problem, name)
+                each(problem, part.title)
             results.append(run(problem))
             if results[-1].stopped == INTERRUPTED:
                 return comparisons
     return comparisons
+
+
+class _Part(NamedTuple):
+    """A method, or a formulation with its solver."""
+
+    part: Method | Formulation
+    name: str
+    solver: str | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name if self.solver is None else f"{self.name} on {self.solver}"
+
+
+def _skipped(instance: Instance, part: _Part, why: str) -> Result:
+    """The result of what does not take an instance."""
+    bound = best_bound(instance)
+    return Result(
+        instance=instance.name,
+        time=instance.time,
+        method=part.name if part.solver is None else None,
+        formulation=None if part.solver is None else part.name,
+        solver=part.solver,
+        solver_version=None,
+        status="unknown",
+        schedule=None,
+        report=None,
+        lower_bound=bound.slots,
+        bound_name=bound.name,
+        seconds=0.0,
+        stopped=why,
+    )
 
 
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:

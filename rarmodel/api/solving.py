@@ -12,7 +12,7 @@ from rarmodel.bounds import best_bound, why_infeasible, with_bound
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import horizon_of
+from rarmodel.model import handled, horizon_of, unhandled
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
@@ -157,6 +157,9 @@ def check_entries(
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
     """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
     from rarmodel.heuristics import attempt, prepare_method  # noqa: PLC0415 - loads Numba
+
+    if why := unhandled(instance, handled(method), f"method {method.name!r}"):
+        raise UsageError(why)
 
     prepare_method(method, instance)
     begun = perf_counter()

@@ -17,7 +17,7 @@ from rarmodel.files import (
     read_schedule,
 )
 from rarmodel.instances import catalogue, text_of
-from rarmodel.model import check_speeds
+from rarmodel.model import check_instance
 from rarmodel.schema import Instance, Schedule
 
 Source = Instance | str | os.PathLike[str]
@@ -35,7 +35,7 @@ def load_instance(source: Source) -> Instance:
         With every problem of the input.
     """
     if isinstance(source, Instance):
-        check_speeds(source, source.name)
+        check_instance(source, source.name)
         return source
     if source != STANDARD_INPUT and isinstance(source, str) and not may_exist(source):
         text = text_of(source)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rarmodel.defaults import AUDIT_SECONDS
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
+from rarmodel.model import unhandled
 from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
@@ -62,7 +63,7 @@ def audit(
     InputError
         If instance or schedule is malformed.
     UsageError
-        If a name is unknown.
+        If a name is unknown, or the instance is wider than the paper's problem.
     NoScheduleError
         If you give no schedule and SJF-BCO finds none within the horizon.
     VerificationError
@@ -70,6 +71,8 @@ def audit(
     """
     limits = Limits(time_limit, 0.0, threads, seed, log, progress)
     problem = load_instance(instance)
+    if why := unhandled(problem, (), "the audit of the paper's claims"):
+        raise UsageError(why)
     claimed = None if schedule is None else load_schedule(schedule)
     from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415

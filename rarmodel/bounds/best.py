@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
 from rarmodel.errors import listed
-from rarmodel.model import horizon_of, job_extremes
+from rarmodel.model import horizon_of, job_extremes, unhandled
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, RING_SIZES, WINDOWS
 from rarmodel.schema import Instance
 
 from .bound import ENUMERATION, LowerBound
-from .links import shared_links
+from .links import TYPELESS, shared_links
 from .simple import area, long_jobs, longest_job, wide_jobs
+
+FIXED_SIZES = WINDOWS | CAPS | (PLACES - {RING_SIZES.name})
+"""Features with which each job has one ring size, and is not interrupted."""
+
+
+class Bound(NamedTuple):
+    """A lower bound on the makespan.
+
+    Attributes
+    ----------
+    prove
+        Gives the bound of an instance; None if it says nothing about it.
+    handles
+        Names of the features with which it holds; see `rarmodel.model.features`.
+    of_limit
+        Whether it also holds for the limit θ_u on the work of each GPU.
+    """
+
+    prove: Callable[[Instance], LowerBound | None]
+    handles: frozenset[str]
+    of_limit: bool = False
+
+
+BOUNDS = (
+    Bound(longest_job, WINDOWS | CAPS | PLACES, of_limit=True),
+    Bound(area, WINDOWS | CAPS | PLACES, of_limit=True),
+    Bound(wide_jobs, FIXED_SIZES),
+    Bound(long_jobs, FIXED_SIZES, of_limit=True),
+    Bound(shared_links, FIXED_SIZES & TYPELESS),
+)
+"""Every bound that takes milliseconds; `cutting_stock` takes longer and proves more."""
 
 
 def all_bounds(instance: Instance) -> tuple[LowerBound, ...]:
-    """Every bound that takes milliseconds; `cutting_stock` takes longer and proves more."""
-    found = [bound(instance) for bound in (longest_job, area, wide_jobs, long_jobs)]
-    links = shared_links(instance)
-    return (*found, links) if links else tuple(found)
+    """What the bounds prove that hold for an instance."""
+    return tuple(_proven(instance, BOUNDS))
+
+
+def _proven(instance: Instance, bounds: Iterable[Bound]) -> Iterable[LowerBound]:
+    for bound in bounds:
+        if unhandled(instance, bound.handles | {OBJECTIVES.name}, "") is None:
+            found = bound.prove(instance)
+            if found is not None:
+                yield found
 
 
 @once_per_instance
 def best_bound(instance: Instance) -> LowerBound:
     """The greatest of `all_bounds`; of equal ones the first."""
-    return max(all_bounds(instance), key=lambda bound: bound.slots)
+    return max(all_bounds(instance), key=lambda bound: bound.slots, default=LowerBound(1, "a job"))
 
 
 def limit_bound(instance: Instance) -> LowerBound:
@@ -31,7 +72,7 @@ def limit_bound(instance: Instance) -> LowerBound:
     These look at GPUs one by one, as (14)–(16) do; that jobs run on all their GPUs at once, and
     what contention costs, is not in the estimates that a limit is about.
     """
-    found = (bound(instance) for bound in (longest_job, area, long_jobs))
+    found = _proven(instance, (bound for bound in BOUNDS if bound.of_limit))
     return max(found, key=lambda bound: bound.slots)
 
 

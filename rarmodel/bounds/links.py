@@ -6,9 +6,13 @@ from math import ceil, fsum
 
 from rarmodel.model import least_slots_by_placement, plain_pace, topology
 from rarmodel.model.contention import ring_share
+from rarmodel.model.features import FEATURES, GPU_TYPES
 from rarmodel.schema import Instance
 
 from .bound import LowerBound
+
+TYPELESS = frozenset(feature.name for feature in FEATURES) - {GPU_TYPES.name}
+"""Features with which a job has the same pace on all of its servers."""
 
 
 def shared_links(instance: Instance) -> LowerBound | None:

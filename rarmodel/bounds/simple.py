@@ -7,24 +7,46 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate
 
-from rarmodel.model import job_extremes
+from rarmodel.model import job_extremes, lone_options
 from rarmodel.schema import Instance
 
 from .bound import LowerBound
 
 
 def longest_job(instance: Instance) -> LowerBound:
-    """The greatest of the jobs' least execution times: every job must run."""
-    return LowerBound(max(e.least_slots for e in job_extremes(instance)), "longest job")
+    """The latest of releases plus least execution times: every job must run."""
+    extremes = zip(instance.jobs, job_extremes(instance), strict=True)
+    ends = (max(0, job.release) + extreme.least_slots for job, extreme in extremes)
+    return LowerBound(max(ends), "longest job")
 
 
 def area(instance: Instance) -> LowerBound:
-    """GPU slots needed over GPUs: job j holds `G_j` GPUs for at least its least execution time."""
-    needed = sum(
-        job.size * extreme.least_slots
-        for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True)
+    """GPU slots needed over GPUs: job j holds a ring of w GPUs for at least its least time then.
+
+    From each release on, jobs that are released then or later need that for themselves.
+    """
+    total = instance.cluster.total_gpus
+    latest_first = sorted(
+        zip((max(0, job.release) for job in instance.jobs), least_areas(instance), strict=True),
+        reverse=True,
     )
-    return LowerBound(-(-needed // instance.cluster.total_gpus), "area")
+    needed = bound = 0
+    for release, least in latest_first:
+        needed += least
+        bound = max(bound, release - (-needed // total))
+    return LowerBound(bound, "area")
+
+
+def least_areas(instance: Instance) -> list[int]:
+    """(jobs) The fewest GPU slots that a job can hold, over all of its ring sizes."""
+    return [
+        min(
+            option.pace.size * slots
+            for option in options
+            if (slots := option.pace.slots(option.servers, option.gbps))
+        )
+        for options in lone_options(instance)
+    ]
 
 
 def wide_jobs(instance: Instance) -> LowerBound:

@@ -22,7 +22,7 @@ from rarmodel.files import check_writable, write_text
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import Limits
-from rarmodel.model import horizon_of, job_extremes, topology
+from rarmodel.model import handled, horizon_of, job_extremes, topology, unhandled
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -79,6 +79,8 @@ def scope_for(
         Slots; by default the best heuristic makespan, or the instance's horizon if there is none or
         if another objective makes longer schedules worth a look.
     """
+    if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
+        raise UsageError(why)
     if horizon is None:
         makespans = [horizon_of(instance)]
         if formulation.objective == "makespan" and not formulation.restricts:

@@ -18,7 +18,7 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import horizon_of
+from rarmodel.model import handled, horizon_of, unhandled
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, Session
@@ -60,10 +60,13 @@ def solve_formulation(
     Raises
     ------
     UsageError
-        If a solver is not installed or cannot take the model.
+        If a solver is not installed or cannot take the model, or the formulation cannot take the
+        instance.
     VerificationError
         If a heuristic's schedule fails verification. A solver's solution that does is dropped.
     """
+    if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
+        raise UsageError(why)
     for solver in solvers:
         if formulation.model_class not in solver.model_classes:
             raise UsageError(

@@ -1,17 +1,19 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
+from .checks import check_instance
 from .contention import contention_level, linear_degradation, ring_share
 from .digest import instance_digest
 from .extremes import (
     Extremes,
     LeastSlots,
     best_placements,
-    check_speeds,
     job_extremes,
     least_slots_by_placement,
     slowest_alone,
 )
+from .features import handled, unhandled, used
 from .horizon import horizon_of
+from .lone import lone_options
 from .rates import Pace, pace, paces, plain_pace
 from .spreads import spreads
 from .timing import (
@@ -31,16 +33,18 @@ __all__ = [
     "Pace",
     "Topology",
     "best_placements",
-    "check_speeds",
+    "check_instance",
     "compute_seconds",
     "contention_level",
     "exchange_bits",
+    "handled",
     "horizon_of",
     "instance_digest",
     "iteration_seconds",
     "job_extremes",
     "least_slots_by_placement",
     "linear_degradation",
+    "lone_options",
     "overhead_seconds",
     "pace",
     "paces",
@@ -52,4 +56,6 @@ __all__ = [
     "speed",
     "spreads",
     "topology",
+    "unhandled",
+    "used",
 ]

@@ -256,6 +256,8 @@ def slots_alone(instance: Instance) -> tuple[int, ...]:
 
     All of its iterations count, whatever is done when it runs already.
     """
+    if all(job.running is None for job in instance.jobs):
+        return tuple(extreme.least_slots for extreme in job_extremes(instance))
     unbegun = tuple(job.model_copy(update={"running": None}) for job in instance.jobs)
     empty = instance.model_copy(update={"jobs": unbegun})
     return tuple(extreme.least_slots for extreme in job_extremes(empty))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import FEW
+from rarmodel.model.objectives import Value, number
 from rarmodel.schema import SlotTime
 from rarmodel.tabular import MOST_ROWS, NONE, frame, html_lines, html_rows
 
@@ -103,6 +104,9 @@ class Report:
         The latest completion in slots; None if a job has none.
     mean_completion
         Mean of the completion times in slots; None if a job has none.
+    objective
+        Values of the instance's objectives, by name, the most important first: whole numbers or
+        exact fractions; None if a job does not complete.
     utilisation
         Part of each server's GPU slots up to the makespan that jobs hold, by server name; None if
         there is no makespan.
@@ -117,6 +121,7 @@ class Report:
     completion: Mapping[str, int | None] = field(repr=False)
     makespan: int | None
     mean_completion: float | None
+    objective: Mapping[str, Value] | None
     utilisation: Mapping[str, float] | None = field(repr=False)
     periods: Sequence[Period] = field(repr=False)
 
@@ -161,6 +166,9 @@ class Report:
             "makespan": self.makespan,
             **self.time.by_clock(self.makespan),
             "mean_completion": self.mean_completion,
+            "objective": None
+            if self.objective is None
+            else {name: number(value) for name, value in self.objective.items()},
             "completion": dict(self.completion),
             "utilisation": None if self.utilisation is None else dict(self.utilisation),
             "violations": [asdict(violation) for violation in self.violations],

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from rarmodel.errors import VerificationError
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
 from .caps import caps_kept
@@ -205,12 +206,15 @@ def _report(
     ends = [end for end in completion.values() if end is not None]
     complete = len(ends) == len(completion)
     makespan = max(ends) if complete else None
-    utilisation = None
+    utilisation = objective = None
+    busy: Counter[int] = Counter()
+    for (_, run), end in zip(sound, result.completion, strict=True):
+        for server, workers in run.workers.items():
+            busy[server] += workers * ((end or run.start) - run.start)
+    if complete:
+        held = [busy[i] for i in range(len(instance.cluster.servers))]
+        objective = {one.name: one.value(instance, ends, held) for one in objectives_of(instance)}
     if makespan:
-        busy: Counter[int] = Counter()
-        for (_, run), end in zip(sound, result.completion, strict=True):
-            for server, workers in run.workers.items():
-                busy[server] += workers * ((end or run.start) - run.start)
         utilisation = {
             server.name: busy[i] / (server.gpus * makespan)
             for i, server in enumerate(instance.cluster.servers)
@@ -222,6 +226,7 @@ def _report(
         completion=completion,
         makespan=makespan,
         mean_completion=sum(ends) / len(ends) if complete else None,
+        objective=objective,
         utilisation=utilisation,
         periods=result.periods,
     )

@@ -16,7 +16,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.engine import NEVER, arrays_of
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
-from rarmodel.model import check_speeds, horizon_of
+from rarmodel.model import check_instance, horizon_of
 from rarmodel.schema import Instance
 from rarmodel.search import enumeration
 from rarmodel.search.enumeration import Enumeration, enumeration_of
@@ -61,7 +61,7 @@ def with_likes(instance: Instance, random: Random) -> Instance:
         cluster = instance.cluster
     alike = instance.model_copy(update={"jobs": tuple(jobs), "cluster": cluster})
     try:
-        check_speeds(alike)
+        check_instance(alike)
     except InputError:
         assume(False)
     return alike

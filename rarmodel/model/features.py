@@ -1,0 +1,130 @@
+"""What an instance uses beyond the paper's problem, and what a part can handle (section 9).
+
+A part that handles nothing of this says nothing. Others name in `handles` what they do; users'
+parts of old go on with plain instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
+from rarmodel.schema import Instance, Job
+
+
+class Feature(NamedTuple):
+    """Something that an instance may use.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    place
+        Where an instance uses it first, such as `jobs[3].release`; None if it does not.
+    """
+
+    name: str
+    place: Callable[[Instance], str | None]
+
+
+def _of_jobs(field: str, uses: Callable[[Job], object]) -> Callable[[Instance], str | None]:
+    def place(instance: Instance) -> str | None:
+        return next(
+            (f"jobs[{i}].{field}" for i, job in enumerate(instance.jobs) if uses(job)), None
+        )
+
+    return place
+
+
+def _quotas(instance: Instance) -> str | None:
+    capped = (i for i, tenant in enumerate(instance.tenants) if tenant.gpus is not None)
+    return next((f"tenants[{i}].gpus" for i in capped), None)
+
+
+def _own_rates(instance: Instance) -> str | None:
+    servers = enumerate(instance.cluster.servers)
+    own = (i for i, server in servers if server.intra_server_gbps is not None)
+    return next((f"cluster.servers[{i}].intra_server_gbps" for i in own), None)
+
+
+RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
+DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
+DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
+SERVER_LISTS = Feature("server lists", _of_jobs("servers", lambda job: job.servers is not None))
+SPREADS = Feature("spreads", _of_jobs("spread", lambda job: job.spread is not None))
+RING_SIZES = Feature("ring sizes", _of_jobs("gpus", lambda job: len(job.sizes) > 1))
+GPU_TYPES = Feature("GPU types", _of_jobs("times", lambda job: job.times is not None))
+RUNNING_JOBS = Feature("running jobs", _of_jobs("running", lambda job: job.running is not None))
+SERVER_RATES = Feature("rates within servers", _own_rates)
+RESERVATIONS = Feature(
+    "reservations",
+    lambda instance: "cluster.reservations" if instance.cluster.reservations else None,
+)
+QUOTAS = Feature("quotas", _quotas)
+PREEMPTION = Feature("preemption", lambda instance: "preemption" if instance.preemption else None)
+
+OBJECTIVES = Feature(
+    "objectives other than the makespan",
+    lambda instance: None if instance.objectives == ("makespan",) else "objective",
+)
+
+FEATURES = (
+    OBJECTIVES,
+    RELEASES,
+    DEADLINES,
+    DEPENDENCIES,
+    SERVER_LISTS,
+    SPREADS,
+    RING_SIZES,
+    GPU_TYPES,
+    RUNNING_JOBS,
+    SERVER_RATES,
+    RESERVATIONS,
+    QUOTAS,
+    PREEMPTION,
+)
+"""All of them. An instance that uses none is the paper's problem."""
+
+WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
+"""When jobs may run."""
+PLACES = frozenset(
+    {
+        *(SERVER_LISTS.name, SPREADS.name, RING_SIZES.name, GPU_TYPES.name),
+        *(RUNNING_JOBS.name, SERVER_RATES.name),
+    }
+)
+"""Where they may run, and how fast they are there."""
+CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
+"""How many GPUs they may hold at once."""
+
+
+def used(instance: Instance) -> dict[str, str]:
+    """The features that an instance uses, each with the first place."""
+    places = ((feature.name, feature.place(instance)) for feature in FEATURES)
+    return {name: place for name, place in places if place is not None}
+
+
+def unhandled(instance: Instance, handles: Collection[str], name: str) -> str | None:
+    """Why a part does not take an instance, in a line; None if it does.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    handles
+        Names of the features that the part handles.
+    name
+        The part's name.
+    """
+    missing = [f"{what} ({where})" for what, where in used(instance).items() if what not in handles]
+    return f"{name} does not handle {_and(missing)}" if missing else None
+
+
+def handled(part: object) -> frozenset[str]:
+    """The features that a part handles: those in its `handles`, none without it."""
+    names: Iterable[str] = getattr(part, "handles", ())
+    return frozenset(names)
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,204 @@
+"""What can be minimised, as data: functions of completions, or prices of what is held (section 10).
+
+An objective is the sum or the greatest of one non-decreasing function for each job's completion,
+or prices times slots held. All parts derive what they need from that: none asks which objective
+it is. An objective of one's own is an `Objective`, named in the entry-point group
+`rarmodel.objectives` or as `package.module:Name`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+from rarmodel import registry
+from rarmodel.schema import Instance, Job
+
+from .extremes import slots_alone
+
+Value = int | Fraction
+"""A value of an objective: exact, whole where it can be."""
+
+
+class Shape(IntEnum):
+    """How a term grows with x, the slots from its offset to the completion."""
+
+    LINEAR = 0
+    """As x, which may be below 0."""
+    TARDY = 1
+    """As x from 0 on, and 0 before."""
+    LATE = 2
+    """From 0 to 1 as soon as x is above 0."""
+
+
+class Term(NamedTuple):
+    """What one job adds: `weight · shape(T − offset) / divisor`, never less for a later T."""
+
+    weight: int = 1
+    offset: int = 0
+    divisor: int = 1
+    shape: Shape = Shape.LINEAR
+
+    def at(self, completion: int) -> Value:
+        """The term at a completion time in slots."""
+        slots = completion - self.offset
+        if self.shape is Shape.TARDY:
+            slots = max(0, slots)
+        elif self.shape is Shape.LATE:
+            slots = int(slots > 0)
+        value = self.weight * slots
+        return value if self.divisor == 1 else exact(Fraction(value, self.divisor))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Something to minimise.
+
+    Attributes
+    ----------
+    name
+        Its name in files and on the command line.
+    description
+        What it is, in a line.
+    unit
+        The unit of its values.
+    greatest
+        Whether the value is the greatest of the terms, and not their sum.
+    term
+        Gives the term of a job of an instance, by index; None for a job that does not count. None
+        if what is held has a price instead.
+    prices
+        Gives the price of a GPU for a slot on each server.
+    """
+
+    name: str
+    description: str
+    unit: str
+    greatest: bool = False
+    term: Callable[[Instance, int], Term | None] | None = None
+    prices: Callable[[Instance], Sequence[Fraction]] | None = None
+
+    def terms(self, instance: Instance) -> tuple[Term | None, ...]:
+        """(jobs) What each job adds; empty if what is held has a price."""
+        if self.term is None:
+            return ()
+        return tuple(self.term(instance, j) for j in range(len(instance.jobs)))
+
+    def value(
+        self, instance: Instance, completions: Sequence[int], held: Sequence[int] = ()
+    ) -> Value:
+        """The value of a schedule.
+
+        Parameters
+        ----------
+        instance
+            The problem.
+        completions
+            (jobs) Completion times in slots.
+        held
+            (servers) GPU slots that jobs hold on each; only prices need them.
+        """
+        if self.prices is not None:
+            paid = zip(self.prices(instance), held, strict=True)
+            return exact(sum((price * slots for price, slots in paid), Fraction(0)))
+        pairs = zip(self.terms(instance), completions, strict=True)
+        values = [term.at(completion) for term, completion in pairs if term is not None]
+        return max(values, default=0) if self.greatest else sum(values)
+
+
+def exact(value: Value) -> Value:
+    """A fraction, as a whole number if it is one."""
+    return int(value) if value.denominator == 1 else value
+
+
+def number(value: Value | None) -> int | float | None:
+    """A value as JSON has it."""
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def objective(name: str) -> Objective:
+    """The objective of a name.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    found: Objective = registry.find("objectives", name)
+    return found
+
+
+def objectives_of(instance: Instance) -> tuple[Objective, ...]:
+    """What an instance asks to minimise, the most important first."""
+    return tuple(objective(name) for name in instance.objectives)
+
+
+def _prices(instance: Instance) -> list[Fraction]:
+    """Price of a GPU for a slot on each server; a GPU-hour costs 1 where there are no prices."""
+    hours = Fraction(str(instance.time.slot_seconds)) / 3600
+    prices = instance.cluster.prices_per_gpu_hour
+    by_server = []
+    for server in instance.cluster.servers:
+        price = prices[server.gpu_type or ""] if isinstance(prices, dict) else prices
+        by_server.append(hours * (1 if price is None else Fraction(str(price))))
+    return by_server
+
+
+def _tardy(job: Job, shape: Shape, weight: int) -> Term | None:
+    return None if job.due is None else Term(weight, job.due, shape=shape)
+
+
+MAKESPAN = Objective(
+    "makespan", "when the last job completes", "slots", greatest=True, term=lambda *_: Term()
+)
+TOTAL_COMPLETION = Objective(
+    "total-completion",
+    "sum of completion times, by weight",
+    "weighted slots",
+    term=lambda instance, j: Term(instance.jobs[j].weight),
+)
+TOTAL_FLOW = Objective(
+    "total-flow",
+    "sum of times from release to completion, by weight",
+    "weighted slots",
+    term=lambda instance, j: Term(instance.jobs[j].weight, instance.jobs[j].release),
+)
+MAX_FLOW = Objective(
+    "max-flow",
+    "longest time from release to completion",
+    "slots",
+    greatest=True,
+    term=lambda instance, j: Term(offset=instance.jobs[j].release),
+)
+TOTAL_TARDINESS = Objective(
+    "total-tardiness",
+    "sum of slots past the due slots, by weight",
+    "weighted slots",
+    term=lambda instance, j: _tardy(instance.jobs[j], Shape.TARDY, instance.jobs[j].weight),
+)
+MAX_TARDINESS = Objective(
+    "max-tardiness",
+    "most slots past a due slot",
+    "slots",
+    greatest=True,
+    term=lambda instance, j: _tardy(instance.jobs[j], Shape.TARDY, 1),
+)
+LATE_JOBS = Objective(
+    "late-jobs",
+    "number of jobs that complete past their due slot, by weight",
+    "weighted jobs",
+    term=lambda instance, j: _tardy(instance.jobs[j], Shape.LATE, instance.jobs[j].weight),
+)
+MAX_STRETCH = Objective(
+    "max-stretch",
+    "greatest time from release to completion, as a multiple of the job's least time alone",
+    "times its least time",
+    greatest=True,
+    term=lambda instance, j: Term(
+        offset=instance.jobs[j].release, divisor=slots_alone(instance)[j]
+    ),
+)
+COST = Objective("cost", "price of the GPU-hours held", "price", prices=_prices)

@@ -86,7 +86,7 @@ def start(
             link.below += workers[i]
     for i in range(touched):
         link = state.links[state.touched[i]]
-        if link.below < arrays.jobs[job].size:  # workers below and above: the ring uses the link
+        if link.below < arrays.jobs[job].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
 

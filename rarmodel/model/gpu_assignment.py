@@ -17,7 +17,8 @@ def assign_gpus(
 ) -> tuple[Assignment, ...]:
     """Assign GPU indices: each job takes the lowest free ones of its servers when it starts.
 
-    As long as no server holds more workers than it has GPUs, there are always enough free ones.
+    Running jobs keep theirs. As long as no server holds more workers than it has GPUs, there are
+    always enough free ones.
 
     Parameters
     ----------
@@ -36,7 +37,15 @@ def assign_gpus(
     free = [list(range(server.gpus)) for server in instance.cluster.servers]
     held: list[tuple[int, int, list[int]]] = []
     gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in instance.jobs]
-    for j in sorted(range(len(starts)), key=lambda j: (starts[j], j)):
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    for j, job in enumerate(instance.jobs):
+        for name, indices in (job.running.gpus if job.running else {}).items():
+            gpus[j][name] = indices
+            server = index[name]
+            free[server] = [gpu for gpu in free[server] if gpu not in indices]
+            heappush(held, (completions[j], server, list(indices)))
+    waiting = (j for j, job in enumerate(instance.jobs) if job.running is None)
+    for j in sorted(waiting, key=lambda j: (starts[j], j)):
         while held and held[0][0] <= starts[j]:
             _, server, released = heappop(held)
             for gpu in released:

@@ -1,0 +1,217 @@
+"""Random instances that use the fields of section 9, and their optima by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
+from random import Random
+from typing import Any
+
+from enumeration import count_vectors
+from hypothesis import strategies as st
+from random_instances import random_instance
+
+from rarmodel.errors import InputError
+from rarmodel.files import parse_instance
+from rarmodel.model import horizon_of
+from rarmodel.model.features import (
+    DEADLINES,
+    DEPENDENCIES,
+    GPU_TYPES,
+    QUOTAS,
+    RELEASES,
+    RESERVATIONS,
+    RING_SIZES,
+    RUNNING_JOBS,
+    SERVER_LISTS,
+    SERVER_RATES,
+    SPREADS,
+)
+from rarmodel.model.gpu_assignment import assign_gpus
+from rarmodel.model.objectives import Value, objective
+from rarmodel.schema import Instance, Schedule
+from rarmodel.verifier import Run, simulate, verify
+
+OBJECTIVES = (
+    *("makespan", "total-completion", "total-flow", "max-flow", "total-tardiness"),
+    *("max-tardiness", "late-jobs", "max-stretch", "cost"),
+)
+WIDE = (
+    *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
+    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS),
+)
+"""All features but objectives and preemption."""
+
+
+def random_wide(
+    random: Random,
+    features: Collection[str],
+    *,
+    jobs: int = 3,
+    servers: int = 2,
+    objectives: Sequence[str] = ("makespan",),
+    most_slots: int = 4,
+) -> Instance:
+    """An instance that may use the features; weights and due slots are always there."""
+    while True:
+        plain = random_instance(
+            random, jobs=jobs, servers=servers, tree=random.random() < 0.5, most_slots=most_slots
+        )
+        data = plain.model_dump(mode="json", exclude_unset=True)
+        data["objective"] = objectives[0] if len(objectives) == 1 else list(objectives)
+        del data["time"]["horizon"]
+        for change in (_cluster, _jobs, _running):
+            change(random, data, features)
+        try:
+            return parse_instance(data)
+        except InputError:
+            continue  # Sizes without room, rings that make no progress: draw again.
+
+
+def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    cluster = data["cluster"]
+    for server in cluster["servers"]:
+        if GPU_TYPES.name in features:
+            server["gpu_type"] = random.choice(["A100", "V100"])
+        if SERVER_RATES.name in features and random.random() < 0.5:
+            server["intra_server_gbps"] = random.choice([1.0, 5.0, 400.0])
+    types = {server.get("gpu_type") for server in cluster["servers"]}
+    if random.random() < 0.5:
+        prices = {kind: random.choice([0.1, 1.5, 3.0]) for kind in types}
+        cluster["prices_per_gpu_hour"] = 2.5 if None in types else prices
+    if RESERVATIONS.name in features:
+        cluster["reservations"] = []
+        for server in cluster["servers"]:
+            if random.random() < 0.7:
+                start = random.randint(0, 4)
+                one = {"server": server["name"], "from": start, "to": start + random.randint(1, 4)}
+                cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
+    if QUOTAS.name in features:
+        total = sum(server["gpus"] for server in cluster["servers"])
+        data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+
+
+def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    servers = data["cluster"]["servers"]
+    total = sum(server["gpus"] for server in servers)
+    for i, job in enumerate(data["jobs"]):
+        job["weight"] = random.randint(1, 3)
+        if random.random() < 0.7:
+            job["due"] = random.randint(0, 10)
+        if RELEASES.name in features:
+            job["release"] = random.randint(-3, 5)
+        if DEADLINES.name in features and random.random() < 0.4:
+            job["deadline"] = random.randint(6, 16)
+        if DEPENDENCIES.name in features and i and random.random() < 0.4:
+            job["after"] = [data["jobs"][random.randrange(i)]["name"]]
+        if SERVER_LISTS.name in features and random.random() < 0.4:
+            some = random.sample(servers, random.randint(1, len(servers)))
+            job["servers"] = [server["name"] for server in some]
+        if RING_SIZES.name in features and random.random() < 0.6:
+            sizes = random.sample(range(1, total + 1), min(total, random.randint(1, 3)))
+            job["gpus"] = sorted(sizes)
+            job["global_batch_size"] = job.pop("batch_size") * sizes[0]
+        if SPREADS.name in features and random.random() < 0.5:
+            job["spread"] = {"min_servers": random.randint(1, 2)}
+            if random.random() < 0.5:
+                job["spread"]["max_servers"] = 2
+            if random.random() < 0.5:
+                job["spread"]["equal"] = True
+        if GPU_TYPES.name in features and random.random() < 0.6:
+            forward, backward = job.pop("forward_ms_per_sample"), job.pop("backward_ms")
+            kinds = sorted({server["gpu_type"] for server in servers})
+            job["times"] = {
+                kind: {
+                    "forward_ms_per_sample": forward * random.uniform(0.5, 1.0),
+                    "backward_ms": backward * random.uniform(0.5, 1.0),
+                }
+                for kind in random.sample(kinds, random.randint(1, len(kinds)))
+            }
+        if QUOTAS.name in features and random.random() < 0.7:
+            job["tenant"] = random.choice(["t", "u"])
+
+
+def _running(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    if RUNNING_JOBS.name not in features:
+        return
+    free = {server["name"]: list(range(server["gpus"])) for server in data["cluster"]["servers"]}
+    for job in data["jobs"]:
+        sizes = job["gpus"] if isinstance(job["gpus"], list) else [job["gpus"]]
+        size = random.choice(sizes)
+        gpus = [(name, gpu) for name, left in free.items() for gpu in left]
+        if random.random() < 0.4 and len(gpus) >= size and job["iterations"] > 1:
+            held: dict[str, list[int]] = {}
+            for name, gpu in random.sample(gpus, size):
+                held.setdefault(name, []).append(gpu)
+                free[name].remove(gpu)
+            done = random.randrange(job["iterations"])
+            job["running"] = {"gpus": held, "iterations_done": done}
+            job["release"] = min(0, job.get("release", 0))
+            job.pop("after", None)
+
+
+@st.composite
+def wide_instances(draw: st.DrawFn, *, jobs: int = 4, servers: int = 3) -> Instance:
+    """Hypothesis strategy: any features, any objectives."""
+    return random_wide(
+        draw(st.randoms(use_true_random=False)),
+        draw(st.sets(st.sampled_from([feature.name for feature in WIDE]))),
+        jobs=draw(st.integers(1, jobs)),
+        servers=draw(st.integers(1, servers)),
+        objectives=draw(st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=2, unique=True)),
+    )
+
+
+def placements_of_job(instance: Instance, j: int) -> Iterator[dict[int, int]]:
+    """Every way to put a job on servers: all sizes, kept to its demands later, by the verifier."""
+    job = instance.jobs[j]
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    if job.running is not None:
+        yield {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+        return
+    capacities = [server.gpus for server in instance.cluster.servers]
+    for size in job.sizes:
+        yield from count_vectors(capacities, size)
+
+
+def every_wide_schedule(instance: Instance, latest: int) -> Iterator[Schedule]:
+    """Every feasible schedule whose starts are below a slot, by the slot-by-slot reading."""
+    jobs = range(len(instance.jobs))
+    starts = [[0] if job.running else range(latest) for job in instance.jobs]
+    for rings in product(*(list(placements_of_job(instance, j)) for j in jobs)):
+        for begun in product(*starts):
+            runs = [Run(instance.jobs[j], begun[j], rings[j]) for j in jobs]
+            try:
+                ends = simulate(instance, runs, slot_by_slot=True).completion
+            except KeyError:
+                continue  # A type of GPU that the job cannot use.
+            if None in ends:
+                continue
+            schedule = _schedule(instance, begun, [end or 0 for end in ends], rings)
+            if schedule and verify(instance, schedule, slot_by_slot=True).feasible:
+                yield schedule
+
+
+def _schedule(
+    instance: Instance, starts: Sequence[int], ends: Sequence[int], rings: Sequence[dict[int, int]]
+) -> Schedule | None:
+    """With GPUs numbered, running jobs on theirs; None if some server has too few."""
+    try:
+        assignments = assign_gpus(instance, starts, ends, rings)
+    except InputError:
+        return None
+    return Schedule(
+        schema_version=1, instance=instance.name, method="enumeration", assignments=assignments
+    )
+
+
+def optimum(instance: Instance, latest: int | None = None) -> tuple[Value, ...] | None:
+    """The least values of the instance's objectives, in their order; None if it is infeasible."""
+    objectives = [objective(name) for name in instance.objectives]
+    best: tuple[Value, ...] | None = None
+    for schedule in every_wide_schedule(instance, latest or horizon_of(instance)):
+        report = verify(instance, schedule, slot_by_slot=True)
+        assert report.objective is not None
+        values = tuple(report.objective[one.name] for one in objectives)
+        best = values if best is None or values < best else best
+    return best

@@ -15,6 +15,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -25,8 +26,14 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.core.types import Literal
+from numba.np import linalg
 
 from rarmodel.duration import duration
+
+# Numba would load SciPy's linear algebra, for a tenth of a second, just to know that it is there.
+_ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+import_module("numba.np.arraymath")
+linalg.ensure_blas = _ensure_blas
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _COMPILED_FOLDERS = ("bounds", "engine", "heuristics", "model", "search")

@@ -129,7 +129,7 @@ def _take(
         on_server[server] += 1
     for i in range(used):
         workers[i] = on_server[servers[i]]
-    start(arrays, state, job, servers, workers, used)
+    start(arrays, state, job, job, servers, workers, used)
     return True
 
 

@@ -166,7 +166,7 @@ def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
     for server in range(len(options.gpus)):
         tree.free[0, :, server] = options.gpus[server]
     for job in range(len(options.job)):
-        tree.left[0, job] = arrays.jobs[options.job[job]].iterations
+        tree.left[0, job] = arrays.modes[options.job[job]].iterations
 
 
 @_inner
@@ -320,7 +320,7 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    one = arrays.jobs[options.job[job]]
+    one = arrays.modes[options.job[job]]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
     seconds = iteration_seconds(one.bits, gbps, one.reduction, overhead, one.compute)
     return speed(arrays.slot_seconds, seconds)

@@ -170,7 +170,8 @@ def _start_all(
         at = layout.place_at[job]
         for place in range(at, at + used):
             _hold(work, work.server[place], work.workers[place])
-        start(arrays, state, job, work.server[at : at + used], work.workers[at : at + used], used)
+        servers, workers = work.server[at : at + used], work.workers[at : at + used]
+        start(arrays, state, job, job, servers, workers, used)
         work.starts[job] = state.counters[CLOCK]
         work.used[job] = used
         work.queue[chosen] = work.behind[job]

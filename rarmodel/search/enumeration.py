@@ -145,7 +145,7 @@ def options_of(instance: Instance, arrays: Arrays) -> Options | None:
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([rated[j][0].slots for j in order], np.int64),
-        twin=_alike([arrays.jobs[j].tobytes() for j in order]),
+        twin=_alike([arrays.modes[j].tobytes() for j in order]),
         gpus=np.array(gpus, np.int64),
         peer=_alike(
             [

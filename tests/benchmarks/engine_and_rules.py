@@ -153,8 +153,8 @@ def in_cpp(
         yardstick.make(
             ctypes.c_double(a.slot_seconds),
             ctypes.c_double(a.overhead_ms_per_server),
-            *(ctypes.c_int64(n) for n in (len(a.jobs), len(a.server_gpus), len(a.row_at) - 1)),
-            *map(pointer, (a.jobs, a.packed, a.server_gpus, a.path_at, a.path)),
+            *(ctypes.c_int64(n) for n in (len(a.modes), len(a.server_gpus), len(a.row_at) - 1)),
+            *map(pointer, (a.modes, a.packed, a.server_gpus, a.path_at, a.path)),
             *map(pointer, (a.member_at, a.row_at, a.share)),
         )
     )

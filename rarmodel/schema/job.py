@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sized
 from itertools import pairwise
 from typing import Annotated, Self
 
@@ -44,6 +45,12 @@ class Spread(Record):
 
     equal: bool = Field(default=False, strict=True)
     """Whether the ring has the same number of GPUs on each of its servers."""
+
+    def allows(self, held: Collection[Sized]) -> bool:
+        """Whether a ring may be spread so: what it holds on each of its servers."""
+        most = self.max_servers or len(held)
+        counts = {len(gpus) for gpus in held}
+        return self.min_servers <= len(held) <= most and (not self.equal or len(counts) <= 1)
 
     @model_validator(mode="after")
     def _some_number_is_left(self) -> Self:

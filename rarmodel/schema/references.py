@@ -140,6 +140,8 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
                     yield Problem(place, message)
                 else:
                     holder[name, gpu] = job.name
+        if job.spread is not None and not job.spread.allows(job.running.gpus.values()):
+            yield Problem(place, "they are not spread as the job's own `spread` asks for")
         if job.release > 0:
             message = f"{job.release}; a running job was released by slot 0"
             yield Problem(f"[{i}].release", message)

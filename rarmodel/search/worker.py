@@ -9,13 +9,13 @@ import numpy as np
 
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
+from rarmodel.engine.random_numbers import Generator, below_plain
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
 from .decode import decode
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .random_numbers import Generator, below_plain
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
 from .server_annealing import anneal_servers
 from .solution import Solution, decoded

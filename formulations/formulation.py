@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rarmodel.errors import UsageError
-from rarmodel.model import Extremes, Pace, Topology, plain_pace
+from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
+from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Scope:
         adds constraints or another objective needs every schedule.
     allowed
         Rules that placements must pass before variables are made for them; see `Allows`.
+    stage
+        Which objective of the instance is minimised, by its place among them.
+    at_most
+        Values that its objectives may take at most, the most important first. Those before the
+        stage are kept by constraints; from all of them follows by when jobs must end.
     """
 
     instance: Instance
@@ -54,6 +60,8 @@ class Scope:
     data: Mapping[str, Any] = field(default_factory=dict)
     every_schedule: bool = False
     allowed: tuple[Allows, ...] = ()
+    stage: int = 0
+    at_most: tuple[Value, ...] = ()
 
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule lets a job have such a placement, complete or begun; see `Allows`."""
@@ -64,8 +72,18 @@ class Scope:
         return {job.name: j for j, job in enumerate(self.instance.jobs)}
 
     def pace(self, job: str) -> Pace:
-        """What an iteration of a job is made of."""
+        """What an iteration of a job is made of that has one ring size and one pace."""
         return plain_pace(self.instance, self._index[job])
+
+    def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
+        """What an iteration is made of in a placement: workers by server."""
+        types = [self.servers[server].gpu_type for server in workers]
+        return pace(self.instance, self._index[job], sum(workers.values()), types)
+
+    @cached_property
+    def windows(self) -> dict[str, Window]:
+        """By job: the slots in which it can be active."""
+        return dict(zip(self.jobs, windows(self.instance, self.horizon, self.at_most), strict=True))
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
@@ -76,6 +94,11 @@ class Scope:
     def servers(self) -> dict[str, Server]:
         """Servers by name, in input order."""
         return {server.name: server for server in self.instance.cluster.servers}
+
+    @cached_property
+    def server_index(self) -> dict[str, int]:
+        """Index of each server by name."""
+        return {name: s for s, name in enumerate(self.servers)}
 
     @cached_property
     def links(self) -> dict[str, Link]:
@@ -184,7 +207,8 @@ class Formulation:
     model_class
         What a solver must be able to solve.
     objective
-        What is minimised, in words. `makespan` is in slots, and its bounds count as the makespan's.
+        What is minimised, in words, if that is not what the instance asks for. `makespan` stands
+        for what the instance asks for.
     restricts
         Whether the model asks for more than the instance does, or for something else. Heuristic
         schedules are then only used if they satisfy the model, and its bounds hold for it alone.
@@ -202,6 +226,8 @@ class Formulation:
         Whether the model has a variable for each placement, so that rules can leave some out.
     reads
         Names of the entries of `data` that it may read; None if only a run tells.
+    handles
+        Names of the features of wider instances that it handles; see `rarmodel.model.features`.
     description
         What it is, in a line.
     """
@@ -220,6 +246,7 @@ class Formulation:
     evaluate: Callable[[Scope, Schedule], pyo.ConcreteModel] | None = None
     lists_placements: bool = False
     reads: frozenset[str] | None = None
+    handles: frozenset[str] = frozenset()
     description: str = ""
 
     def extended(

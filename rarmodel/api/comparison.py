@@ -15,7 +15,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, unhandled
-from rarmodel.results import Result
+from rarmodel.results import Result, goals_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
@@ -78,7 +78,7 @@ class Comparison:
             row["ratio"] = None
             if makespan is not None and self.best_makespan is not None:
                 row["ratio"] = makespan / self.best_makespan
-            if result.goal is None:
+            if result.by_makespan:
                 row["gap"] = None
                 if makespan is not None and row["best_bound"] is not None:
                     row["gap"] = relative_gap(makespan, row["best_bound"])
@@ -284,6 +284,7 @@ def _skipped(instance: Instance, part: _Part, why: str) -> Result:
         bound_name=bound.name,
         seconds=0.0,
         stopped=why,
+        objective=goals_of(instance.objectives, None, []),
     )
 
 

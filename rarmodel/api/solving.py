@@ -13,7 +13,7 @@ from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, unhandled
-from rarmodel.results import Result, status_of
+from rarmodel.results import Result, goals_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -187,6 +187,11 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         bound_name=bound.name,
         seconds=perf_counter() - begun,
         stopped=stopped,
+        objective=goals_of(
+            instance.objectives,
+            report,
+            [bound.slots if name == "makespan" else None for name in instance.objectives],
+        ),
         reasons=why_infeasible(instance, bound) if bound.slots > horizon else (),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 ENUMERATION = "enumeration"
@@ -23,11 +24,11 @@ class LowerBound(NamedTuple):
     name: str
 
 
-def relative_gap(value: float, bound: float) -> float:
+def relative_gap(value: float | Fraction, bound: float | Fraction) -> float:
     """Part of a value that a perfect schedule could save at most: `(value − bound) / |value|`.
 
     0 where value and bound meet, also at 0, and where a bound exceeds the value by float noise.
     """
     if value <= bound:
         return 0.0
-    return (value - bound) / max(abs(value), 1e-9)
+    return float(value - bound) / max(abs(float(value)), 1e-9)

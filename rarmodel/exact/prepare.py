@@ -9,12 +9,17 @@ from rarmodel.model import best_placements
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
 
+from .taken import taken_by
+
 
 def prepare(instance: Instance) -> None:
     """Compile methods, search, engine and enumeration, once in an installation's life."""
-    first = instance.model_copy(update={"jobs": instance.jobs[:1]})
     with told():
         for method in constructive_methods():
-            prepare_method(method, first)
-        SEARCH.prepare(instance)
+            if (taken := taken_by(method, instance)) is not None:
+                prepare_method(method, taken.model_copy(update={"jobs": taken.jobs[:1]}))
+        if (taken := taken_by(SEARCH, instance)) is None:
+            return
+        SEARCH.prepare(taken)
+        first = taken.model_copy(update={"jobs": taken.jobs[:1]})
         all_schedules(first, [best_placements(first)], [[1]], 0, 1, 1)

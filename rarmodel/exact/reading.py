@@ -10,9 +10,10 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.schema import Instance
-from rarmodel.search import one_after_another
+from rarmodel.search import SEARCH, one_after_another
 
 from .admission import ModelNeeded, evaluated
+from .taken import taken_by
 
 
 def entries_read(
@@ -26,6 +27,8 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
+    if taken_by(SEARCH, instance) is None:
+        return None
     schedule = one_after_another(instance).schedule(instance, "one-after-another")
     horizon = horizon_of(instance)
     extremes, tree = job_extremes(instance), topology(instance.cluster)

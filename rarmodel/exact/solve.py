@@ -18,18 +18,22 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, unhandled
-from rarmodel.results import Result, status_of
+from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.results import Result, Status
 from rarmodel.schema import Instance
-from rarmodel.search import DEFAULT_SECONDS, Session
+from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
 from rarmodel.solvers import Solver
 
 from .diagnosis import explain
 from .known import Known
-from .models import minimise_makespan, minimise_objective, too_large
+from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
+from .taken import taken_by
+
+OWN_GAP = 1e-6
+"""Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
 WORTH_A_SEARCH = 0.01
 """Part of the time limit below which no search is begun with what is left."""
@@ -77,19 +81,20 @@ def solve_formulation(
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
     prepare(instance)
-    quiet = replace(limits, progress=None) if formulation.restricts else limits
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=Session(instance, quiet),
+        session=_session(instance, formulation, limits),
         begun=perf_counter(),
         bound=best_bound(instance),
     )
     if known.bound.slots > horizon_of(instance):
         known.stopped = "the lower bound exceeds the horizon"
+    elif too_short(instance):
+        known.stopped = "a job takes longer than its deadline allows"
     else:
         try:
             _solve(known)
@@ -100,6 +105,15 @@ def solve_formulation(
                 raise
             known.stopped = str(error)
     return _result(known)
+
+
+def _session(instance: Instance, formulation: Formulation, limits: Limits) -> Session | None:
+    """A search for short schedules; None if `search` does not take the instance."""
+    taken = taken_by(SEARCH, instance)
+    if taken is None:
+        return None
+    by_makespan = instance.objectives == ("makespan",) and not formulation.restricts
+    return Session(taken, limits if by_makespan else replace(limits, progress=None))
 
 
 def _solve(known: Known) -> None:
@@ -114,10 +128,7 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"
         return
-    if known.by_makespan:
-        minimise_makespan(known)
-    else:
-        minimise_objective(known)
+    minimise(known)
     _use_the_rest(known)
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
@@ -136,7 +147,9 @@ def _use_the_rest(known: Known) -> None:
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
     deadline = perf_counter() + left
-    if not known.formulation.restricts:
+    if known.session is None:
+        return
+    if known.by_makespan and not known.formulation.restricts:
         search_until(known, deadline)
         known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
     elif trials := search_orders(known, deadline):
@@ -146,17 +159,18 @@ def _use_the_rest(known: Known) -> None:
 def _result(known: Known) -> Result:
     """What is known, as a result."""
     instance, formulation = known.instance, known.formulation
-    status = status_of(known.makespan, known.bound.slots, horizon_of(instance))
-    if not known.by_makespan:
-        status = "unknown" if known.schedule is None else "feasible"
-        if known.schedule is not None and known.gap <= 1e-6:
-            status = "optimal"
-    if known.infeasible and known.schedule is None:
+    status: Status = "unknown"
+    if known.schedule is not None:
+        status = "optimal" if known.gap() <= (OWN_GAP if known.own else 0.0) else "feasible"
+    elif known.infeasible or known.bound.slots > horizon_of(instance) or too_short(instance):
         status = "infeasible"
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        schedule = with_bound(schedule.timed(instance.time), instance, known.session.bound)
+        everywhere = best_bound(instance) if formulation.restricts else known.bound
+        if known.session is not None:
+            everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
+        schedule = with_bound(schedule.timed(instance.time), instance, everywhere)
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -172,13 +186,15 @@ def _result(known: Known) -> Result:
         reasons=_explain(known) if status == "infeasible" else (),
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
-        goal=known.goal(),
+        objective=known.goals,
         restricted=formulation.restricts,
     )
 
 
 def _explain(known: Known) -> tuple[str, ...]:
     """Say why there is no schedule within the horizon."""
+    if reasons := too_short(known.instance):
+        return reasons
     if not known.infeasible:
         return why_infeasible(known.instance, known.bound)
     # The bound that the solver has proven would itself be the conflict.

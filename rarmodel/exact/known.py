@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from rarmodel.bounds import LowerBound
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
@@ -34,8 +35,10 @@ class Known:
     solvers
         Who may solve the models, the preferred one first; those that refuse a model are dropped.
     session
-        The search for short schedules. Its bound holds for every schedule of the instance. None if
-        `search` does not take the instance.
+        The search for short schedules of the paper's problem. Its bound holds for every schedule of
+        the instance. None if the instance is wider.
+    wide
+        The search for good schedules of wider instances; None if there is none.
     begun
         When the clock was started.
     bound
@@ -70,6 +73,7 @@ class Known:
     limits: Limits
     data: Entries
     session: Session | None
+    wide: WideSearch | None
     begun: float
     bound: LowerBound
     schedule: Schedule | None = None
@@ -158,9 +162,16 @@ class Known:
         left = self.seconds_left
         if left is None or self.limits.time_limit is None:
             return left
-        if self.by_makespan and self.session is not None and not self.formulation.restricts:
+        if self.searches:
             left = max(0.0, left - max(0.0, SEARCH_SHARE * self.limits.time_limit - self.searched))
         return left / (len(self.bounds) - self.stage)
+
+    @property
+    def searches(self) -> bool:
+        """Whether there is a search that aims at what is asked for."""
+        if self.formulation.restricts:
+            return False
+        return self.wide is not None or (self.session is not None and self.by_makespan)
 
     @property
     def enough(self) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from rarmodel.engine.compilation import told
 from rarmodel.engine.enumerate import all_schedules
 from rarmodel.heuristics import constructive_methods, prepare_method
-from rarmodel.model import best_placements
+from rarmodel.model import best_placements, unhandled, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
 
@@ -18,8 +19,12 @@ def prepare(instance: Instance) -> None:
         for method in constructive_methods():
             if (taken := taken_by(method, instance)) is not None:
                 prepare_method(method, taken.model_copy(update={"jobs": taken.jobs[:1]}))
-        if (taken := taken_by(SEARCH, instance)) is None:
+        wider = used(instance)
+        if wider and unhandled(instance, SEARCH.handles, "") is None:
+            SEARCH.prepare(instance)
+        if set(wider) - {OBJECTIVES.name}:
             return
-        SEARCH.prepare(taken)
-        first = taken.model_copy(update={"jobs": taken.jobs[:1]})
+        short = instance.model_copy(update={"objective": "makespan"}) if wider else instance
+        SEARCH.prepare(short)
+        first = short.model_copy(update={"jobs": short.jobs[:1]})
         all_schedules(first, [best_placements(first)], [[1]], 0, 1, 1)

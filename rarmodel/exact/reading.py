@@ -8,12 +8,12 @@ from typing import Any
 from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
-from rarmodel.model import horizon_of, job_extremes, topology
+from rarmodel.model import horizon_of, job_extremes, topology, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.schema import Instance
-from rarmodel.search import SEARCH, one_after_another
+from rarmodel.search import one_after_another
 
 from .admission import ModelNeeded, evaluated
-from .taken import taken_by
 
 
 def entries_read(
@@ -27,8 +27,8 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
-    if taken_by(SEARCH, instance) is None:
-        return None
+    if set(used(instance)) - {OBJECTIVES.name}:
+        return None  # Schedules of wider instances take a search.
     schedule = one_after_another(instance).schedule(instance, "one-after-another")
     horizon = horizon_of(instance)
     extremes, tree = job_extremes(instance), topology(instance.cluster)

@@ -27,8 +27,8 @@ FIRST_PATIENCE = 10
 def first_schedules(known: Known) -> None:
     """Collect the schedules of all methods, and of `search` within its share of the time.
 
-    A formulation that restricts, or an objective other than the makespan, has its own idea of a
-    good schedule: all schedules are tried that the methods make with any of their parameters.
+    A formulation that restricts has its own idea of a good schedule: it is offered all schedules
+    that the methods make with any of their parameters.
     """
     instance, limits = known.instance, known.limits
     for method in constructive_methods():
@@ -46,17 +46,19 @@ def first_schedules(known: Known) -> None:
             known.collect(made.schedule)
         if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
+    share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
     if known.session is None:
+        if not known.closed:
+            search_until(known, share, FIRST_PATIENCE)
         return
     plain = known.session.instance
     alone = sum(extreme.least_slots for extreme in job_extremes(instance))
     best = horizon_of(instance) if known.makespan is None else known.makespan - 1
     if alone <= best:
         known.collect(one_after_another(plain).schedule(plain, "one-after-another"))
-    share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
-    if known.formulation.restricts or not known.by_makespan:
+    if known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
             if perf_counter() > share and known.schedule is not None:
                 break
@@ -66,20 +68,24 @@ def first_schedules(known: Known) -> None:
 
 def search_until(known: Known, deadline: float, patience: int | None = None) -> None:
     """Let `search` go on where it was, and take the schedules and the bound that it finds."""
-    if known.session is None:
+    search = known.session or known.wide
+    if search is None:
         return
     begun = perf_counter()
     try:
-        known.stopped = known.session.run(None if deadline == inf else deadline, patience=patience)
+        known.stopped = search.run(None if deadline == inf else deadline, patience=patience)
     finally:
         known.searched += perf_counter() - begun
-        _harvest(known, known.session)
+        if known.session is not None:
+            _harvest(known, known.session)
+        elif known.wide is not None and known.wide.best.schedule is not None:
+            known.collect(known.wide.best.schedule)
 
 
 def _harvest(known: Known, session: Session) -> None:
     """Take what the search has found, also if it was interrupted."""
     known.raise_bound(session.bound)
-    if known.formulation.restricts or not known.by_makespan:
+    if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.
         for solution in list(session.improvements):
             if not any(solution is other for other in known.seen):

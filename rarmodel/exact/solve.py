@@ -14,11 +14,13 @@ from time import perf_counter
 from typing import Any
 
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.model import handled, horizon_of, too_short, unhandled, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.results import Result, Status
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
@@ -30,7 +32,6 @@ from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
-from .taken import taken_by
 
 OWN_GAP = 1e-6
 """Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
@@ -81,13 +82,15 @@ def solve_formulation(
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
     prepare(instance)
+    session, wide = _searches(instance, formulation, limits)
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=_session(instance, formulation, limits),
+        session=session,
+        wide=wide,
         begun=perf_counter(),
         bound=best_bound(instance),
     )
@@ -107,13 +110,22 @@ def solve_formulation(
     return _result(known)
 
 
-def _session(instance: Instance, formulation: Formulation, limits: Limits) -> Session | None:
-    """A search for short schedules; None if `search` does not take the instance."""
-    taken = taken_by(SEARCH, instance)
-    if taken is None:
-        return None
-    by_makespan = instance.objectives == ("makespan",) and not formulation.restricts
-    return Session(taken, limits if by_makespan else replace(limits, progress=None))
+def _searches(
+    instance: Instance, formulation: Formulation, limits: Limits
+) -> tuple[Session | None, WideSearch | None]:
+    """The searches that take an instance: for the paper's problem, and for wider ones.
+
+    Additions of a user are judged apart, so for them the search for short schedules will do.
+    """
+    plain = not set(used(instance)) - {OBJECTIVES.name}
+    by_makespan = instance.objectives == ("makespan",)
+    if plain and (by_makespan or formulation.restricts):
+        short = instance.model_copy(update={"objective": "makespan"})
+        quiet = limits if not formulation.restricts else replace(limits, progress=None)
+        return Session(instance if by_makespan else short, quiet), None
+    if unhandled(instance, SEARCH.handles, ""):
+        return None, None
+    return None, WideSearch(instance, limits, SEARCH.name)
 
 
 def _solve(known: Known) -> None:
@@ -147,12 +159,10 @@ def _use_the_rest(known: Known) -> None:
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
     deadline = perf_counter() + left
-    if known.session is None:
-        return
-    if known.by_makespan and not known.formulation.restricts:
+    if known.searches:
         search_until(known, deadline)
         known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
-    elif trials := search_orders(known, deadline):
+    elif known.session is not None and (trials := search_orders(known, deadline)):
         known.stopped = f"{why}; the rest of the time went to {trials:,} orders of the jobs"
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .bounds import relative_gap
 from .errors import NoScheduleError
-from .model.objectives import Value
-from .schema import Schedule, SlotTime
+from .model.objectives import Value, objectives_of
+from .schema import Instance, Schedule, SlotTime
 from .tabular import frame, html_lines, number
 from .verifier import Report
 
@@ -49,9 +49,10 @@ class Goal:
 
 
 def goals_of(
-    names: Sequence[str], report: Report | None, bounds: Sequence[Value | float | None]
+    instance: Instance, report: Report | None, bounds: Sequence[Value | float | None]
 ) -> tuple[Goal, ...]:
     """The objectives of an instance, with their values in a report, and bounds where there are."""
+    names = [one.name for one in objectives_of(instance)]
     values = {} if report is None or report.objective is None else report.objective
     known = [*bounds, *[None] * (len(names) - len(bounds))]
     return tuple(Goal(name, values.get(name), at) for name, at in zip(names, known, strict=True))
@@ -229,8 +230,18 @@ def _plain(value: Value | float | None) -> float | None:
     return float(value) if isinstance(value, Fraction) else value
 
 
-def status_of(makespan: int | None, lower_bound: int | None, horizon: int) -> Status:
-    """The status, computed from whole numbers and not from a solver's report."""
-    if makespan is None:
-        return "infeasible" if lower_bound is not None and lower_bound > horizon else "unknown"
-    return "optimal" if lower_bound is not None and makespan <= lower_bound else "feasible"
+def status_of(goals: Sequence[Goal], *, found: bool, infeasible: bool = False) -> Status:
+    """The status, computed from exact values and bounds and not from a solver's report.
+
+    Parameters
+    ----------
+    goals
+        The objectives.
+    found
+        Whether there is a schedule.
+    infeasible
+        Whether it is proven that there is none.
+    """
+    if not found:
+        return "infeasible" if infeasible else "unknown"
+    return "optimal" if gap_of(goals) == 0 else "feasible"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import LowerBound, least_values, with_makespan
 from rarmodel.dispatch.search import WideSearch
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of, job_extremes, topology, windows
-from rarmodel.model.objectives import Value, objectives_of
+from rarmodel.model.objectives import Value
 from rarmodel.results import Goal, gap_of, goals_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session, Solution
@@ -91,15 +91,7 @@ class Known:
 
     def __post_init__(self) -> None:
         """Begin with what follows from how early jobs can complete."""
-        self.bounds = [None]
-        if not self.own:
-            begins = windows(self.instance, horizon_of(self.instance))
-            extremes = job_extremes(self.instance)
-            soonest = [w.start + e.least_slots for w, e in zip(begins, extremes, strict=True)]
-            nothing = [0] * len(self.instance.cluster.servers)
-            self.bounds = [
-                one.value(self.instance, soonest, nothing) for one in objectives_of(self.instance)
-            ]
+        self.bounds = [None] if self.own else list(least_values(self.instance))
 
     @property
     def solver(self) -> Solver:
@@ -127,13 +119,9 @@ class Known:
         if self.own:
             value = self.values[0] if self.values else None
             return (Goal(self.formulation.objective, value, self.bounds[0]),)
-        names = self.instance.objectives
-        pairs = zip(names, self.bounds, strict=True)
-        # A bound on the makespan holds whatever is more important.
-        bounds = [
-            max(self.bound.slots, at or 0) if name == "makespan" else at for name, at in pairs
-        ]
-        return goals_of(names, self.report, bounds)
+        bounds = [bound for bound in self.bounds if not isinstance(bound, float | None)]
+        whole = with_makespan(self.instance, bounds, self.bound)
+        return goals_of(self.instance, self.report, whole)
 
     def gap(self, stage: int | None = None) -> float:
         """Relative gap of all objectives, or of one; 1 where nothing is known."""

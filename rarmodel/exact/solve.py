@@ -21,7 +21,7 @@ from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled, used
 from rarmodel.model.features import OBJECTIVES
-from rarmodel.results import Result, Status
+from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
 from rarmodel.solvers import Solver
@@ -169,11 +169,11 @@ def _use_the_rest(known: Known) -> None:
 def _result(known: Known) -> Result:
     """What is known, as a result."""
     instance, formulation = known.instance, known.formulation
-    status: Status = "unknown"
-    if known.schedule is not None:
-        status = "optimal" if known.gap() <= (OWN_GAP if known.own else 0.0) else "feasible"
-    elif known.infeasible or known.bound.slots > horizon_of(instance) or too_short(instance):
-        status = "infeasible"
+    impossible = known.bound.slots > horizon_of(instance) or bool(too_short(instance))
+    found = known.schedule is not None
+    status = status_of(known.goals, found=found, infeasible=known.infeasible or impossible)
+    if found and known.own and known.gap() <= OWN_GAP:
+        status = "optimal"
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.

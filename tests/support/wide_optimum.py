@@ -22,7 +22,9 @@ from rarmodel.verifier.caps import caps_kept
 from rarmodel.verifier.demands import placement_demands, time_demands
 
 
-def optimum(instance: Instance, latest: int) -> tuple[Value, ...] | None:
+def optimum(
+    instance: Instance, latest: int, known: Schedule | None = None
+) -> tuple[Value, ...] | None:
     """The least values of the instance's objectives, in their order; None if it is infeasible.
 
     Parameters
@@ -31,8 +33,12 @@ def optimum(instance: Instance, latest: int) -> tuple[Value, ...] | None:
         The problem.
     latest
         Jobs complete by this slot.
+    known
+        A schedule. It is verified slot by slot; then only better ones are looked for.
     """
     found = _Search(instance, latest)
+    if known is not None:
+        found.best = found.verified(known)
     found.decide(0)
     return found.best
 
@@ -150,9 +156,13 @@ class _Search:
                 *([of[j] for j in jobs] for of in (starts, ends, workers)),  # type: ignore[arg-type]
             ),
         )
+        values = self.verified(schedule)
+        if self.best is None or values < self.best:
+            self.best = values
+
+    def verified(self, schedule: Schedule) -> tuple[Value, ...]:
+        """The values of a schedule that the verifier finds feasible, slot by slot."""
         report = verify(self.instance, schedule, slot_by_slot=True)
         assert report.feasible, report.violations
         assert report.objective is not None
-        values = tuple(report.objective[one.name] for one in self.objectives)
-        if self.best is None or values < self.best:
-            self.best = values
+        return tuple(report.objective[one.name] for one in self.objectives)

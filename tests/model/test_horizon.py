@@ -25,7 +25,9 @@ def two_servers(*jobs: dict[str, Any], **cluster: Any) -> Instance:
         "backward_ms": 0.1,
         "iterations": 4,
     }
-    top = {key: cluster.pop(key) for key in ("tenants", "objective") if key in cluster}
+    top: dict[str, Any] = {
+        key: cluster.pop(key) for key in ("tenants", "objective") if key in cluster
+    }
     return parse_instance(
         {
             "schema_version": 1,

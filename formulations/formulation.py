@@ -120,7 +120,7 @@ class Scope:
 def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
     if unknown := [str(name) for name in names if name not in known]:
         few = ", ".join(list(known)[:10]) + (", …" if len(known) > 10 else "")
-        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; there are {few}")
+        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; choose from {few}")
 
 
 class Plan(NamedTuple):

@@ -190,8 +190,8 @@ def _sjf_bco(instance: Instance) -> tuple[Schedule, int]:
     found = run_policy(instance, sjf_bco)
     if found is None:
         raise NoScheduleError(
-            f"{nothing}sjf-bco finds no schedule within the horizon of {horizon} slots; one made "
-            "by other means can be given"
+            f"{nothing}sjf-bco finds no schedule within the horizon of {horizon} slots; give "
+            "a schedule of your own"
         )
     if found.interrupted:
         raise KeyboardInterrupt  # Algorithm 1 has not returned a limit yet.

@@ -57,19 +57,19 @@ def calibrate(
     InputError
         If a rate is needed and missing, or the data determine nothing.
     UsageError
-        If nothing was measured, a constant is out of its range, or a rate is given and measured.
+        If there are no measurements, a constant is out of its range, or a rate is given twice.
     """
     given = _checked(given or {})
     if table is None and not runs:
-        raise UsageError("nothing was measured: a table or the output of nccl-tests is needed")
+        raise UsageError("no measurements; give a table or the output of nccl-tests")
     if table is None and given:
-        raise UsageError(f"{', '.join(given)}: constants of contention go with a table")
+        raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}
     own = _rates_of(instance)
     reduction = known.get("reduction_gbps", own.get("reduction_gbps"))
     found = bandwidths(runs, span, reduction or math.inf)
     if twice := [rate.name for rate in found if rate.name in known]:
-        raise UsageError(f"{', '.join(twice)}: given, and measured by nccl-tests; choose one")
+        raise UsageError(f"{', '.join(twice)}: given and also measured by nccl-tests; choose one")
     known |= {rate.name: rate.gbps for rate in found}
     used = Rates(**(own | known))
     notes = _notes(table, known, instance, reduction)
@@ -109,7 +109,7 @@ def _checked(given: Mapping[str, float]) -> dict[str, float]:
     wrong = []
     for name, value in given.items():
         if name not in CONTENTION:
-            wrong.append(f"no constant {name}; there are {', '.join(CONTENTION)}")
+            wrong.append(f"no constant {name}; choose from {', '.join(CONTENTION)}")
         elif name == CONCURRENCY and not 0 < value <= 1:
             wrong.append(f"{name} {value}: it must be above 0 and at most 1")
         elif name != CONCURRENCY and not 0 <= value <= MAX_NUMBER:
@@ -158,12 +158,12 @@ def _notes(
 ) -> list[str]:
     notes = []
     if table is not None and table.ignored:
-        notes.append(f"columns without a meaning are left out: {', '.join(table.ignored)}")
+        notes.append(f"unknown columns are ignored: {', '.join(table.ignored)}")
     if reduction is None:
         notes.append("reduction_gbps is not given: the reduction counts as part of the exchange")
     tree = instance is not None and not isinstance(instance.cluster.network, StarNetwork)
     if tree and "network_gbps" in known:
-        notes.append("network_gbps is left out: the links of a tree keep their rates")
+        notes.append("network_gbps is ignored: the links of a tree keep their rates")
     return notes
 
 
@@ -179,10 +179,10 @@ def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
     else:
         held = list(best.held)
     notes += [f"the rows do not determine {name}: held at {values[name]:g}" for name in held]
-    notes += [f"{name} stands at the end of its range, {values[name]:g}" for name in best.at_limit]
+    notes += [f"{name} is at the end of its range, {values[name]:g}" for name in best.at_limit]
     if best.free and best.covariance is None:
         notes.append(
-            "no more rows than constants fitted: there are no standard errors, and no test"
+            "there are no more rows than fitted constants: no standard errors, and no test"
         )
     return notes
 

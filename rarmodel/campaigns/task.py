@@ -187,7 +187,7 @@ def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
         inspect.signature(vary).bind(**parameters)
     except TypeError as error:
         known = ", ".join(inspect.signature(vary).parameters)
-        raise UsageError(f"method {method.name!r}: {error}; there are {known}") from error
+        raise UsageError(f"method {method.name!r}: {error}; choose from {known}") from error
     try:
         return vary(**parameters)
     except UsageError:

@@ -138,7 +138,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
         try:
             relaxed = _take(known, model, scope)
         except VerificationError as error:
-            known.stopped = f"the solver's solution is dropped, and its bound: {error}"
+            known.stopped = f"the solver's solution and its bound are dropped: {error}"
             return None
     if proves:
         _raise_bound(known, scope, answer)
@@ -206,7 +206,7 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
 def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
     if answer.termination == "infeasible":
         if known.makespan is not None and known.makespan <= scope.horizon:
-            known.stopped = "the solver calls the model infeasible, though a schedule is known"
+            known.stopped = "the solver reports an infeasible model, but a schedule is known"
             return
         known.infeasible = scope.horizon >= known.instance.time.horizon
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))

@@ -127,9 +127,11 @@ def _use_the_rest(known: Known) -> None:
     deadline = perf_counter() + left
     if not known.formulation.restricts:
         search_until(known, deadline)
-        known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
+        known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
     elif trials := search_orders(known, deadline):
-        known.stopped = f"{why}; the rest of the time went to {trials:,} orders of the jobs"
+        known.stopped = (
+            f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
+        )
 
 
 def _result(known: Known) -> Result:

@@ -82,7 +82,7 @@ def check_speeds(instance: Instance, source: str = "") -> None:
 
 def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], source: str) -> None:
     timeless = [
-        Problem(f"jobs[{i}]", f"an iteration of job {job.name!r} takes no time; it must take some")
+        Problem(f"jobs[{i}]", f"an iteration of job {job.name!r} takes 0 s; it must take more")
         for i, (job, (best, _)) in enumerate(zip(instance.jobs, ranges, strict=True))
         if best <= 0
     ]

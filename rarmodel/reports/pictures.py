@@ -102,7 +102,7 @@ def picture(
     if not drawings or not parts:
         raise UsageError("a picture needs at least one schedule, and one part of it")
     if unknown := [part for part in parts if part not in PARTS]:
-        raise UsageError(f"no part {unknown[0]!r} of pictures; there are {', '.join(PARTS)}")
+        raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}")
     try:
         import matplotlib as mpl  # noqa: PLC0415
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415

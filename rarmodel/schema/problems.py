@@ -112,7 +112,7 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
         case "string_too_short":
             yield Problem(place, "an empty text; it must not be empty")
         case "string_unicode":
-            yield Problem(place, f"{show(value)}; half of a surrogate pair is no text")
+            yield Problem(place, f"{show(value)}; half of a surrogate pair is not text")
         case "too_short":
             if not value:  # Pydantic does not count entries that it refused.
                 yield Problem(place, "an empty list; at least one entry is expected")

@@ -176,7 +176,7 @@ class Session:
                 if made == iterations:
                     return "iteration limit"
                 if idle == patience:
-                    return f"nothing better in {patience} iterations"
+                    return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
                 if self._iterations >= BOUND_AFTER and self._lanes_open and not tried_lanes:

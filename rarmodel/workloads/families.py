@@ -123,11 +123,11 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
         is 0 without contention.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family {family!r}; there are {', '.join(FAMILIES)}")
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(FAMILIES)}")
     own = FAMILIES[family]
     known = {field.name for field in fields(Settings)} - {"family"}
     if unknown := sorted(knobs.keys() - known):
-        raise UsageError(f"no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        raise UsageError(f"no setting {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     given = {key: _frozen(value) for key, value in knobs.items()}
     if not contention:
         if twice := sorted(given.keys() & _NO_CONTENTION.keys()):

@@ -301,11 +301,11 @@ def mapped(columns: Mapping[str, str]) -> Format:
         If there is no such field, or none for the GPUs.
     """
     if unknown := sorted(columns.keys() - set(MAPPABLE)):
-        raise UsageError(f"no field {', '.join(unknown)}; there are {', '.join(MAPPABLE)}")
+        raise UsageError(f"no field {', '.join(unknown)}; choose from {', '.join(MAPPABLE)}")
     if "gpus" not in columns:
         raise UsageError("a column for gpus is needed, such as gpus=NUM_GPUS")
     if ("start" in columns) != ("end" in columns):
-        raise UsageError("start and end go together: their difference is the duration")
+        raise UsageError("give both start and end: their difference is the duration")
     places = {name: _with_unit(name, column) for name, column in columns.items()}
     needed = frozenset(column for column, _ in places.values())
     return Format("columns", needed, partial(_mapped, places))

@@ -89,7 +89,7 @@ def _servers(settings: Settings, rng: np.random.Generator) -> list[dict[str, Any
             return [{"name": f"s{s:0{digits}d}", "gpus": count} for s, count in enumerate(gpus)]
     raise UsageError(
         f"jobs of {widest} GPUs: {settings.servers} servers of {list(settings.capacities)} GPUs "
-        f"are not drawn that large in {_TRIES} tries; ask for more servers or smaller sizes"
+        f"are too small in each of {_TRIES} draws; use more servers or smaller sizes"
     )
 
 
@@ -130,7 +130,7 @@ def _job(settings: Settings, gpus: int, rng: np.random.Generator) -> dict[str, A
     else:
         low, high = settings.execution_slots
         raise UsageError(
-            f"execution slots {low}..{high}: not drawn in {_TRIES} tries; "
+            f"execution slots {low}..{high}: no such job in {_TRIES} draws; "
             "widen them, or change iterations and iteration slots"
         )
     seconds = iteration_slots * settings.slot_seconds

@@ -152,7 +152,7 @@ def _candidates(
         groups = sorted({job.group for _, job in trace.jobs if job.group})
         if choices.group not in groups:
             known = ", ".join(groups) or "none in this trace"
-            raise UsageError(f"no group {choices.group!r}; there are {known}")
+            raise UsageError(f"no group {choices.group!r}; choose one of {known}")
     outside = ""
     if window and submissions:
         last = max(moment.seconds for moment in submissions)
@@ -180,7 +180,7 @@ def _candidates(
             books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
             continue
         if name in taken:
-            books.note(line, "a name that an earlier row has, made unique by the line")
+            books.note(line, "the name of an earlier row; made unique by the line")
         while name in taken:
             name = f"{name}-line{line}"
         taken.add(name)
@@ -229,7 +229,8 @@ def _profile(
     if job.model and (model := known_model(job.model)) is not None:
         return profile_of(model, gpus, job.batch_size)
     said = f"model {job.model!r} has no profile" if job.model else "no model"
-    books.note(line, f"{said}; one is {'given' if fallback else 'drawn by seed and name'}")
+    used = "the given one" if fallback else "a random one by seed and name"
+    books.note(line, f"{said}; {used} is used")
     return profile_of(fallback or assigned_model(seed, name), gpus, None)
 
 
@@ -252,7 +253,7 @@ def _seconds(
         shared = gpus if trace.format.summed_iterations else 1
         return job.iterations * each * 1e-3 / shared
     if choices.default_seconds is not None:
-        books.note(line, "no duration; the default")
+        books.note(line, "no duration; the default is used")
     return choices.default_seconds
 
 

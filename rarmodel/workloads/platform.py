@@ -72,9 +72,9 @@ def platform_of(
     given = dict(rates or {})
     known = [field.name for field in fields(Rates)]
     if unknown := sorted(given.keys() - set(known)):
-        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(known)}")
+        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(known)}")
     if slurm_topology is not None and slurm_conf is None:
-        raise UsageError("a topology.conf goes with a slurm.conf, which says who has GPUs")
+        raise UsageError("a topology.conf needs a slurm.conf, which says which nodes have GPUs")
     table = cluster is not None and is_table(cluster)
     file = _File(None, {}, DEFAULT_CONTENTION)
     if cluster is not None and not table:
@@ -101,7 +101,7 @@ def platform_of(
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:
     if servers is None or gpus_per_server is None:
-        raise UsageError("servers and gpus per server go together")
+        raise UsageError("give both servers and gpus per server")
     if servers < 1 or gpus_per_server < 1 or servers * gpus_per_server > MAX_GPUS:
         message = f"{servers} servers of {gpus_per_server} GPUs: at least 1 and at most {MAX_GPUS}"
         raise UsageError(f"{message} GPUs in all are supported")

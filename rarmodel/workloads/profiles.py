@@ -142,5 +142,6 @@ def require_model(name: str) -> str:
         If there is none.
     """
     if (model := known_model(name)) is None:
-        raise UsageError(f"no profile of model {name!r}; there are {', '.join(sorted(profiles()))}")
+        known = ", ".join(sorted(profiles()))
+        raise UsageError(f"no profile of model {name!r}; choose one of {known}")
     return model

@@ -77,7 +77,7 @@ def read_trace(
     if form is not None and columns:
         raise UsageError("a format and columns exclude each other")
     if form is not None and form not in FORMATS:
-        raise UsageError(f"no format {form!r}; there are {', '.join(FORMATS)}")
+        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}")
     named = mapped(columns) if columns else FORMATS[form] if form else None
     with open_table(source, max_mb=max_mb) as table:
         found = named or _recognised(table)

@@ -187,5 +187,5 @@ def test_names_that_nobody_has_are_refused() -> None:
     formulation = TIME_INDEXED.extended("named", named)
     with pytest.raises(UsageError, match="needs the entry 'names'"):
         rarmodel.solve(instance_of(), formulation=formulation)
-    with pytest.raises(UsageError, match="names: no job 'who'; there are j0, j1"):
+    with pytest.raises(UsageError, match="names: no job 'who'; choose from j0, j1"):
         rarmodel.solve(instance_of(), formulation=formulation, data={"names": ["who"]})

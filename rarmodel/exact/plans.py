@@ -1,4 +1,4 @@
-"""From starts and workers to a schedule with GPU indices."""
+"""Turn starts and workers into a schedule with GPU indices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rarmodel.schema import Assignment, Instance, Schedule
 
 
 def one_by_one(instance: Instance) -> Schedule:
-    """Each job alone in its best placement, one after another: no contention, whatever the links.
+    """All jobs one after another, each alone in its best placement: no contention on any link.
 
-    Where spreading stalls rings this may be the only schedule that is easy to find. It also says
-    that the optimum is at most the sum of the least execution times.
+    If contention stops spread rings, this may be the only schedule that is easy to find. It also
+    shows that the optimum is at most the sum of the least execution times.
     """
     ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
     plan = Plan(tuple(ends[:-1]), best_placements(instance))
@@ -26,7 +26,7 @@ def one_by_one(instance: Instance) -> Schedule:
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
-    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if it has any.
+    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if given.
 
     Raises
     ------

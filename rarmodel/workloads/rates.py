@@ -16,8 +16,7 @@ from rarmodel.schema.problems import problems_of
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of a cluster of which only the GPUs are known; the defaults are those of
-    `philly-2869ce`.
+    """Rates of a cluster of which only the GPUs are known, as in `philly-2869ce`.
 
     Raises
     ------

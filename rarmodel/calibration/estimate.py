@@ -1,4 +1,4 @@
-"""From measurements to a calibration: rates first, then the constants of contention."""
+"""Calibrate: first the rates, then the constants of contention."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 _LARGE_ALPHA = 10.0
-"""With it two rings on a link take twelve times as long as one. Measured are 0 to 0.3."""
+"""Greatest plausible α: two rings on a link then take twelve times as long. Measured: 0 to 0.3."""
 
 _DIGITS = 10
-"""Digits of a fitted constant: what lies beyond differs between machines."""
+"""Digits of a fitted constant: further digits differ between machines."""
 
 
 def calibrate(
@@ -42,15 +42,16 @@ def calibrate(
     Parameters
     ----------
     table, runs
-        What was measured; one of them at least.
+        The measurements; at least one of the two.
     rates
-        Rates that are known; not those that the runs measure.
+        Known rates, except those that the runs measure.
     instance
-        Where all other rates come from, and the values of constants that the data leave open.
+        Instance that supplies all other rates, and the values of constants that the data leave
+        open.
     given
-        Constants of contention that are held at a value.
+        Constants of contention with given values.
     span
-        Least and greatest size in MB of all-reduces that count.
+        Least and greatest size in MB of the all-reduces to use.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def calibrate(
 
 
 def _checked(given: Mapping[str, float]) -> dict[str, float]:
-    """Constants as given, within their ranges."""
+    """The given constants, within their ranges."""
     wrong = []
     for name, value in given.items():
         if name not in CONTENTION:
@@ -188,7 +189,7 @@ def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
 
 
 def _notes_of_units(residuals: Sequence[Residual], values: Mapping[str, float]) -> Iterator[str]:
-    """What looks like a slip of units: a fit so poor, or a constant so large."""
+    """Signs of a wrong unit: a very poor fit, or a very large constant."""
     asked = "are sizes in MB, rates in Gbit/s, and times in the units of their columns?"
     far = [row for row in residuals if not 0.5 <= row.predicted / row.measured <= 2.0]
     if far:
@@ -220,7 +221,7 @@ def _parameters(
 def _interval(
     cases: Cases, best: Fit, covariance: np.ndarray, name: str
 ) -> tuple[float, float, float]:
-    """Standard error of a fitted constant, and its interval of 95 % within its range."""
+    """Standard error of a fitted constant, and its 95 % interval within its range."""
     from scipy.stats import t  # noqa: PLC0415 - takes a while to load
 
     i = best.free.index(name)

@@ -1,4 +1,4 @@
-"""List schedules of an instance from Python: an order of its jobs goes in, a plan comes out."""
+"""List schedules of an instance from Python: takes an order of its jobs, returns a plan."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .plan import Plan, decoded
 
 
 class Decoder:
-    """An instance laid out, with the memory that decoding needs.
+    """An instance in the layout of the search, with the memory for decoding.
 
     Attributes
     ----------
     most_modes
-        (jobs) How many ways to spread make sense for each job; see `layout`.
+        (jobs) Number of useful modes of each job; see `layout`.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -35,9 +35,9 @@ class Decoder:
         order
             (jobs) Jobs, most urgent first.
         mode
-            (jobs) How each may spread, below `most_modes`.
+            (jobs) Mode of each job, below `most_modes`.
         earliest
-            (jobs) Slot from which on each may start.
+            (jobs) Earliest start of each job.
         """
         made = decode(
             self._arrays, self._state, self._layout, self._work, order, mode, earliest, NEVER

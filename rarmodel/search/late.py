@@ -1,4 +1,4 @@
-"""Which of some servers or lanes miss a target, kept so that one of them is drawn at once."""
+"""A set of indices with constant-time insert, remove and random choice."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rarmodel.engine.compilation import compiled
 
 @partial(compiled, inner=True)
 def noted(late: Ints, late_at: Ints, count: int, one: int, past: float) -> int:
-    """Note whether one of them misses the target; how many do then.
+    """Record whether an index belongs to the set; return the new size of the set.
 
     Parameters
     ----------
     late
-        Those that do, in any order.
+        The members of the set, in any order.
     late_at
-        Place of each in `late`, −1 if it does not miss the target.
+        Place of each index in `late`, −1 if it is not a member.
     count
-        How many did.
+        Size of the set before.
     one, past
-        Which one, and by how much it misses the target now, if by more than 0.
+        The index, and by how much it misses the target now; it is a member if this is above 0.
     """
     place = late_at[one]
     if past > 0 and place < 0:

@@ -1,4 +1,4 @@
-"""A schedule in the making: start, completion and servers of each job."""
+"""A schedule without GPU indices: start, completion and servers of each job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .layout import Layout, Work
 
 
 class Plan(NamedTuple):
-    """Start, completion and servers of each job, and when the last one completes."""
+    """Start, completion and servers of each job, and the makespan."""
 
     makespan: int
     """In slots."""
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
 
 def decoded(layout: Layout, work: Work, state: State) -> Plan:
-    """The plan that the decoder made last."""
+    """The decoder's last plan."""
     at = np.concatenate(([0], np.cumsum(work.used)))
     source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
     completions = state.rings["finish"].copy()
@@ -81,12 +81,12 @@ def decoded(layout: Layout, work: Work, state: State) -> Plan:
 
 
 def plan_of_schedule(instance: Instance, schedule: Schedule) -> Plan:
-    """The plan of a feasible schedule; GPUs are numbered anew.
+    """The plan of a feasible schedule; its GPUs are numbered anew.
 
     Raises
     ------
     VerificationError
-        If it never ends, or a server would hold more workers than it has GPUs.
+        If the schedule never ends, or a server would hold more workers than it has GPUs.
     """
     starts, placements = decisions(instance, schedule)
     makespan, completions = Engine(instance).evaluate(starts, placements)
@@ -96,7 +96,7 @@ def plan_of_schedule(instance: Instance, schedule: Schedule) -> Plan:
 
 
 def one_after_another(instance: Instance) -> Plan:
-    """Each job alone in the cluster, in its best placement: it always ends."""
+    """Each job alone in the cluster, in its best placement: this plan always ends."""
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     rings = best_placements(instance)
     completions = np.cumsum(least, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A search that can be stopped and gone on with: what it knows, and its threads' state."""
+"""A search that can stop and continue: its results, and the state of its threads."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .starts import first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
-"""Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+"""Approximate number of jobs to schedule for the first orders; at least three orders are tried."""
 FIRST_SECONDS_PER_JOB = 5e-5
-"""What the first of them may take past the deadline: about what a plan without it would take."""
+"""Time that the first order may take past the deadline: about the time of a plan without it."""
 BOUND_AFTER = 3
-"""Iterations before the lane bound, which need not prove more than what is possible."""
+"""Iterations before the lane bound, which need not exceed the best makespan."""
 BOUND_SHARE = 0.2
-"""Part of the time left that the lane bound may take, about."""
+"""Approximate share of the time left for the lane bound."""
 MOST_IMPROVEMENTS = 20
-"""How many of the plans that were the best for a while are kept."""
+"""Number of plans to keep among those that were once the best."""
 
 
 class _Ground:
-    """An instance laid out, and the orders to start from."""
+    """An instance in the layout of the search, and the first orders."""
 
     def __init__(self, instance: Instance, stop: Ints) -> None:
         self.arrays, self.layout = arrays_of(instance), layout_of(instance)
@@ -48,20 +48,20 @@ class _Ground:
         self._none_late = np.zeros(len(instance.jobs), np.int64)
 
     def decode(self, order: Ints, mode: Ints) -> int:
-        """What the decoder makes of an order."""
+        """The decoder's plan of an order."""
         genes = order, mode, self._none_late
         return decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
 
 
 class Session:
-    """A search for one instance, which goes on where it was each time that it is run.
+    """A search for one instance, which continues each time that it is run.
 
     Parameters
     ----------
     instance
         The problem.
     limits
-        Of these the session minds `gap`, `threads`, `seed` and `progress`.
+        The session uses `gap`, `threads`, `seed` and `progress`.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Session:
     bound
         The best lower bound known.
     improvements
-        At most 20 of the plans that were the best for a while, the shortest last.
+        At most 20 of the plans that were once the best, the shortest last.
     """
 
     def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
@@ -95,7 +95,7 @@ class Session:
         return NEVER if self.plan is None else self.plan.makespan
 
     def take(self, found: Plan | Schedule | None) -> bool:
-        """Keep a plan, or a feasible schedule of the instance, if it is shorter; whether it is."""
+        """Keep a plan or a feasible schedule if it is shorter; return whether it is."""
         if isinstance(found, Schedule):
             found = plan_of_schedule(self.instance, found)
         if found is None or found.makespan >= self.makespan:
@@ -108,14 +108,14 @@ class Session:
         return True
 
     def raise_bound(self, bound: LowerBound | None) -> bool:
-        """Keep a lower bound if it is greater; whether it is."""
+        """Keep a lower bound if it is greater; return whether it is."""
         if bound is None or bound.slots <= self.bound.slots:
             return False
         self.bound = bound
         return True
 
     def schedule(self, method: str) -> Schedule | None:
-        """The shortest schedule known; None if none meets the horizon.
+        """The shortest known schedule; None if none meets the horizon.
 
         Parameters
         ----------

@@ -154,7 +154,7 @@ def _fit(nest: Nest, jobs: Ints, count: int, lanes: int) -> bool:
 
 @_inner
 def _swap(layout: Layout, nest: Nest, block: int, draws: Draws) -> int:
-    """Choose two jobs of one size, one of them in a block; return the other's block, −1 for none."""
+    """Choose two jobs of one size, one of them in a block; the other block or −1."""
     if nest.jobs[block] == 0:
         return -1
     job = nest.first[block]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from math import ceil
 from time import perf_counter
 from typing import NamedTuple
@@ -12,12 +12,11 @@ import numpy as np
 
 from rarmodel.bounds import limit_bound
 from rarmodel.engine.arrays import Floats
-from rarmodel.heuristics import Policy, estimate
+from rarmodel.heuristics import Policy, constructive_methods, estimate
 from rarmodel.heuristics.clock import ListScheduler
-from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.heuristics.room import TOLERANCE
-from rarmodel.model import best_placements, job_extremes
 from rarmodel.schema import Instance
+from rarmodel.search import one_after_another
 
 SECONDS = 5.0
 """After this time, no further limit is tried."""
@@ -44,7 +43,7 @@ class Made(NamedTuple):
 
 
 def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
-    """All different schedules of the built-in heuristics within a horizon.
+    """All different schedules of the installed policies within a horizon.
 
     Every policy, with each of its parameters κ, runs with every limit θ_u from the instance's
     horizon T down to the lower bound; below that, the jobs' least execution times do not fit.
@@ -61,15 +60,11 @@ def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
     jobs reach this time.
     """
     scheduler = ListScheduler(instance, estimate(instance).work)
-    tries = {
-        (policy, parameters)
-        for policy in HEURISTICS
-        for seed in SEEDS
-        for parameters in policy.parameters(instance, seed)
-    }
     runs = [
         _over_limits(instance, horizon, scheduler, policy, np.array(parameters, np.float64))
-        for policy, parameters in sorted(tries, key=lambda t: (HEURISTICS.index(t[0]), t[1]))
+        for policy in constructive_methods()
+        if isinstance(policy, Policy)
+        for parameters in sorted({p for seed in SEEDS for p in policy.parameters(instance, seed)})
     ]
     deadline = perf_counter() + SECONDS
     found: dict[object, Made] = {}
@@ -79,14 +74,13 @@ def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
                 found.setdefault(_key(made), made)
         if perf_counter() > deadline:
             break
-    ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
-    if ends[-1] <= horizon:
+    alone = one_after_another(instance)
+    if alone.makespan <= horizon:
         gpus = tuple(
-            {s: tuple(range(count)) for s, count in workers.items()}
-            for workers in best_placements(instance)
+            {s: tuple(range(count)) for s, count in workers.items()} for workers in alone.rings
         )
-        alone = Made(tuple(ends[:-1]), gpus)
-        found.setdefault(_key(alone), alone)
+        made = Made(tuple(alone.starts.tolist()), gpus)
+        found.setdefault(_key(made), made)
     return tuple(found.values())
 
 

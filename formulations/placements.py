@@ -87,11 +87,9 @@ def ways_by_size(scope: Scope) -> dict[int, int]:
 
 def most_rings(scope: Scope) -> dict[str, int]:
     """By link that rings can use: most rings on it at once, each with workers below and above."""
-    total = scope.instance.cluster.total_gpus
     wide = sum(job.gpus > 1 for job in scope.instance.jobs)
-    below = zip(scope.links, scope.tree.gpus_below, strict=True)
-    most = {link: min(gpus, total - gpus, wide) for link, gpus in below}
-    return {link: rings for link, rings in most.items() if rings > 0}
+    most = zip(scope.links, scope.tree.most_rings, strict=True)
+    return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
 
 
 def placements(scope: Scope) -> dict[str, dict[str, Placement]]:

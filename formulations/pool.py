@@ -16,18 +16,16 @@ import numpy as np
 
 from rarmodel.engine import Engine, evaluate, placements_of
 from rarmodel.engine.arrays import Ints
-from rarmodel.engine.enumerate import all_schedules
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_schedule
-from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance, Schedule
 from rarmodel.schema.problems import show
 from rarmodel.verifier import verify
 
+from .every_schedule import Options, every_schedule
 from .formulation import Scope
 from .gpu_loads import Held, Stay, least_busy_numbering, loads
 from .heuristic_pool import heuristic_schedules
-from .placements import placements, ways_by_size
 
 MOST_SCHEDULES = 20_000
 """Most schedules of a pool, after merging those with equal starts and execution times."""
@@ -216,7 +214,7 @@ def _verified(scope: Scope, source: Any, place: str) -> Entry:
 class _All(NamedTuple):
     """All schedules within a horizon, and the placements to which their numbers refer."""
 
-    options: tuple[tuple[dict[int, int], ...], ...]
+    options: Options
     starts: Ints
     completions: Ints
     choices: Ints
@@ -227,24 +225,16 @@ class _All(NamedTuple):
 @lru_cache(maxsize=2)
 def _enumerated(instance: Instance, horizon: int) -> _All | None:
     """All schedules within a horizon; None if there are too many."""
-    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
-    if sum(ways_by_size(scope).values()) > MOST_PLACEMENTS:
-        return None
-    ways = [tuple(options.values()) for options in placements(scope).values()]
-    index = {server: s for s, server in enumerate(scope.servers)}
-    options = tuple(
-        tuple({index[s]: n for s, n in way.workers.items()} for way in each) for each in ways
-    )
-    found = all_schedules(
+    every = every_schedule(
         instance,
-        options,
-        [[way.least_slots for way in each] for each in ways],
         horizon,
-        MOST_ENUMERATED,
-        MOST_EVALUATIONS,
+        most_placements=MOST_PLACEMENTS,
+        most_schedules=MOST_ENUMERATED,
+        most_evaluations=MOST_EVALUATIONS,
     )
-    if found is None:
+    if every is None:
         return None
+    options, found = every
     times = np.concatenate((found.starts, found.completions), axis=1)
     different = len(np.unique(times, axis=0))
     return _All(options, *found, different) if different <= MOST_SCHEDULES else None

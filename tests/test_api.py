@@ -82,7 +82,7 @@ def test_unknown_name_is_an_input_error_that_lists_the_bundled_ones() -> None:
 
 
 def test_bundled_instances_are_rows() -> None:
-    rows = rarmodel.bundled()
+    rows = rarmodel.list_instances()
     assert any(row["name"] == "two-servers" for row in rows)
     for row in rows:
         instance = rarmodel.load_instance(row["name"])

@@ -18,7 +18,7 @@ import pyomo.environ as pyo  # noqa: TC002
 import pytest
 from random_instances import random_instance
 
-from rarmodel.api import solve
+from rarmodel.api import generate, solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.exact import schedule_of
@@ -213,6 +213,18 @@ def test_a_model_too_large_for_the_time_is_not_begun() -> None:
     assert "too large for the time limit" in result.stopped
     assert result.schedule is not None
     assert result.seconds <= time.perf_counter() - begun
+
+
+def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:
+    instance = generate("contention", seed=3)
+    limits: dict[str, Any] = {"threads": 2, "gap": 0.03, "time_limit": 60}
+    tiny = replace(TIME_INDEXED, unfit=lambda _: "no model")
+    result = solve(instance, formulation=tiny, solver=Claims(claim()), **limits)
+    alone = solve(instance, method="search", **limits)
+    assert result.schedule is not None
+    assert alone.schedule is not None
+    assert result.schedule.assignments == alone.schedule.assignments
+    assert result.stopped.startswith("no model; search had the rest of the time")
 
 
 def test_no_time_at_all_still_gives_a_schedule() -> None:

@@ -2,33 +2,32 @@
 
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 
-from .checking import audit, verify
+from .catalogue import describe, list_formulations, list_instances, list_methods, list_solvers
 from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
-from .listing import bundled, describe, engines, methods, programs
-from .showing import plot, report
-from .solving import Method, formulate, solve, solvers_for
+from .plotting import plot, report
+from .solving import formulate, solve, solvers_for
 from .sources import load_instance
+from .verification import audit, verify
 
 __all__ = [
     "AUTO",
     "DEFAULT_METHOD",
     "Comparison",
     "Comparisons",
-    "Method",
     "audit",
-    "bundled",
     "calibrate",
     "compare",
     "describe",
-    "engines",
     "formulate",
     "generate",
     "import_trace",
+    "list_formulations",
+    "list_instances",
+    "list_methods",
+    "list_solvers",
     "load_instance",
-    "methods",
     "plot",
-    "programs",
     "report",
     "solve",
     "solvers_for",

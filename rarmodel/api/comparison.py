@@ -19,9 +19,7 @@ from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
 from .solving import (
-    Method,
     check_entries,
-    prepare,
     solve_by_formulation,
     solve_by_method,
     solvers_for,
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rarmodel.formulations import Formulation
+    from rarmodel.heuristics import Method
     from rarmodel.solvers import Solver
 
 
@@ -222,17 +221,17 @@ def compare(
     for formulation in stated:
         if everything and formulation.restricts:
             continue  # Its schedules answer another question.
-        for engines in _engines_for(formulation, solvers or (), everything=everything):
+        for chosen in _pairs_for(formulation, solvers or (), everything=everything):
             attempt = partial(
                 solve_by_formulation,
                 formulation=formulation,
-                solvers=engines,
+                solvers=chosen,
                 limits=limits,
                 data=entries,
                 # What nobody asked for by name may turn out to be none for this instance.
                 strict=not everything,
             )
-            solves.append((f"{formulation.name} on {engines[0].name}", attempt))
+            solves.append((f"{formulation.name} on {chosen[0].name}", attempt))
     if problems:
         _prepare(problems[0], parts, exact=bool(stated))
     comparisons = Comparisons()
@@ -251,17 +250,18 @@ def compare(
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
     """Compile for all parts at once, so that the log says so only once."""
     from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+    from rarmodel.heuristics import prepare_method  # noqa: PLC0415
 
     with told():
         for method in methods:
-            prepare(method, instance)
+            prepare_method(method, instance)
         if exact:
             from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415 - and Pyomo
 
             prepare_exact(instance)
 
 
-def _engines_for(
+def _pairs_for(
     formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
 ) -> Sequence[Sequence[Solver]]:
     """Solvers to pair a formulation with: each requested solver that fits, or the preferred one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
@@ -23,23 +23,8 @@ if TYPE_CHECKING:
 
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Attempt
+    from rarmodel.heuristics import Method
     from rarmodel.solvers import Solver
-
-
-class Method(Protocol):
-    """A method: a placement policy, or any callable with a name that makes schedules.
-
-    If it also has a method `prepare(instance)`, rarmodel calls that before it measures time. If its
-    `counts_iterations` is true, it respects `Limits.iterations` and `Limits.patience`.
-    """
-
-    @property
-    def name(self) -> str:
-        """Its name for `--method`."""
-
-    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
-        """Look for a schedule within the limits."""
 
 
 def solve(
@@ -168,30 +153,19 @@ def check_entries(
     require_read(data, asked, " and ".join(formulation.name for formulation in formulations))
 
 
-def prepare(method: Method, instance: Instance) -> None:
-    """Let a method compile, and log this."""
-    if own := getattr(method, "prepare", None):
-        from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
-
-        with told():
-            own(instance)
-
-
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
     """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
-    prepare(method, instance)
+    from rarmodel.heuristics import attempt, prepare_method  # noqa: PLC0415 - loads Numba
+
+    prepare_method(method, instance)
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = instance.time.horizon
     schedule, stopped = None, "the lower bound exceeds the horizon"
     if bound.slots <= horizon:
         try:
-            attempt: object = method(instance, limits)
-            if not (isinstance(attempt, tuple) and len(attempt) in {2, 3}):
-                message = f"method {method.name!r} returned {attempt!r}, and not an Attempt"
-                raise UsageError(message)
-            schedule, stopped, *proven = attempt
-            bound = max([bound, *filter(None, proven)], key=lambda one: one.slots)
+            schedule, stopped, proven = attempt(method, instance, limits)
+            bound = max(bound, proven or bound, key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None

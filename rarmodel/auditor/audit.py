@@ -13,17 +13,16 @@ from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.errors import NoScheduleError
 from rarmodel.exact import prepare, solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import run_policy, sjf_bco
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics import attempt, constructive_methods, run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Job, Schedule
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
+from .attained_times import greatest_slots
 from .claims import Claim, Quantities, Range, claims_on, exactly, plain
 from .least_limit import LeastLimit, least_limit
-from .occurring import greatest_slots
 
 HEURISTIC_SHARE = 0.05
 """Share of the time left that each heuristic may use to find attained execution times."""
@@ -252,13 +251,13 @@ def _attained_spread(
     if greatest is not None:
         return exactly(_greatest_ratio(instance, greatest))
     seen = _greatest_ratio(instance, real)
-    for policy in HEURISTICS:
-        attempt = policy(instance, _part(limits, begun, HEURISTIC_SHARE))
-        if attempt.stopped == INTERRUPTED:
+    for method in constructive_methods():
+        made = attempt(method, instance, _part(limits, begun, HEURISTIC_SHARE))
+        if made.stopped == INTERRUPTED:
             break
-        if attempt.schedule is not None:
-            report = require_feasible(instance, attempt.schedule)
-            seen = max(seen, _greatest_ratio(instance, _real_slots(report, attempt.schedule)))
+        if made.schedule is not None:
+            report = require_feasible(instance, made.schedule)
+            seen = max(seen, _greatest_ratio(instance, _real_slots(report, made.schedule)))
     return Range(seen, _spread(instance))
 
 

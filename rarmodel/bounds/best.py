@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rarmodel.errors import listed
 from rarmodel.model import job_extremes
-from rarmodel.model.remembering import once_per_instance
+from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
 from .bound import ENUMERATION, LowerBound
@@ -13,7 +13,7 @@ from .simple import area, long_jobs, longest_job, wide_jobs
 
 
 def all_bounds(instance: Instance) -> tuple[LowerBound, ...]:
-    """All bounds that take milliseconds; `lanes.lanes` is a stronger bound that takes longer."""
+    """All bounds that take milliseconds; `cutting_stock` is a stronger bound that takes longer."""
     found = [bound(instance) for bound in (longest_job, area, wide_jobs, long_jobs)]
     links = shared_links(instance)
     return (*found, links) if links else tuple(found)

@@ -24,7 +24,7 @@ def methods(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.methods(), tables.methods, as_json=as_json)
+    return _list(api.list_methods(), tables.methods, as_json=as_json)
 
 
 @click.command()
@@ -35,7 +35,7 @@ def formulations(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.programs(), tables.programs, as_json=as_json)
+    return _list(api.list_formulations(), tables.formulations, as_json=as_json)
 
 
 @click.command()
@@ -46,7 +46,7 @@ def solvers(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.engines(), tables.engines, as_json=as_json)
+    return _list(api.list_solvers(), tables.solvers, as_json=as_json)
 
 
 @click.command()
@@ -57,7 +57,7 @@ def instances(as_json: bool) -> int:  # noqa: FBT001
 
     from . import tables  # noqa: PLC0415
 
-    return _list(api.bundled(), tables.bundled, as_json=as_json)
+    return _list(api.list_instances(), tables.bundled, as_json=as_json)
 
 
 def _list(rows: Rows, table: Callable[[Rows], Table], *, as_json: bool) -> int:

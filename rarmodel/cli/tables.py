@@ -71,7 +71,7 @@ def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def programs(rows: Iterable[Mapping[str, Any]]) -> Table:
+def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The formulations, each with its solvers."""
     columns = ("formulation", "model class", "installed solvers", "description")
     table = _table(None, *((name, "left") for name in columns))
@@ -85,7 +85,7 @@ def programs(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def engines(rows: Iterable[Mapping[str, Any]]) -> Table:
+def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The solvers, each with the models that it solves."""
     table = _table(
         None,

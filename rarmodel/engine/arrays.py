@@ -139,10 +139,8 @@ def arrays_of(instance: Instance) -> Arrays:
     """Lay an instance out for compiled code."""
     tree = topology(instance.cluster)
     cluster, contention = instance.cluster, instance.contention
-    total = cluster.total_gpus
     wide = sum(job.gpus > 1 for job in instance.jobs)
-    # Every ring on a link has a worker below and one above it.
-    most_rings = [min(below, total - below, wide) for below in tree.gpus_below]
+    most_rings = [min(most, wide) for most in tree.most_rings]
     rows: dict[tuple[float, int], list[float]] = {}
     for link, most in zip(tree.links, most_rings, strict=True):
         if (link.gbps, most) not in rows:

@@ -19,9 +19,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, cast
 
-import numba
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 
 from rarmodel.duration import duration
 
@@ -41,10 +41,27 @@ def _sources_digest() -> str:
 
 
 class _SourcesCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of compiled functions, with the sources' digest in each key."""
+    """Numba's cache of compiled functions, with the sources' digest and options in each key."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
+        super().__init__(function)
+        self._options = tuple(sorted(options.items()))
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(sig, codegen), _sources_digest())
+        return (*super()._index_key(sig, codegen), _sources_digest(), self._options)
+
+
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """A function that is compiled into its callers, and by itself where Python calls it."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it from Python: a placement rule may be a plain function."""
+        return _outer(self.py_func)(*arguments)
+
+
+@cache
+def _outer(function: _F) -> _F:
+    return compiled(function)
 
 
 def compiled(
@@ -65,24 +82,28 @@ def compiled(
     signature
         Compile now, and for these types only; by default on the first call, for its types.
     inner
-        Only compiled code calls the function: this halves the time that compilation takes.
+        The function is compiled into its callers: this halves the time that compilation takes.
+        Only where Python calls it, it is compiled by itself as well.
     by_pointer
-        The function can be handed to compiled code as an argument.
+        The function is handed to compiled code as an argument; for Python the same holds.
     allocates
         The function makes arrays. The others do without Numba's reference counts, whose atomic
         operations at each access to an array would take most of the engine's time.
     parallel
         Other threads may run meanwhile: the function releases the interpreter's lock.
     """
-    dispatcher = numba.njit(
-        no_cfunc_wrapper=not by_pointer,
-        no_cpython_wrapper=inner,
-        forceinline=inner,
-        _nrt=allocates,
-        nogil=parallel,
-    )(function)
+    by_itself = not (inner or by_pointer)
+    options = {
+        "nopython": True,
+        "no_cfunc_wrapper": not by_pointer,
+        "no_cpython_wrapper": not by_itself,
+        "forceinline": inner,
+        "_nrt": allocates,
+        "nogil": parallel,
+    }
+    dispatcher = (CPUDispatcher if by_itself else _Inner)(function, targetoptions=options)
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no place for a cache
-        dispatcher._cache = _SourcesCache(function)
+        dispatcher._cache = _SourcesCache(function, options)
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()

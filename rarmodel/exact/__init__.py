@@ -1,7 +1,7 @@
 """Solving formulations: heuristics first, then models, then the verifier."""
 
 from .models import MAX_TERMS
-from .plans import one_by_one, schedule_of
+from .plans import schedule_of
 from .prepare import prepare
 from .reading import entries_read
 from .solve import solve_formulation
@@ -9,7 +9,6 @@ from .solve import solve_formulation
 __all__ = [
     "MAX_TERMS",
     "entries_read",
-    "one_by_one",
     "prepare",
     "schedule_of",
     "solve_formulation",

@@ -20,7 +20,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.files import check_writable, write_text
 from rarmodel.formulations import Formulation, Scope
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
@@ -83,10 +83,9 @@ def scope_for(
         makespans = [instance.time.horizon]
         if formulation.objective == "makespan" and not formulation.restricts:
             prepare(instance)
-            for policy in HEURISTICS:
-                attempt = policy(instance, Limits())
-                if attempt.schedule is not None:
-                    report = require_feasible(instance, attempt.schedule)
+            for method in constructive_methods():
+                if schedule := attempt(method, instance, Limits()).schedule:
+                    report = require_feasible(instance, schedule)
                     makespans.append(report.makespan or instance.time.horizon)
         horizon = min(makespans)
     return Scope(

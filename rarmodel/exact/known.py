@@ -12,7 +12,7 @@ from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.results import Goal
 from rarmodel.schema import Instance, Schedule
-from rarmodel.search import Plan, Session
+from rarmodel.search import Session, Solution
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
@@ -45,7 +45,7 @@ class Known:
     model_needed
         Why only the model can judge them, if not for every schedule of the formulation.
     seen
-        Plans of `search` that were judged.
+        Solutions of `search` that were judged.
     value, value_bound
         Value and bound of the objective, if it is not the makespan.
     infeasible
@@ -70,7 +70,7 @@ class Known:
     report: Report | None = None
     unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
     model_needed: str = ""
-    seen: list[Plan] = field(default_factory=list)
+    seen: list[Solution] = field(default_factory=list)
     value: float | None = None
     value_bound: float | None = None
     infeasible: bool = False

@@ -30,7 +30,7 @@ MODE_SHARE, DELAY_SHARE = 0.15, 0.1
 
 
 class _Genes(NamedTuple):
-    """An order with its modes and earliest starts; see `Decoder.plan`."""
+    """An order with its modes and earliest starts; see `Decoder.solution`."""
 
     order: Ints
     mode: Ints
@@ -80,10 +80,10 @@ def _first(known: Known) -> list[_Genes]:
 
 def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
     """The value of an order's schedule, kept if it is the best; infinite if not admissible."""
-    plan = decoder.plan(*genes)
-    if plan is None or plan.makespan > known.instance.time.horizon:
+    solution = decoder.solution(*genes)
+    if solution is None or solution.makespan > known.instance.time.horizon:
         return inf
-    schedule = plan.schedule(known.instance, "orders")
+    schedule = solution.schedule(known.instance, "orders")
     scope = known.scope(known.instance.time.horizon)
     verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import numpy as np
 
 from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
-from rarmodel.model import best_placements, job_extremes
-from rarmodel.model.numbering import number_gpus
+from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Instance, Schedule
-
-
-def one_by_one(instance: Instance) -> Schedule:
-    """All jobs one after another, each alone in its best placement: no contention on any link.
-
-    If contention stops spread rings, this may be the only schedule that is easy to find. It also
-    shows that the optimum is at most the sum of the least execution times.
-    """
-    ends = [0, *accumulate(extreme.least_slots for extreme in job_extremes(instance))]
-    plan = Plan(tuple(ends[:-1]), best_placements(instance))
-    return schedule_of(instance, plan, "one-by-one")
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
@@ -64,6 +50,6 @@ def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, 
         np.array(plan.starts, np.int64), placements_of(plan.workers)
     )
     try:
-        return number_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
+        return assign_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error

@@ -10,9 +10,9 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
+from rarmodel.search import one_after_another
 
 from .admission import ModelNeeded, evaluated
-from .plans import one_by_one
 
 
 def entries_read(
@@ -26,7 +26,7 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
-    schedule = one_by_one(instance)
+    schedule = one_after_another(instance).schedule(instance, "one-after-another")
     horizon = instance.time.horizon
     extremes, tree = job_extremes(instance), topology(instance.cluster)
     bound = best_bound(instance).slots

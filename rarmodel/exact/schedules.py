@@ -8,13 +8,13 @@ from time import perf_counter
 
 from rarmodel.formulations import Plan
 from rarmodel.formulations.heuristic_pool import heuristic_schedules
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
 from rarmodel.model import job_extremes
-from rarmodel.search import SEARCH
+from rarmodel.search import SEARCH, one_after_another
 
 from .known import SEARCH_SHARE, Known
-from .plans import one_by_one, schedule_of
+from .plans import schedule_of
 
 HEURISTICS_SHARE = 0.05
 """Share of the time limit after which no further heuristic starts."""
@@ -30,22 +30,22 @@ def first_schedules(known: Known) -> None:
     all methods with all their parameters.
     """
     instance, limits = known.instance, known.limits
-    for policy in HEURISTICS:
+    for method in constructive_methods():
         left = None
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.session.plan is not None:
+            if left == 0 and known.session.solution is not None:
                 break
-        attempt = policy(instance, replace(limits, time_limit=left))
-        if attempt.schedule is not None:
-            known.collect(attempt.schedule)
-        if attempt.stopped == INTERRUPTED:
+        made = attempt(method, instance, replace(limits, time_limit=left))
+        if made.schedule is not None:
+            known.collect(made.schedule)
+        if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
     alone = sum(extreme.least_slots for extreme in job_extremes(instance))
     best = instance.time.horizon if known.makespan is None else known.makespan - 1
     if alone <= best:
-        known.collect(one_by_one(instance))
+        known.collect(one_after_another(instance).schedule(instance, "one-after-another"))
     share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
@@ -73,11 +73,11 @@ def _harvest(known: Known) -> None:
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.
-        for plan in list(session.improvements):
-            if not any(plan is other for other in known.seen):
-                known.seen.append(plan)
-                if plan.makespan <= known.instance.time.horizon:
-                    known.collect(plan.schedule(known.instance, SEARCH.name))
+        for solution in list(session.improvements):
+            if not any(solution is other for other in known.seen):
+                known.seen.append(solution)
+                if solution.makespan <= known.instance.time.horizon:
+                    known.collect(solution.schedule(known.instance, SEARCH.name))
     elif known.makespan is None or session.makespan < known.makespan:
         schedule = session.schedule(SEARCH.name)
         if schedule is not None:

@@ -25,7 +25,7 @@ from rarmodel.solvers import Solver
 
 from .diagnosis import explain
 from .known import Known
-from .models import minimise_makespan, minimise_objective
+from .models import minimise_makespan, minimise_objective, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
@@ -100,6 +100,13 @@ def solve_formulation(
 
 
 def _solve(known: Known) -> None:
+    smallest = known.scope(known.bound.slots)
+    if not known.formulation.restricts and (why := too_large(known, smallest)):
+        # No model of any horizon can be built: `search` has all of the time, as if it were asked.
+        known.stopped = why
+        _use_the_rest(known)
+        if known.schedule is not None:
+            return
     first_schedules(known)
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"

@@ -1,7 +1,8 @@
 """SJF-BCO and the baselines: placement rules, the clock they share, and the bisection."""
 
-from .bisection import Attempt, Found, Policy, input_order, run_policy
+from .bisection import Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
+from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .policies import (
     first_fit,
     list_scheduling,
@@ -11,16 +12,21 @@ from .policies import (
     sjf_bco_occupied_first,
     smallest_first,
 )
-from .room import Room, available, rule
-from .rules import least_busy, least_loaded_servers
+from .ranking import least_loaded_servers
+from .room import Ranks, Room, available, rule
+from .rules import least_busy
 
 __all__ = [
     "Attempt",
     "Estimate",
     "Found",
+    "Method",
     "Policy",
+    "Ranks",
     "Room",
+    "attempt",
     "available",
+    "constructive_methods",
     "estimate",
     "first_fit",
     "input_order",
@@ -28,6 +34,7 @@ __all__ = [
     "least_loaded_servers",
     "list_scheduling",
     "make_sjf_bco",
+    "prepare_method",
     "random_placement",
     "rule",
     "run_policy",

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
 from .estimate import Estimate, estimate
+from .method import Attempt
 from .room import Rule
 
 Parameters = tuple[float, ...]
@@ -30,24 +30,6 @@ def input_order(instance: Instance) -> list[int]:
 def nothing_to_try(instance: Instance, seed: int) -> Sequence[Parameters]:
     """One try, without parameters."""
     return [()]
-
-
-class Attempt(NamedTuple):
-    """What a method returns.
-
-    Attributes
-    ----------
-    schedule
-        The best schedule found; None if none was found.
-    stopped
-        Why the method stopped, in words.
-    bound
-        A lower bound on every makespan that the method has proven; None if it proves none.
-    """
-
-    schedule: Schedule | None
-    stopped: str
-    bound: LowerBound | None = None
 
 
 @dataclass(frozen=True)

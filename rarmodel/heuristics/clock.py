@@ -8,7 +8,7 @@ to the next completion under the full contention model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numba
@@ -23,7 +23,10 @@ from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completio
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
+from .ranking import note_all, note_change
 from .room import Room, Rule, available, new_room
+
+_inner = partial(compiled, inner=True)
 
 INFEASIBLE, LATE, MISPLACED = -1, -2, -3
 """Why a list schedule gave no makespan: a job cannot be placed and nothing will complete; the
@@ -62,54 +65,42 @@ def _list_schedule(
     chosen
         Scratch, as long as the cluster has GPUs.
     """
-    _begin(arrays, state)
-    _clear(room)
-    idle = len(room.idle)
-    for job in order:
-        size = room.size[job]
-        while idle < size or not rule(job, room, parameters, chosen):
-            if _look_ahead(arrays, state) == NEVER:
-                return INFEASIBLE
-            idle += _release(arrays, state, room, held_at, held, chosen)
-            if state.counters[CLOCK] >= cutoff:
-                return LATE
-        if not _take(arrays, state, room, job, held_at[job], held, chosen):
-            return MISPLACED
-        idle -= size
-        starts[job] = state.counters[CLOCK]
-    while state.counters[RUNNING] > 0:
-        if _look_ahead(arrays, state) == NEVER:
+    _begin(arrays, state, room)
+    idle, placed = len(room.idle), 0
+    while placed < len(order) or state.counters[RUNNING] > 0:
+        if placed < len(order):
+            job = order[placed]
+            if room.size[job] <= idle and rule(job, room, parameters, chosen):
+                if not _take(arrays, state, room, job, held_at[job], held, chosen):
+                    return MISPLACED
+                idle -= room.size[job]
+                starts[job] = state.counters[CLOCK]
+                placed += 1
+                continue
+        freed = _go_on(arrays, state, room, held_at, held, chosen)
+        if freed == 0:
             return INFEASIBLE
-        _release(arrays, state, room, held_at, held, chosen)
+        idle += freed
         if state.counters[CLOCK] >= cutoff:
             return LATE
     return int(state.counters[CLOCK])
 
 
-@compiled
-def _begin(arrays: Arrays, state: State) -> None:
-    """Reset the engine, also where the caller is a rule's plain Python."""
+@_inner
+def _begin(arrays: Arrays, state: State, room: Room) -> None:
+    """Begin at slot 0 with an empty cluster."""
     reset(arrays, state)
-
-
-@compiled
-def _look_ahead(arrays: Arrays, state: State) -> int:
-    """When the next jobs complete, for such a caller too."""
-    return int(next_completion(arrays, state))
-
-
-@compiled
-def _clear(room: Room) -> None:
-    """Empty the cluster."""
     room.idle[:] = True
     room.load[:] = 0.0
+    room.most_load[:] = 0.0
     room.server_load[:] = 0.0
     room.hosted[:] = 0
     for server in room.servers:
         room.idle_gpus[server] = room.server_gpus[server]
+    note_all(room.ranks, len(room.servers))
 
 
-@compiled
+@_inner
 def _take(
     arrays: Arrays, state: State, room: Room, job: int, at: int, held: Ints, chosen: Ints
 ) -> bool:
@@ -127,11 +118,13 @@ def _take(
         server = room.server_of[gpu]
         room.idle[gpu] = False
         room.load[gpu] += room.work[job]
+        room.most_load[0] = max(room.most_load[0], room.load[gpu])
         room.server_load[server] += room.work[job]
         room.idle_gpus[server] -= 1
         if on_server[server] == 0:
             servers[used] = server
             room.hosted[server] += 1
+            note_change(room.ranks, server)
             used += 1
         on_server[server] += 1
     for i in range(used):
@@ -140,11 +133,16 @@ def _take(
     return True
 
 
-@compiled
-def _release(
+@_inner
+def _go_on(
     arrays: Arrays, state: State, room: Room, held_at: Ints, held: Ints, completed: Ints
 ) -> int:
-    """Go to the next completion; free the GPUs of the jobs that complete, and count them."""
+    """Go to the next completion and free the GPUs of the jobs that complete.
+
+    How many GPUs they are is returned; 0 if no job will complete.
+    """
+    if next_completion(arrays, state) == NEVER:
+        return 0
     freed = 0
     left = room.scratch[0]
     for i in range(complete_next(arrays, state, completed)):
@@ -157,6 +155,7 @@ def _release(
             room.idle_gpus[server] += 1
             if left[server] == 0:
                 room.hosted[server] -= 1
+                note_change(room.ranks, server)
                 left[server] = 1
         freed += room.size[job]
     return freed
@@ -181,7 +180,7 @@ class ListScheduler:
         self._held = np.zeros(int(self._held_at[-1]), np.int64)
         self._starts = np.zeros(len(instance.jobs), np.int64)
         self._chosen = np.zeros(len(self._room.idle), np.int64)
-        self._types: tuple[Any, ...] = ()
+        self._compiled: dict[Rule, Callable[..., int]] = {}
 
     def run(
         self, rule: Rule, parameters: Floats, order: Ints, limit: float, cutoff: int = NEVER
@@ -213,7 +212,7 @@ class ListScheduler:
             parameters,
             self._arrays,
             self._state,
-            self._room._replace(limit=limit),
+            self._room._replace(limit=min(limit, float(NEVER))),
             order,
             cutoff,
             self._starts,
@@ -221,12 +220,12 @@ class ListScheduler:
             self._held,
             self._chosen,
         )
-        schedule: Callable[..., int] = _list_schedule
+        schedule: Callable[..., int] = partial(_list_schedule, rule)
         if isinstance(rule, Dispatcher):
-            # The types are those of any instance; finding them out takes longer than a run.
-            self._types = self._types or tuple(map(numba.typeof, arguments))
-            schedule = _compiled_for(rule, *self._types)
-        makespan = schedule(rule, *arguments)
+            if rule not in self._compiled:
+                self._compiled[rule] = _compiled_for(rule, *map(numba.typeof, arguments))
+            schedule = self._compiled[rule]
+        makespan = schedule(*arguments)
         if makespan == MISPLACED:
             raise UsageError("the placement rule chose GPUs that are not available")
         return int(makespan)
@@ -241,9 +240,26 @@ class ListScheduler:
         return list(zip(self._starts.tolist(), gpus, strict=True))
 
 
+class _Pointer(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """Where a compiled rule is; given the rule itself, Numba would look that up at each call."""
+
+    def __init__(self, rule: Dispatcher, rule_type: Any) -> None:
+        code = rule.get_compile_result(rule_type)
+        self._address = code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
+        self._type = rule_type
+        self._code = code  # It must stay in memory.
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        """Types of the rule's arguments and of its answer."""
+        return self._type
+
+
 @cache
 def _compiled_for(rule: Dispatcher, *argument_types: Any) -> Callable[..., int]:
-    """The compiled clock, which calls any rule by pointer; compiles the rule as well."""
+    """The compiled clock with a rule, which it calls by pointer; compiles the rule as well."""
     parameters, _, _, room, *_, chosen = argument_types
     rule_type = types.boolean(types.int64, room, parameters, chosen)
     try:
@@ -254,7 +270,8 @@ def _compiled_for(rule: Dispatcher, *argument_types: Any) -> Callable[..., int]:
             f"placement rule {rule.py_func.__name__!r} cannot be compiled: {reason}; "
             "without the decorator it runs as plain Python"
         ) from error
-    return _compiled_clock(types.int64(types.FunctionType(rule_type), *argument_types))
+    clock = _compiled_clock(types.int64(types.FunctionType(rule_type), *argument_types))
+    return partial(clock, _Pointer(rule, rule_type))
 
 
 @cache

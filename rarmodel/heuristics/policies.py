@@ -9,14 +9,8 @@ from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
 from .bisection import Parameters, Policy
-from .rules import (
-    BREAK_TIES,
-    FIRST,
-    first_fit_rule,
-    list_scheduling_rule,
-    random_rule,
-    sjf_bco_rule,
-)
+from .ranking import BREAK_TIES, FIRST
+from .rules import first_fit_rule, list_scheduling_rule, random_rule, sjf_bco_rule
 
 
 def smallest_first(instance: Instance) -> list[int]:

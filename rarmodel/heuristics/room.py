@@ -9,6 +9,7 @@ as well, for trying something out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,21 @@ from rarmodel.schema import Instance
 
 TOLERANCE = 1e-9
 """Float noise that a limit on a sum of estimates forgives."""
+
+
+class Ranks(NamedTuple):
+    """The servers ranked in several ways; see `ranking`, which keeps this."""
+
+    changes: Ints
+    """Servers that changed, in the order of the changes."""
+    counts: Ints
+    """(4) Changes noted, and how many of them each tree has read."""
+    least_idle: Floats
+    """(nodes, 3) Least accumulated time of an idle GPU in slots."""
+    lightest: Ints
+    """(nodes) Server of least accumulated time per GPU."""
+    idle_gpus: Ints
+    """(nodes) Number of idle GPUs."""
 
 
 class Room(NamedTuple):
@@ -41,6 +57,8 @@ class Room(NamedTuple):
     """(GPUs) Whether the GPU is idle now."""
     load: Floats
     """(GPUs) Accumulated time of each GPU in slots, U_g."""
+    most_load: Floats
+    """(1) The greatest of these."""
     idle_gpus: Ints
     """(servers) Idle GPUs of each server."""
     server_load: Floats
@@ -53,6 +71,8 @@ class Room(NamedTuple):
     """(3, GPUs) For notes; nothing is kept here between calls."""
     keys: Floats
     """(2, GPUs) For notes as well."""
+    ranks: Ranks
+    """The servers ranked, so that a rule need not look at all of them."""
 
 
 Rule: TypeAlias = Callable[[int, Room, Floats, Ints], bool]
@@ -71,25 +91,37 @@ def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
     server_gpus = np.array([server.gpus for server in instance.cluster.servers], np.int64)
     gpus = int(server_gpus.sum())
     servers = len(server_gpus)
+    size = np.array([job.gpus for job in instance.jobs], np.int64)
+    # A leaf stays free on the right. Each start and each completion changes a job's servers.
+    nodes = 2 << servers.bit_length()
+    changes = servers + 2 * int(np.minimum(size, servers).sum())
     return Room(
         limit=float(NEVER),
-        size=np.array([job.gpus for job in instance.jobs], np.int64),
+        size=size,
         work=np.array(work, np.float64),
         server_gpus=server_gpus,
         first_gpu=np.concatenate(([0], np.cumsum(server_gpus))).astype(np.int64),
         server_of=np.repeat(np.arange(servers, dtype=np.int64), server_gpus),
         idle=np.ones(gpus, np.bool_),
         load=np.zeros(gpus),
+        most_load=np.zeros(1),
         idle_gpus=server_gpus.copy(),
         server_load=np.zeros(servers),
         hosted=np.zeros(servers, np.int64),
         servers=np.arange(servers, dtype=np.int64),
         scratch=np.zeros((3, gpus), np.int64),
         keys=np.zeros((2, gpus)),
+        ranks=Ranks(
+            changes=np.zeros(changes, np.int64),
+            counts=np.zeros(4, np.int64),
+            least_idle=np.full((nodes, 3), np.inf),
+            lightest=np.full(nodes, -1, np.int64),
+            idle_gpus=np.zeros(nodes, np.int64),
+        ),
     )
 
 
-@compiled
+@partial(compiled, inner=True)
 def available(room: Room, job: int, gpu: int) -> bool:
     """Whether a GPU is idle and the job would keep its accumulated time within the limit."""
     return bool(room.idle[gpu] and room.load[gpu] + room.work[job] <= room.limit + TOLERANCE)

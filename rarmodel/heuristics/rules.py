@@ -9,12 +9,21 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .room import Room, available, rule
+from .ranking import (
+    BREAK_TIES,
+    EITHER,
+    FIRST,
+    IGNORE,
+    count_idle,
+    first_server,
+    least_busy_servers,
+    least_loaded_servers,
+    nth_idle,
+    rank_by_idle,
+)
+from .room import TOLERANCE, Room, available, rule
 
 _inner = partial(compiled, inner=True)
-
-IGNORE, BREAK_TIES, FIRST = range(3)
-"""What it counts, in `least_busy`, that a server already hosts a job."""
 
 
 @_inner
@@ -26,7 +35,7 @@ def _move(first: Floats, second: Floats, came: Ints, chosen: Ints, source: int, 
     chosen[to] = chosen[source]
 
 
-@compiled
+@_inner
 def least_busy(
     job: int, room: Room, servers: Ints, count: int, occupied: int, chosen: Ints
 ) -> bool:
@@ -99,51 +108,6 @@ def least_busy(
     return bool(full == size)
 
 
-@_inner
-def _less_loaded(room: Room, one: int, other: int) -> bool:
-    """Whether a server has a smaller `Σ_g U_g / O_s` than another; ties in server order."""
-    left = room.server_load[one] * room.server_gpus[other]
-    right = room.server_load[other] * room.server_gpus[one]
-    return bool(left < right or (left == right and one < other))
-
-
-@_inner
-def _sink(room: Room, heap: Ints, place: int, size: int) -> None:
-    """Move an entry of a heap of servers, least loaded first, down to where it belongs."""
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and _less_loaded(room, heap[child + 1], heap[child]):
-            child += 1
-        if _less_loaded(room, heap[place], heap[child]):
-            return
-        heap[place], heap[child] = heap[child], heap[place]
-        place = child
-
-
-@compiled
-def least_loaded_servers(room: Room, gpus: float, servers: Ints) -> int:
-    """Choose the servers of least `Σ_g U_g / O_s`, as few as have `gpus` GPUs in all, or all.
-
-    Writes them to the front of `servers`, least loaded first, and returns how many they are.
-    """
-    heap = room.scratch[0]
-    size = len(room.server_gpus)
-    for server in range(size):
-        heap[server] = server
-    for place in range(size // 2 - 1, -1, -1):
-        _sink(room, heap, place, size)
-    count = 0
-    capacity = 0
-    while size > 0 and capacity < gpus:
-        servers[count] = heap[0]
-        capacity += room.server_gpus[heap[0]]
-        count += 1
-        size -= 1
-        heap[0] = heap[size]
-        _sink(room, heap, 0, size)
-    return count
-
-
 @rule
 def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
     """SJF-BCO: Algorithm 2 (FA-FFP) for jobs of at most κ GPUs, Algorithm 3 (LBSGF) for others.
@@ -152,33 +116,39 @@ def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool
     for the paper's pseudo-code, FIRST for its text. LBSGF looks at the least loaded servers that
     have `λ·G_j` GPUs in all, and breaks ties of accumulated time by that order.
     """
+    servers, occupied = room.scratch[1], int(parameters[2])
     if room.size[job] <= parameters[0]:
-        return least_busy(job, room, room.servers, len(room.servers), int(parameters[2]), chosen)
-    servers = room.scratch[1]
-    count = least_loaded_servers(room, parameters[1] * room.size[job], servers)
-    return least_busy(job, room, servers, count, IGNORE, chosen)
+        count = least_busy_servers(room, job, occupied, servers)
+    else:
+        occupied = IGNORE
+        count = least_loaded_servers(room, parameters[1] * room.size[job], servers)
+    return least_busy(job, room, servers, count, occupied, chosen)
 
 
 @rule
 def first_fit_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
     """FF: the first available GPUs, from server to server."""
+    rank_by_idle(room)
+    least, work, most = room.ranks.least_idle, room.work[job], room.limit + TOLERANCE
+    server = first_server(least, EITHER, 1, work, most)
     count = 0
-    for server in room.servers:
-        if room.idle_gpus[server] == 0:
-            continue
+    while server < len(room.servers):
         for gpu in range(room.first_gpu[server], room.first_gpu[server + 1]):
             if available(room, job, gpu):
                 chosen[count] = gpu
                 count += 1
                 if count == room.size[job]:
                     return True
+        server = first_server(least, EITHER, (len(least) >> 1) + server + 1, work, most)
     return False
 
 
 @rule
 def list_scheduling_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
     """LS: the available GPUs of least accumulated time; ties in server, then GPU order."""
-    return least_busy(job, room, room.servers, len(room.servers), IGNORE, chosen)
+    servers = room.scratch[1]
+    count = least_busy_servers(room, job, IGNORE, servers)
+    return least_busy(job, room, servers, count, IGNORE, chosen)
 
 
 @_inner
@@ -193,18 +163,42 @@ def _mixed(value: np.uint64) -> np.uint64:
 @rule
 def random_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
     """RAND: available GPUs at random, every choice equally likely. The parameter is the seed."""
+    size = room.size[job]
+    # Draws depend on seed and job alone: the same on every machine, and at every call.
+    state = _mixed(np.uint64(parameters[0]) ^ _mixed(np.uint64(job)))
+    within = room.most_load[0] + room.work[job] <= room.limit + TOLERANCE
+    if within and size * size < len(room.idle):
+        return _drawn_from_idle(room, size, state, chosen)
     count = 0
     for gpu in range(len(room.idle)):
         if available(room, job, gpu):
             chosen[count] = gpu
             count += 1
-    size = room.size[job]
     if count < size:
         return False
-    # Draws depend on seed and job alone: the same on every machine, and at every call.
-    state = _mixed(np.uint64(parameters[0]) ^ _mixed(np.uint64(job)))
     for i in range(size):
         state = _mixed(state)
         pick = i + int(state % np.uint64(count - i))
         chosen[i], chosen[pick] = chosen[pick], chosen[i]
+    return True
+
+
+@_inner
+def _drawn_from_idle(room: Room, size: int, state: np.uint64, chosen: Ints) -> bool:
+    """Draw as from a list of all idle GPUs, of which only the exchanged entries are noted."""
+    count = count_idle(room)
+    if count < size:
+        return False
+    picks, moved = room.scratch[0], room.scratch[1]
+    for i in range(size):
+        state = _mixed(state)
+        picks[i] = i + int(state % np.uint64(count - i))
+        here, there = i, picks[i]
+        for earlier in range(i):
+            if picks[earlier] == i:
+                here = moved[earlier]
+            if picks[earlier] == picks[i]:
+                there = moved[earlier]
+        moved[i] = here
+        chosen[i] = nth_idle(room, there)
     return True

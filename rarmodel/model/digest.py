@@ -7,7 +7,7 @@ import json
 
 from rarmodel.schema import Instance
 
-from .remembering import once_per_instance
+from .caching import once_per_instance
 
 
 @once_per_instance

@@ -19,8 +19,8 @@ from rarmodel.errors import InputError, Problem
 from rarmodel.schema import Instance, Job
 
 from . import timing
+from .caching import once_per_instance
 from .contention import ring_share
-from .remembering import once_per_instance
 from .topology import Topology, topology
 
 
@@ -279,7 +279,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     total = instance.cluster.total_gpus
     rings = sorted(job.gpus for job in instance.jobs if job.gpus > 1)
     needed = [0, *accumulate(rings)]
-    links = _worst_links(tree, total)
+    links = _worst_links(tree)
 
     @cache
     def slowest(together: int) -> float:
@@ -301,7 +301,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     return shares
 
 
-def _worst_links(tree: Topology, total_gpus: int) -> list[tuple[float, int]]:
+def _worst_links(tree: Topology) -> list[tuple[float, int]]:
     """Rate in Gbit/s and most rings of the links that can give the least share.
 
     A share never grows with the number of rings and never shrinks with the rate. So a link is left
@@ -309,8 +309,8 @@ def _worst_links(tree: Topology, total_gpus: int) -> list[tuple[float, int]]:
     below and one above.
     """
     slowest: dict[int, float] = {}
-    for link, below in zip(tree.links, tree.gpus_below, strict=True):
-        if most_rings := min(below, total_gpus - below):
+    for link, most_rings in zip(tree.links, tree.most_rings, strict=True):
+        if most_rings:
             slowest[most_rings] = min(link.gbps, slowest.get(most_rings, inf))
     worst: list[tuple[float, int]] = []
     for most_rings in sorted(slowest, reverse=True):
@@ -327,11 +327,11 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
     each other server.
     """
     tree = topology(instance.cluster)
-    cluster, total = instance.cluster, instance.cluster.total_gpus
+    cluster = instance.cluster
     rates = [
         ring_share(instance.contention, link.gbps, 1)
-        for link, below in zip(tree.links, tree.gpus_below, strict=True)
-        if 0 < below < total
+        for link, most_rings in zip(tree.links, tree.most_rings, strict=True)
+        if most_rings
     ]
     slowest, largest = min(rates, default=None), cluster.largest_server
     slots = []

@@ -62,6 +62,15 @@ class Topology:
                 below[link] += server.gpus
         return tuple(below)
 
+    @cached_property
+    def most_rings(self) -> tuple[int, ...]:
+        """For each link, the most rings that can use it at once: each has a worker on both sides.
+
+        So 0 for a link with all GPUs on one side.
+        """
+        total = self.cluster.total_gpus
+        return tuple(min(below, total - below) for below in self.gpus_below)
+
     def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
         """The links that a ring uses: those with workers of the ring both below and above them.
 

@@ -1,7 +1,7 @@
 """Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
-from .plan import Plan
 from .search import DEFAULT_SECONDS, SEARCH, Search
 from .session import Session
+from .solution import Solution, one_after_another
 
-__all__ = ["DEFAULT_SECONDS", "SEARCH", "Plan", "Search", "Session"]
+__all__ = ["DEFAULT_SECONDS", "SEARCH", "Search", "Session", "Solution", "one_after_another"]

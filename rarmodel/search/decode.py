@@ -62,7 +62,7 @@ def decode(
     """
     reset(arrays, state)
     waiting = len(order)
-    late = _open(layout, work, order, mode, earliest)
+    delayed = _open(layout, work, order, mode, earliest)
     idle = 0
     for server in range(len(work.idle)):
         idle += layout.server_gpus[server]
@@ -79,7 +79,7 @@ def decode(
                 for server in range(len(work.idle)):
                     idle += work.idle[server]
         completion = next_completion(arrays, state)
-        release = earliest[work.late[released]] if released < late else NEVER
+        release = earliest[work.delayed[released]] if released < delayed else NEVER
         if min(completion, release) > cutoff:
             return STUCK if completion == release == NEVER else LATE
         if completion == release == NEVER:
@@ -95,8 +95,8 @@ def decode(
                     _hold(work, work.server[place], -work.workers[place])
         else:
             state.counters[CLOCK] = release
-        while released < late and earliest[work.late[released]] <= state.counters[CLOCK]:
-            _enqueue(layout, work, mode, work.late[released])
+        while released < delayed and earliest[work.delayed[released]] <= state.counters[CLOCK]:
+            _enqueue(layout, work, mode, work.delayed[released])
             released += 1
     return int(state.counters[CLOCK])
 
@@ -109,22 +109,22 @@ def _open(layout: Layout, work: Work, order: Ints, mode: Ints, earliest: Ints) -
         work.idle[server] = layout.server_gpus[server]
         _into_bucket(work, server)
     work.queue[:] = -1
-    late = 0
+    delayed = 0
     for place in range(len(order) - 1, -1, -1):
         job = order[place]
         work.rank[job] = place
         if earliest[job] > 0:
-            i = late
-            while i > 0 and earliest[work.late[i - 1]] > earliest[job]:
-                work.late[i] = work.late[i - 1]
+            i = delayed
+            while i > 0 and earliest[work.delayed[i - 1]] > earliest[job]:
+                work.delayed[i] = work.delayed[i - 1]
                 i -= 1
-            work.late[i] = job
-            late += 1
+            work.delayed[i] = job
+            delayed += 1
         else:
             queue = layout.size_index[job] * MODES + mode[job]
             work.behind[job] = work.queue[queue]
             work.queue[queue] = job
-    return late
+    return delayed
 
 
 @_inner

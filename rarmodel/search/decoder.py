@@ -1,4 +1,4 @@
-"""List schedules of an instance from Python: takes an order of its jobs, returns a plan."""
+"""List schedules of an instance from Python: takes an order of its jobs, returns a solution."""
 
 from __future__ import annotations
 
@@ -10,25 +10,35 @@ from rarmodel.schema import Instance
 
 from .decode import decode
 from .layout import MODES, layout_of, new_work
-from .plan import Plan, decoded
+from .solution import Solution, decoded
 
 
 class Decoder:
     """An instance in the layout of the search, with the memory for decoding.
 
+    Parameters
+    ----------
+    instance
+        The problem.
+    stop
+        (1) Another thread sets it to 1 to end what runs at once.
+
     Attributes
     ----------
+    arrays, layout
+        The instance.
     most_modes
         (jobs) Number of useful modes of each job; see `layout`.
     """
 
-    def __init__(self, instance: Instance) -> None:
-        self._arrays, self._layout = arrays_of(instance), layout_of(instance)
-        self._state, self._work = new_state(self._arrays), new_work(self._arrays, self._layout)
-        self.most_modes: Ints = np.minimum(MODES, self._layout.most_modes)
+    def __init__(self, instance: Instance, stop: Ints | None = None) -> None:
+        self.arrays, self.layout = arrays_of(instance), layout_of(instance)
+        self.most_modes: Ints = np.minimum(MODES, self.layout.most_modes)
+        self._state, self._work = new_state(self.arrays), new_work(self.arrays, self.layout, stop)
+        self._no_delay = np.zeros(len(instance.jobs), np.int64)
 
-    def plan(self, order: Ints, mode: Ints, earliest: Ints) -> Plan | None:
-        """The plan of an order; None if some ring of it never ends.
+    def makespan(self, order: Ints, mode: Ints, earliest: Ints | None = None) -> int:
+        """The makespan of an order in slots, or why there is none; see `decode`.
 
         Parameters
         ----------
@@ -37,9 +47,15 @@ class Decoder:
         mode
             (jobs) Mode of each job, below `most_modes`.
         earliest
-            (jobs) Earliest start of each job.
+            (jobs) Earliest start of each job; by default the first slot.
         """
-        made = decode(
-            self._arrays, self._state, self._layout, self._work, order, mode, earliest, NEVER
-        )
-        return None if made < 0 else decoded(self._layout, self._work, self._state)
+        genes = order, mode, self._no_delay if earliest is None else earliest
+        return decode(self.arrays, self._state, self.layout, self._work, *genes, NEVER)
+
+    def last(self) -> Solution:
+        """The solution whose makespan was asked for last."""
+        return decoded(self.layout, self._work, self._state)
+
+    def solution(self, order: Ints, mode: Ints, earliest: Ints) -> Solution | None:
+        """The solution of an order; None if some ring of it never ends."""
+        return None if self.makespan(order, mode, earliest) < 0 else self.last()

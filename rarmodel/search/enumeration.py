@@ -20,7 +20,7 @@ from rarmodel.model import Topology, spreads, timing, topology
 from rarmodel.schema import Instance, Job
 
 from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
-from .plan import Plan
+from .solution import Solution
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
 """Limits: instances with more jobs, servers or placements of all jobs are not tried."""
@@ -57,17 +57,17 @@ class Enumeration:
         """Whether the enumeration has finished."""
         return self._left <= 0
 
-    def step(self, makespan: int, bound: int) -> tuple[Plan | None, LowerBound | None]:
-        """Continue for a moment; return a shorter plan and a higher bound, if any.
+    def step(self, makespan: int, bound: int) -> tuple[Solution | None, LowerBound | None]:
+        """Continue for a moment; return a shorter solution and a higher bound, if any.
 
         Parameters
         ----------
         makespan
-            Makespan of the shortest known plan, in slots.
+            Makespan of the shortest known solution, in slots.
         bound
             The known lower bound.
         """
-        plan, proven, left = None, bound, NODES
+        solution, proven, left = None, bound, NODES
         top = min(makespan - 1, self._instance.time.horizon, self._longest)
         while left > 0 and proven <= top and not self.over:
             tree = self._aim(proven, top)
@@ -77,14 +77,14 @@ class Enumeration:
             left -= used
             self._left -= used
             if answer == FOUND:
-                plan = self._plan(tree)
-                top, self._stride = plan.makespan - 1, 1
+                solution = self._solution(tree)
+                top, self._stride = solution.makespan - 1, 1
             elif answer == NONE:
                 proven = self._target + 1
                 self._stride *= 2
             elif tree.counters[USED] >= TARGET_NODES and self._target > proven:
                 self._target, self._stride = 0, 1
-        return plan, LowerBound(proven, ENUMERATION) if proven > bound else None
+        return solution, LowerBound(proven, ENUMERATION) if proven > bound else None
 
     def _aim(self, proven: int, top: int) -> Tree:
         """The tree of a target between makespan and bound."""
@@ -94,8 +94,8 @@ class Enumeration:
             plant(self._arrays, self._options, self._tree)
         return self._tree
 
-    def _plan(self, tree: Tree) -> Plan:
-        """The plan that was found."""
+    def _solution(self, tree: Tree) -> Solution:
+        """The solution that was found."""
         options = self._options
         back = np.argsort(options.job)
         rings = options.workers[tree.choice][back]
@@ -104,7 +104,7 @@ class Enumeration:
         )
         starts = tree.start[back]
         found = Engine(self._instance).evaluate(starts, placements)
-        return Plan(found.makespan, starts, found.completion, *placements)
+        return Solution(found.makespan, starts, found.completion, *placements)
 
 
 def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:

@@ -85,7 +85,7 @@ class Work(NamedTuple):
     """(jobs) Rank of each job in the order."""
     shut: Ints
     """(sizes × modes) 1 if the queue's first job finds no place now."""
-    late: Ints
+    delayed: Ints
     """(jobs) Jobs that may not start at slot 0, by earliest start."""
     pool: Ints
     """(servers) Servers that a job may spread over, as a heap."""
@@ -170,7 +170,7 @@ def new_work(arrays: Arrays, layout: Layout, stop: Ints | None = None) -> Work:
         behind=room(jobs),
         rank=room(jobs),
         shut=room(queues),
-        late=room(jobs),
+        delayed=room(jobs),
         pool=room(servers),
         completed=room(jobs),
         stop=room(1) if stop is None else stop,

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .late import noted
+from .indexed_set import updated
 from .layout import MANY, Layout
-from .plan import Plan
+from .solution import Solution
 
 Bools = npt.NDArray[np.bool_]
 
@@ -47,12 +47,12 @@ class Packing(NamedTuple):
     """(jobs) Start slots after `settle`."""
     excess: Floats
     """(servers) GPU slots held past the target."""
-    late: Ints
+    overfull: Ints
     """(servers) The servers that hold some past the target, in any order."""
-    late_at: Ints
-    """(servers) Place of each server in `late`, −1 if it keeps to the target."""
-    lates: Ints
-    """(1) Number of servers in `late`."""
+    overfull_at: Ints
+    """(servers) Place of each server in `overfull`, −1 if it keeps to the target."""
+    overfull_count: Ints
+    """(1) Number of servers in `overfull`."""
     area: Floats
     """(servers) GPU slots needed minus GPU slots up to the target."""
     total: Floats
@@ -65,14 +65,14 @@ class Packing(NamedTuple):
     """(4, jobs or servers + 1) Scratch: jobs of two servers, before and after."""
 
 
-def packing_of(layout: Layout, plan: Plan) -> Packing:
-    """The packing of a plan: its packed jobs by server, in the order of their starts."""
+def packing_of(layout: Layout, solution: Solution) -> Packing:
+    """The packing of a solution: its packed jobs by server, in the order of their starts."""
     jobs_of: list[list[int]] = [[] for _ in layout.server_gpus]
     rings: list[list[tuple[int, int, int]]] = [[] for _ in layout.server_gpus]
-    used = plan.used.tolist()
-    at, server, workers = plan.at.tolist(), plan.server.tolist(), plan.workers.tolist()
-    starts, completions = plan.starts.tolist(), plan.completions.tolist()
-    for job in np.argsort(plan.starts, kind="stable").tolist():
+    used = solution.used.tolist()
+    at, server, workers = solution.at.tolist(), solution.server.tolist(), solution.workers.tolist()
+    starts, completions = solution.starts.tolist(), solution.completions.tolist()
+    for job in np.argsort(solution.starts, kind="stable").tolist():
         if used[job] == 1:
             jobs_of[server[at[job]]].append(job)
         else:
@@ -114,9 +114,9 @@ def _new_packing(
         home=np.full(jobs, -1, np.int64),
         starts=np.zeros(jobs, np.int64),
         excess=np.zeros(servers),
-        late=np.zeros(servers, np.int64),
-        late_at=np.full(servers, -1, np.int64),
-        lates=np.zeros(1, np.int64),
+        overfull=np.zeros(servers, np.int64),
+        overfull_at=np.full(servers, -1, np.int64),
+        overfull_count=np.zeros(1, np.int64),
         area=np.zeros(servers),
         total=np.zeros(2),
         slots=np.zeros(room, np.int64),
@@ -125,8 +125,8 @@ def _new_packing(
     )
 
 
-def rings_alone(layout: Layout, plan: Plan) -> tuple[Plan, Packing]:
-    """The rest of a plan if every job that fits a server is to be packed anew.
+def rings_alone(layout: Layout, solution: Solution) -> tuple[Solution, Packing]:
+    """The rest of a solution if every job that fits a server is to be packed anew.
 
     The remaining spread rings keep their order. The time in which none of them runs is removed, so
     that they begin at slot 0. As they are fewer, they may also end earlier.
@@ -134,40 +134,44 @@ def rings_alone(layout: Layout, plan: Plan) -> tuple[Plan, Packing]:
     Returns
     -------
     tuple
-        The plan, in which servers, starts and completions of the jobs to be packed have no meaning
-        (`plan_of` gives them one), and the packing without these jobs.
+        The solution, in which servers, starts and completions of the jobs to be packed have no
+        meaning (`solution_of` gives them one), and the packing without these jobs.
     """
     fits = layout.packed > 0
-    used = np.where(fits, 1, plan.used)
+    used = np.where(fits, 1, solution.used)
     at = np.concatenate(([0], np.cumsum(used)))
-    source = np.repeat(plan.at[:-1] - at[:-1], used) + np.arange(at[-1])
-    workers = plan.workers[source]
+    source = np.repeat(solution.at[:-1] - at[:-1], used) + np.arange(at[-1])
+    workers = solution.workers[source]
     workers[at[:-1][fits]] = layout.size[fits]
-    starts, completions = _pressed(plan, ~fits)
-    skeleton = plan._replace(
-        starts=starts, completions=completions, at=at, server=plan.server[source], workers=workers
+    starts, completions = _pressed(solution, ~fits)
+    skeleton = solution._replace(
+        starts=starts,
+        completions=completions,
+        at=at,
+        server=solution.server[source],
+        workers=workers,
     )
     packing = packing_of(layout, skeleton)
     packing.first[:] = -1
     return skeleton, packing
 
 
-def _pressed(plan: Plan, rings: Bools) -> tuple[Ints, Ints]:
+def _pressed(solution: Solution, rings: Bools) -> tuple[Ints, Ints]:
     """Starts and completions without the slots in which no ring runs."""
-    changes = np.unique(np.concatenate((plan.starts[rings], plan.completions[rings], [0])))
+    changes = np.unique(np.concatenate((solution.starts[rings], solution.completions[rings], [0])))
     running = np.zeros(len(changes), np.int64)
-    np.add.at(running, np.searchsorted(changes, plan.starts[rings]), 1)
-    np.add.at(running, np.searchsorted(changes, plan.completions[rings]), -1)
+    np.add.at(running, np.searchsorted(changes, solution.starts[rings]), 1)
+    np.add.at(running, np.searchsorted(changes, solution.completions[rings]), -1)
     lengths = np.where(np.cumsum(running)[:-1] > 0, np.diff(changes), 0)
     before = np.concatenate(([0], np.cumsum(lengths)))
-    starts, completions = plan.starts.copy(), plan.completions.copy()
+    starts, completions = solution.starts.copy(), solution.completions.copy()
     starts[rings] = before[np.searchsorted(changes, starts[rings])]
     completions[rings] = before[np.searchsorted(changes, completions[rings])]
     return starts, completions
 
 
-def plan_of(layout: Layout, skeleton: Plan, packing: Packing) -> Plan:
-    """The plan of a settled packing, with spread rings as in the skeleton."""
+def solution_of(layout: Layout, skeleton: Solution, packing: Packing) -> Solution:
+    """The solution of a settled packing, with spread rings as in the skeleton."""
     alone = skeleton.used == 1
     starts = np.where(alone, packing.starts, skeleton.starts)
     completions = np.where(alone, starts + layout.packed, skeleton.completions)
@@ -297,7 +301,8 @@ def measure(layout: Layout, packing: Packing, target: int) -> None:
 def set_excess(packing: Packing, server: int, excess: float) -> None:
     """Set the excess of a server."""
     packing.excess[server] = excess
-    packing.lates[0] = noted(packing.late, packing.late_at, packing.lates[0], server, excess)
+    count = packing.overfull_count
+    count[0] = updated(packing.overfull, packing.overfull_at, count[0], server, excess)
 
 
 @_inner

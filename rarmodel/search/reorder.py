@@ -18,8 +18,8 @@ from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 
 from .decode import decode
-from .draw import Draws, below, fraction
 from .layout import MODES, Layout, Work
+from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 
@@ -85,19 +85,21 @@ def _excess(state: State, layout: Layout, target: int) -> float:
 
 
 @_inner
-def _change(layout: Layout, state: State, orders: Orders, draws: Draws, target: int) -> None:
+def _change(
+    layout: Layout, state: State, orders: Orders, generator: Generator, target: int
+) -> None:
     """Swap two jobs of the trial order, move one, or change its mode or earliest start."""
     jobs = len(layout.size)
     order = orders.order[TRIAL]
-    one, other = below(draws, jobs), below(draws, jobs)
-    kind = fraction(draws)
+    one, other = below(generator, jobs), below(generator, jobs)
+    kind = fraction(generator)
     if kind < MODE_SHARE:
-        orders.mode[TRIAL, one] = below(draws, min(MODES, layout.most_modes[one]))
+        orders.mode[TRIAL, one] = below(generator, min(MODES, layout.most_modes[one]))
     elif kind < MODE_SHARE + DELAY_SHARE:
         # Until another job completes, as far as the last schedule tells.
         slot = state.rings[other].finish
-        orders.earliest[TRIAL, one] = slot if slot < target and below(draws, 2) == 0 else 0
-    elif below(draws, 2) == 0:
+        orders.earliest[TRIAL, one] = slot if slot < target and below(generator, 2) == 0 else 0
+    elif below(generator, 2) == 0:
         order[one], order[other] = order[other], order[one]
     else:
         job = order[one]
@@ -119,7 +121,7 @@ def reorder(
     iterations: int,
     hot: float,
     cooling: float,
-    draws: Draws,
+    generator: Generator,
 ) -> bool:
     """Look for an order without excess; return whether SHORTEST was improved.
 
@@ -138,7 +140,7 @@ def reorder(
         kept.
     cooling
         Factor of the temperature from one trial to the next.
-    draws
+    generator
         The random numbers.
     """
     jobs = len(layout.size)
@@ -149,8 +151,8 @@ def reorder(
             break
         _copy(orders, CURRENT, TRIAL)
         if iteration > 0 or orders.excess[CURRENT] < NOTHING:
-            for _ in range(1 + below(draws, MOST_CHANGES)):
-                _change(layout, state, orders, draws, target)
+            for _ in range(1 + below(generator, MOST_CHANGES)):
+                _change(layout, state, orders, generator, target)
         least = NOTHING
         _copy(orders, TRIAL, PASS)
         for turn in range(PASSES):
@@ -186,7 +188,7 @@ def reorder(
         limit = max(orders.excess[CURRENT], orders.excess[then])
         if temperature > 0.0:
             temperature *= cooling
-            limit = orders.excess[CURRENT] - temperature * log(fraction(draws))
+            limit = orders.excess[CURRENT] - temperature * log(fraction(generator))
         if least < NOTHING and least <= limit:
             orders.excess[CURRENT] = least
             _copy(orders, TRIAL, CURRENT)

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from rarmodel.bounds import LowerBound
-from rarmodel.bounds.lanes import prepare as prepare_lanes
+from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.engine import Engine, placements_of
 from rarmodel.heuristics import Attempt
@@ -16,12 +16,12 @@ from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import best_placements, least_slots_by_placement
 from rarmodel.schema import Instance
 
-from .draw import drawn
+from .buddy_annealing import anneal_blocks
+from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
-from .nest import new_nest, unnest
 from .packing import rings_alone, settle
-from .renest import renest
-from .repack import repack
+from .random_numbers import below_plain
+from .server_annealing import anneal_servers
 from .session import Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
@@ -42,7 +42,7 @@ class Search:
 
     def prepare(self, instance: Instance) -> None:
         """Compile the search in advance, so that compilation does not count as its time."""
-        prepare_lanes()
+        prepare_cutting_stock()
         fitting = [
             job
             for job, slots in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
@@ -54,16 +54,16 @@ class Search:
         session.run(iterations=1)
         starts, placements = np.zeros(len(small.jobs), np.int64), best_placements(small)
         Engine(small).evaluate(starts, placements_of(placements))
-        draws = np.zeros(1, np.uint64)
+        generator = np.zeros(1, np.uint64)
         stop = np.zeros(1, np.int64)
-        drawn(draws, 1)
-        if fitting and session.plan is not None:
+        below_plain(generator, 1)
+        if fitting and session.solution is not None:
             layout = layout_of(small)
-            _, packing = rings_alone(layout, session.plan)
-            nest = new_nest(layout, packing, draws)
-            renest(layout, nest, 1, 1, 1.0, 1.0, draws, stop)
-            unnest(layout, nest, packing)
-            repack(layout, packing, 1, 1, 1.0, 1.0, draws, stop)
+            _, packing = rings_alone(layout, session.solution)
+            blocks = new_blocks(layout, packing, generator)
+            anneal_blocks(layout, blocks, 1, 1, 1.0, 1.0, generator, stop)
+            pack_blocks(layout, blocks, packing)
+            anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop)
             settle(layout, packing, 1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:

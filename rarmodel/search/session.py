@@ -11,46 +11,30 @@ from typing import Any
 import numpy as np
 
 from rarmodel.bounds import LowerBound, best_bound, relative_gap
-from rarmodel.bounds.lanes import lanes
-from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.bounds.cutting_stock import cutting_stock
+from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance, Schedule
 
-from .decode import STOPPED, decode
+from .decode import STOPPED
+from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
-from .layout import layout_of, new_work
-from .plan import Plan, decoded, one_after_another, plan_of_schedule
+from .solution import Solution, one_after_another, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
 """Approximate number of jobs to schedule for the first orders; at least three orders are tried."""
 FIRST_SECONDS_PER_JOB = 5e-5
-"""Time that the first order may take past the deadline: about the time of a plan without it."""
+"""What the first may take past the deadline: about what a solution without it would take."""
 BOUND_AFTER = 3
-"""Iterations before the lane bound, which need not exceed the best makespan."""
+"""Iterations before the cutting-stock bound, which need not prove more than what is possible."""
 BOUND_SHARE = 0.2
-"""Approximate share of the time left for the lane bound."""
+"""Part of the time left that the cutting-stock bound may take, about."""
 MOST_IMPROVEMENTS = 20
-"""Number of plans to keep among those that were once the best."""
-
-
-class _Ground:
-    """An instance in the layout of the search, and the first orders."""
-
-    def __init__(self, instance: Instance, stop: Ints) -> None:
-        self.arrays, self.layout = arrays_of(instance), layout_of(instance)
-        self.state = new_state(self.arrays)
-        self.work = new_work(self.arrays, self.layout, stop)
-        self.orders = list(first_orders(self.layout))
-        self._none_late = np.zeros(len(instance.jobs), np.int64)
-
-    def decode(self, order: Ints, mode: Ints) -> int:
-        """The decoder's plan of an order."""
-        genes = order, mode, self._none_late
-        return decode(self.arrays, self.state, self.layout, self.work, *genes, NEVER)
+"""How many of the solutions that were the best for a while are kept."""
 
 
 class Session:
@@ -67,40 +51,41 @@ class Session:
     ----------
     instance
         The problem.
-    plan
-        The shortest plan known, whether or not it meets the horizon; None if there is none.
+    solution
+        The shortest solution known, whether or not it meets the horizon; None if there is none.
     bound
         The best lower bound known.
     improvements
-        At most 20 of the plans that were once the best, the shortest last.
+        At most 20 of the solutions that were once the best, the shortest last.
     """
 
     def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
         self.instance = instance
-        self.plan: Plan | None = None
+        self.solution: Solution | None = None
         self.bound: LowerBound = best_bound(instance)
-        self.improvements: list[Plan] = []
+        self.improvements: list[Solution] = []
         self._limits = limits or Limits()
         self._stop = np.zeros(1, np.int64)
-        self._ground: _Ground | None = None
+        self._decoder: Decoder | None = None
+        self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
         self._iterations = 0
-        self._lanes_open = True
+        self._cutting_stock_open = True
 
     @property
     def makespan(self) -> int:
-        """Makespan of the shortest plan in slots; `NEVER` if there is none."""
-        return NEVER if self.plan is None else self.plan.makespan
+        """Makespan of the shortest solution in slots; `NEVER` if there is none."""
+        return NEVER if self.solution is None else self.solution.makespan
 
-    def take(self, found: Plan | Schedule | None) -> bool:
-        """Keep a plan or a feasible schedule if it is shorter; return whether it is."""
+    def take(self, found: Solution | Schedule | None) -> bool:
+        """Keep a solution or a feasible schedule if it is shorter; return whether it is."""
         if isinstance(found, Schedule):
-            found = plan_of_schedule(self.instance, found)
+            found = solution_of_schedule(self.instance, found)
         if found is None or found.makespan >= self.makespan:
             return False
-        self.plan = found
+        self.solution = found
         self.improvements.append(found)
         if len(self.improvements) > MOST_IMPROVEMENTS:
             # Every other one, so that those kept tell of the whole way.
@@ -122,14 +107,14 @@ class Session:
         method
             Name of the method in the schedule.
         """
-        if self.plan is None:
+        if self.solution is None:
             self.take(without_contention(self.instance))
         alone = sum(extreme.least_slots for extreme in job_extremes(self.instance))
         if alone <= self.instance.time.horizon < self.makespan:
             self.take(one_after_another(self.instance))
-        if self.plan is None or self.makespan > self.instance.time.horizon:
+        if self.solution is None or self.makespan > self.instance.time.horizon:
             return None
-        return self.plan.schedule(self.instance, method)
+        return self.solution.schedule(self.instance, method)
 
     def run(
         self,
@@ -146,8 +131,8 @@ class Session:
         Parameters
         ----------
         deadline
-            The reading of `time.perf_counter` at which to stop, once there is a first plan; None
-            for no time limit.
+            The reading of `time.perf_counter` at which to stop, once there is a first solution;
+            None for no time limit.
         iterations
             How many iterations to make; None for no limit.
         patience
@@ -161,10 +146,10 @@ class Session:
         deadline = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
-        tried_lanes = False
+        tried_cutting_stock = False
         with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
             while not self._workers:
-                tried = self.plan is not None or len(self._tried) > 0
+                tried = self.solution is not None or len(self._tried) > 0
                 if stopped := self._over(deadline if tried else inf):
                     return stopped
                 more = 0.0 if tried else FIRST_SECONDS_PER_JOB * len(self.instance.jobs)
@@ -179,9 +164,13 @@ class Session:
                     return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
-                if self._iterations >= BOUND_AFTER and self._lanes_open and not tried_lanes:
-                    tried_lanes = True
-                    self._prove_lanes(deadline)
+                if (
+                    self._iterations >= BOUND_AFTER
+                    and self._cutting_stock_open
+                    and not tried_cutting_stock
+                ):
+                    tried_cutting_stock = True
+                    self._prove_cutting_stock(deadline)
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
@@ -189,9 +178,9 @@ class Session:
         """Why to stop; nothing if there is no reason."""
         if self.bound.slots > self.instance.time.horizon:
             return "the lower bound exceeds the horizon"
-        if self.plan is not None and self.makespan <= self.bound.slots:
+        if self.solution is not None and self.makespan <= self.bound.slots:
             return "the makespan meets the lower bound"
-        if self.plan is not None and (
+        if self.solution is not None and (
             relative_gap(self.makespan, self.bound.slots) <= self._limits.gap
         ):
             return "the makespan is within the gap of the lower bound"
@@ -199,7 +188,7 @@ class Session:
 
     def _report(self) -> None:
         if self._limits.progress:
-            makespan = None if self.plan is None else self.makespan
+            makespan = None if self.solution is None else self.makespan
             self._limits.progress(makespan, self.bound.slots)
 
     def _begin(self, pool: ThreadPoolExecutor, deadline: float) -> bool:
@@ -207,33 +196,34 @@ class Session:
 
         Whether there was time for that.
         """
-        if self._ground is None:
-            self._ground = _Ground(self.instance, self._stop)
-        ground, tried = self._ground, self._tried
+        if self._decoder is None:
+            self._decoder = Decoder(self.instance, self._stop)
+            self._orders = list(first_orders(self._decoder.layout))
+        decoder, tried = self._decoder, self._tried
         most = max(3, MOST_START_WORK // len(self.instance.jobs))
-        if len(tried) < min(most, len(ground.orders)):
-            trial = pool.submit(ground.decode, *ground.orders[len(tried)])
+        if len(tried) < min(most, len(self._orders)):
+            trial = pool.submit(decoder.makespan, *self._orders[len(tried)])
             self._wait([trial], deadline)
             makespan = trial.result()
             if makespan == STOPPED:
                 return False
             if makespan >= 0:
-                self.take(decoded(ground.layout, ground.work, ground.state))
+                self.take(decoder.last())
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self._report()
             return True
-        starts = [ground.orders[place] for _, place in sorted(tried)]
+        starts = [self._orders[place] for _, place in sorted(tried)]
         for index in range(self._limits.threads or processors()):
-            draws = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
+            generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
-                Worker(ground.arrays, ground.layout, index, starts, draws, self._stop)
+                Worker(decoder.arrays, decoder.layout, index, starts, generator, self._stop)
             )
-        self._enumeration = enumeration_of(self.instance, ground.arrays)
+        self._enumeration = enumeration_of(self.instance, decoder.arrays)
         return True
 
     def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:
         """Let each worker search for a moment, and the enumeration prove."""
-        steps = [pool.submit(w.step, self.plan, self.bound.slots) for w in self._workers]
+        steps = [pool.submit(w.step, self.solution, self.bound.slots) for w in self._workers]
         proof = None
         if self._enumeration is not None and not self._enumeration.over:
             proof = pool.submit(self._enumeration.step, self.makespan, self.bound.slots)
@@ -243,8 +233,8 @@ class Session:
             for step in steps:
                 self.take(step.result())
             if proof is not None:
-                plan, bound = proof.result()
-                self.take(plan)
+                solution, bound = proof.result()
+                self.take(solution)
                 self.raise_bound(bound)
             self._iterations += 1
         self._report()
@@ -256,15 +246,15 @@ class Session:
         finally:
             self._stop[0] = not all(future.done() for future in futures)
 
-    def _prove_lanes(self, deadline: float) -> None:
+    def _prove_cutting_stock(self, deadline: float) -> None:
         """Prove more, now that it is known what is possible."""
         begun = perf_counter()
         seconds = BOUND_SHARE * (deadline - begun)
-        self._lanes_open = False
+        self._cutting_stock_open = False
 
         def stop() -> bool:
-            self._lanes_open = perf_counter() - begun > seconds
-            return self._lanes_open
+            self._cutting_stock_open = perf_counter() - begun > seconds
+            return self._cutting_stock_open
 
-        upper = None if self.plan is None else self.makespan
-        self.raise_bound(lanes(self.instance, self.bound, upper, stop))
+        upper = None if self.solution is None else self.makespan
+        self.raise_bound(cutting_stock(self.instance, self.bound, upper, stop))

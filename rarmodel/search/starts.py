@@ -1,4 +1,4 @@
-"""Where to start: orders that are good for most instances; a plan that takes no simulation."""
+"""Where to start: orders that are good for most instances; a solution that takes no simulation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from rarmodel.engine.arrays import Ints
 from rarmodel.schema import Instance
 
+from .buddy_blocks import new_blocks, pack_blocks
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout, layout_of
-from .nest import new_nest, unnest
-from .packing import plan_of, rings_alone, settle
-from .plan import Plan, one_after_another
+from .packing import rings_alone, settle, solution_of
+from .solution import Solution, one_after_another
 
 
 def first_orders(layout: Layout) -> Iterator[tuple[Ints, Ints]]:
@@ -38,12 +38,12 @@ def first_orders(layout: Layout) -> Iterator[tuple[Ints, Ints]]:
             yield order, mode
 
 
-def without_contention(instance: Instance) -> Plan:
-    """A plan at once: jobs packed where they fit a server, and the others one after another."""
-    layout, plan = layout_of(instance), one_after_another(instance)
+def without_contention(instance: Instance) -> Solution:
+    """A solution at once: jobs packed where they fit a server, and the others one after another."""
+    layout, solution = layout_of(instance), one_after_another(instance)
     if not layout.packed.any():
-        return plan
-    skeleton, packing = rings_alone(layout, plan)
-    unnest(layout, new_nest(layout, packing, np.zeros(1, np.uint64)), packing)
+        return solution
+    skeleton, packing = rings_alone(layout, solution)
+    pack_blocks(layout, new_blocks(layout, packing, np.zeros(1, np.uint64)), packing)
     settle(layout, packing, 0)
-    return plan_of(layout, skeleton, packing)
+    return solution_of(layout, skeleton, packing)

@@ -10,27 +10,27 @@ import numpy as np
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
 
+from .buddy_annealing import anneal_blocks
+from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
 from .decode import decode
-from .draw import Draws, drawn
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
-from .nest import Nest, divisible, new_nest, unnest
-from .packing import Packing, packing_of, plan_of, rings_alone, settle
-from .plan import Plan, decoded
-from .renest import renest
+from .packing import Packing, packing_of, rings_alone, settle, solution_of
+from .random_numbers import Generator, below_plain
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
-from .repack import repack
+from .server_annealing import anneal_servers
+from .solution import Solution, decoded
 
 REORDER_WORK = 100_000
 """Jobs scheduled in one step of the search over orders, about: less than 0.1 s."""
-REPACK_WORK = 8_000_000
+SERVER_WORK = 8_000_000
 """The same for the search over servers, whose moves take time with the square of jobs a server."""
 FEWEST_MOVES = 50
-NEST_MOVES = 800_000
-"""Exchanges in one step of the search over nested lanes."""
-MOST_REPACK_WORK = 3e8
+BLOCK_MOVES = 800_000
+"""Exchanges in one step of the search over buddy blocks."""
+MOST_SERVER_WORK = 3e8
 """Where jobs times jobs a server are more, placing them all once takes too long to search with."""
 REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
-REPACK_STEPS, MOST_REPACK_STEPS = 30, 240
+SERVER_STEPS, MOST_SERVER_STEPS = 30, 240
 """Steps of a turn: of the first one, and the most; each turn is twice as long as the last of its
 kind. A turn over servers that reaches its target begins anew with another."""
 MANY_JOBS = 2_000
@@ -40,31 +40,31 @@ TARGETS = (0.5, 0.25, 0.75, 0.0)
 """How far between incumbent (0) and bound (1) the targets of successive turns lie."""
 ORDER_HOT, ORDER_COLD = 0.05, 0.003
 """First and last temperature of a turn over orders, as a part of the mean of GPUs times execution
-time. The first turn is cold: it is to find a good plan soon."""
+time. The first turn is cold: it is to find a good solution soon."""
 HOT, COLD = 0.02, 0.002
 """First and last temperature as a part of the mean execution time."""
-NEST_STEPS, MOST_NEST_STEPS, NEST_JOBS = 12, 96, 160
-"""Steps of a turn over nested lanes: of the first one, and the most for so many jobs."""
-NEST_TARGETS = (0.25, 0.0)
-NEST_HOT, NEST_COLD = 0.015, 0.008
-"""As above, for nested lanes."""
+BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
+"""Steps of a turn over buddy blocks: of the first one, and the most for so many jobs."""
+BLOCK_TARGETS = (0.25, 0.0)
+BLOCK_HOT, BLOCK_COLD = 0.015, 0.008
+"""As above, for buddy blocks."""
 FEWEST_STEPS = 2
-"""Steps of the turns between those over nested lanes, and after one that missed its target."""
-BEST_ORDER, BEST_PLAN, ANEW = range(3)
-"""Where a turn begins: with the thread's best order, the best plan of all threads, or, over
+"""Steps of the turns between those over buddy blocks, and after one that missed its target."""
+BEST_ORDER, BEST_SOLUTION, ANEW = range(3)
+"""Where a turn begins: with the thread's best order, the best solution of all threads, or, over
 servers, with jobs dealt out anew."""
-KINDS = (ANEW, BEST_PLAN, ANEW, BEST_ORDER)
-NEST_KINDS = (ANEW, ANEW, BEST_PLAN)
-"""What follows in successive turns, without and with nested lanes."""
+KINDS = (ANEW, BEST_SOLUTION, ANEW, BEST_ORDER)
+BLOCK_KINDS = (ANEW, ANEW, BEST_SOLUTION)
+"""What follows in successive turns, without and with buddy blocks."""
 
 
 @dataclass
 class _ServerTurn:
     """A turn over servers."""
 
-    skeleton: Plan
+    skeleton: Solution
     packing: Packing
-    nest: Nest | None
+    blocks: BuddyBlocks | None
     """What is searched instead of the packing, for now."""
     length: int
     """Steps."""
@@ -76,7 +76,7 @@ class _ServerTurn:
     @property
     def targets(self) -> tuple[float, ...]:
         """How far between incumbent and bound successive targets lie."""
-        return TARGETS if self.nest is None else NEST_TARGETS
+        return TARGETS if self.blocks is None else BLOCK_TARGETS
 
 
 class Worker:
@@ -90,7 +90,7 @@ class Worker:
         Number of the thread.
     starts
         Orders and modes to start from, the best one first.
-    draws
+    generator
         The thread's random numbers.
     stop
         (1) Another thread sets it to 1 to end a step at once.
@@ -102,10 +102,10 @@ class Worker:
         layout: Layout,
         index: int,
         starts: Sequence[tuple[Ints, Ints]],
-        draws: Draws,
+        generator: Generator,
         stop: Ints,
     ) -> None:
-        self._arrays, self._layout, self._index, self._draws = arrays, layout, index, draws
+        self._arrays, self._layout, self._index, self._generator = arrays, layout, index, generator
         self._stop = stop
         self._state, self._work = new_state(arrays), new_work(arrays, layout, stop)
         # What was found is worth a last schedule, whoever asked to stop.
@@ -120,30 +120,30 @@ class Worker:
         many = max(1.0, len(layout.size) / MANY_JOBS)
         self._steps = self._longest_reorder = max(2, int(REORDER_STEPS / many))
         self._most_reorder = max(2, int(MOST_REORDER_STEPS / many))
-        self._longest_repack = int(REPACK_STEPS * many)
-        self._most_repack = int(MOST_REPACK_STEPS * many)
+        self._longest_server_turn = int(SERVER_STEPS * many)
+        self._most_server_steps = int(MOST_SERVER_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
         packs_best = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
         self._nests = packs_best and divisible(layout)
-        self._longest_nest = NEST_STEPS
-        self._most_nest = int(MOST_NEST_STEPS * max(1, len(layout.size) / NEST_JOBS))
+        self._longest_block_turn = BLOCK_STEPS
+        self._most_block_steps = int(MOST_NEST_STEPS * max(1, len(layout.size) / BLOCK_JOBS))
         if self._nests:
             # Then little is gained by orders, or by changes that are not nested.
-            self._most_reorder = self._most_repack = FEWEST_STEPS
+            self._most_reorder = self._most_server_steps = FEWEST_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
-        self._moves = max(FEWEST_MOVES, int(REPACK_WORK / (per_server**2 + 50)))
+        self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
-            len(layout.size) * per_server <= MOST_REPACK_WORK
+            len(layout.size) * per_server <= MOST_SERVER_WORK
         )
 
-    def step(self, best: Plan | None, bound: int) -> Plan | None:
-        """Search for a moment; a plan if one shorter than the best was found.
+    def step(self, best: Solution | None, bound: int) -> Solution | None:
+        """Search for a moment; a solution if one shorter than the best was found.
 
         Parameters
         ----------
         best
-            The shortest plan known to any thread; None if there is none.
+            The shortest solution known to any thread; None if there is none.
         bound
             A lower bound on the makespan in slots.
         """
@@ -157,7 +157,7 @@ class Worker:
                 self._order_turn(best, incumbent)
         self._steps -= 1
         if self._servers is not None:
-            return self._repack(self._servers, incumbent, bound)
+            return self._anneal(self._servers, incumbent, bound)
         return self._reorder(incumbent, bound)
 
     def _aim(self, incumbent: int, bound: int, parts: tuple[float, ...] = TARGETS) -> int:
@@ -167,7 +167,7 @@ class Worker:
         part = parts[(self._index + self._turn // 2) % len(parts)]
         return max(bound, incumbent - 1 - int((incumbent - 1 - bound) * part))
 
-    def _reorder(self, incumbent: int, bound: int) -> Plan | None:
+    def _reorder(self, incumbent: int, bound: int) -> Solution | None:
         """A step over orders."""
         orders = self._orders
         target = self._aim(incumbent, bound)
@@ -184,24 +184,24 @@ class Worker:
             self._trials,
             self._temperature,
             self._cooling,
-            self._draws,
+            self._generator,
         )
         self._temperature *= self._cooling**self._trials
         return self._decoded(SHORTEST) if orders.makespan[0] < incumbent else None
 
-    def _decoded(self, row: int) -> Plan:
-        """The plan of one of the orders."""
+    def _decoded(self, row: int) -> Solution:
+        """The solution of one of the orders."""
         genes = (self._orders.order[row], self._orders.mode[row], self._orders.earliest[row])
         decode(self._arrays, self._state, self._layout, self._unstopped, *genes, NEVER)
         return decoded(self._layout, self._work, self._state)
 
-    def _shuffled(self) -> Plan | None:
-        """A plan with jobs that fit no server among the first; None if some of these never end.
+    def _shuffled(self) -> Solution | None:
+        """A solution with jobs that fit no server among the first; None if some of these never end.
 
         What is started before them decides on which servers they spread.
         """
         fits = self._layout.packed > 0
-        random = np.random.default_rng(drawn(self._draws, 2**62))
+        random = np.random.default_rng(below_plain(self._generator, 2**62))
         before = fits & (random.random(len(fits)) < random.random())
         order = np.lexsort((random.random(len(fits)), np.where(before, 0, np.where(fits, 2, 1))))
         mode = np.where(fits, PACK, random.choice((FEWEST_ALONE, ANY_ALONE, ANY), len(fits)))
@@ -213,10 +213,10 @@ class Worker:
     @property
     def _kind(self) -> int:
         """Where a turn begins: thread after thread, and turn after turn, elsewhere."""
-        kinds = NEST_KINDS if self._nests else KINDS
+        kinds = BLOCK_KINDS if self._nests else KINDS
         return kinds[(self._turn // 2 + self._index) % len(kinds)]
 
-    def _order_turn(self, best: Plan | None, incumbent: int) -> None:
+    def _order_turn(self, best: Solution | None, incumbent: int) -> None:
         """Begin to anneal orders; elsewhere, where nothing got better since the last time."""
         self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
         self._steps = self._longest_reorder
@@ -225,12 +225,12 @@ class Worker:
             self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
         stagnant = incumbent == self._incumbent and not self._nests
         self._incumbent = incumbent
-        if best is not None and self._kind == BEST_PLAN:
+        if best is not None and self._kind == BEST_SOLUTION:
             mode = self._orders.mode[CURRENT]
             packed = (best.used == 1) & (mode != SPREAD)
             self._reorder_from(np.argsort(best.starts, kind="stable"), np.where(packed, PACK, mode))
         elif stagnant and self._kind == ANEW:
-            self._reorder_from(*self._starts[drawn(self._draws, len(self._starts))])
+            self._reorder_from(*self._starts[below_plain(self._generator, len(self._starts))])
 
     def _reorder_from(self, order: Ints, mode: Ints) -> None:
         """Go on with another order."""
@@ -240,24 +240,24 @@ class Worker:
         orders.earliest[CURRENT] = 0
         orders.excess[:] = NOTHING
 
-    def _server_turn(self, best: Plan | None, bound: int) -> _ServerTurn:
-        """Begin a turn over servers: from the best order or plan, or with jobs dealt out anew."""
-        plan = best if best is not None and self._kind == BEST_PLAN else self._decoded(BEST)
-        nest = None
+    def _server_turn(self, best: Solution | None, bound: int) -> _ServerTurn:
+        """Begin a turn over servers: from the best order or solution, or with jobs dealt anew."""
+        solution = best if best is not None and self._kind == BEST_SOLUTION else self._decoded(BEST)
+        blocks = None
         if self._kind == ANEW:
-            if not self._layout.packed.all() and drawn(self._draws, 2) == 0:
-                plan = self._shuffled() or plan
-            plan, packing = rings_alone(self._layout, plan)
-            nest = new_nest(self._layout, packing, self._draws)
+            if not self._layout.packed.all() and below_plain(self._generator, 2) == 0:
+                solution = self._shuffled() or solution
+            solution, packing = rings_alone(self._layout, solution)
+            blocks = new_blocks(self._layout, packing, self._generator)
         else:
-            packing = packing_of(self._layout, plan)
-        if nest is None:
-            length = min(self._longest_repack, self._most_repack)
-            self._longest_repack *= 2
+            packing = packing_of(self._layout, solution)
+        if blocks is None:
+            length = min(self._longest_server_turn, self._most_server_steps)
+            self._longest_server_turn *= 2
         else:
-            length = self._longest_nest
-            self._longest_nest = min(2 * self._longest_nest, self._most_nest)
-        turn = _ServerTurn(plan, packing, nest, length, 0, 0.0, 1.0)
+            length = self._longest_block_turn
+            self._longest_block_turn = min(2 * self._longest_block_turn, self._most_block_steps)
+        turn = _ServerTurn(solution, packing, blocks, length, 0, 0.0, 1.0)
         self._heat(turn, NEVER if best is None else best.makespan, bound)
         return turn
 
@@ -265,39 +265,39 @@ class Worker:
         """Begin to anneal."""
         self._steps = turn.length
         moves, hot, cold = self._moves, HOT, COLD
-        if turn.nest is not None:
-            moves, hot, cold = NEST_MOVES, NEST_HOT, NEST_COLD
+        if turn.blocks is not None:
+            moves, hot, cold = BLOCK_MOVES, BLOCK_HOT, BLOCK_COLD
         turn.temperature = hot * float(self._layout.packed.mean())
         turn.cooling = (cold / hot) ** (1 / (moves * turn.length))
         turn.target = self._aim(incumbent, bound, turn.targets)
 
-    def _repack(self, turn: _ServerTurn, incumbent: int, bound: int) -> Plan | None:
+    def _anneal(self, turn: _ServerTurn, incumbent: int, bound: int) -> Solution | None:
         """A step over servers."""
         if turn.target >= incumbent:
             turn.target = self._aim(incumbent, bound, turn.targets)
-        heat = turn.temperature, turn.cooling, self._draws, self._stop
-        if turn.nest is not None:
-            moves = NEST_MOVES
-            done = renest(self._layout, turn.nest, turn.target, moves, *heat)
+        heat = turn.temperature, turn.cooling, self._generator, self._stop
+        if turn.blocks is not None:
+            moves = BLOCK_MOVES
+            done = anneal_blocks(self._layout, turn.blocks, turn.target, moves, *heat)
         else:
             moves = self._moves
-            done = repack(self._layout, turn.packing, turn.target, moves, *heat)
+            done = anneal_servers(self._layout, turn.packing, turn.target, moves, *heat)
         turn.temperature *= turn.cooling**moves
         if not done and self._steps > 0:
             return None
-        if turn.nest is not None:
-            unnest(self._layout, turn.nest, turn.packing)
+        if turn.blocks is not None:
+            pack_blocks(self._layout, turn.blocks, turn.packing)
         settle(self._layout, turn.packing, turn.target)
-        plan = plan_of(self._layout, turn.skeleton, turn.packing)
-        if turn.nest is not None and not done:
+        solution = solution_of(self._layout, turn.skeleton, turn.packing)
+        if turn.blocks is not None and not done:
             # What is left past the target, an exchange that is not nested may mend.
-            turn.nest = None
-            turn.length = min(REPACK_STEPS, self._most_repack)
+            turn.blocks = None
+            turn.length = min(SERVER_STEPS, self._most_server_steps)
             self._heat(turn, incumbent, bound)
-        if plan.makespan >= incumbent:
+        if solution.makespan >= incumbent:
             if done:
                 self._steps = 0  # The packed jobs keep to the target, but the spread rings do not.
             return None
         if done:
-            self._heat(turn, plan.makespan, bound)
-        return plan
+            self._heat(turn, solution.makespan, bound)
+        return solution

@@ -12,14 +12,16 @@ from rarmodel.model import timing
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
-from .course import Course, Run
 from .periods import Periods
+from .simulation_result import Run, SimulationResult
 from .slot_by_slot import simulate_slot_by_slot
 from .traffic import Placed, Traffic
 
 
-def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = False) -> Course:
-    """Simulate jobs from their starts to their completions, past the horizon if necessary.
+def simulate(
+    instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = False
+) -> SimulationResult:
+    """Run jobs from their starts to their completions, past the horizon if need be.
 
     Speeds are constant while the active set is constant (reading 7), so the simulation steps from
     one change of the active set to the next. `slot_by_slot` instead recomputes everything in every
@@ -39,7 +41,7 @@ def simulate(instance: Instance, runs: Sequence[Run], *, slot_by_slot: bool = Fa
     rings = [Placed(run.job, len(run.workers), tree.links_used(run.workers)) for run in runs]
     completion, stuck_since = _completions(instance, rings, [run.start for run in runs])
     periods = Periods(instance, rings, [run.start for run in runs], completion)
-    return Course(tuple(completion), stuck_since, periods)
+    return SimulationResult(tuple(completion), stuck_since, periods)
 
 
 def _completions(

@@ -14,11 +14,11 @@ from rarmodel.model.contention import ring_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
-from .course import Course, Run
 from .report import Period, Ring
+from .simulation_result import Run, SimulationResult
 
 
-def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Course:
+def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> SimulationResult:
     """Simulate jobs that start at slot 0 or later; see `simulate`."""
     done = [0] * len(runs)
     completion: list[int | None] = [None] * len(runs)
@@ -30,7 +30,7 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Course:
         active = {i for i, run in enumerate(runs) if run.start <= slot and completion[i] is None}
         states, links = _states(instance, runs, active)
         if not waiting and all(ring.speed == 0 for ring in states.values()):
-            return Course(tuple(completion), slot, tuple(periods))
+            return SimulationResult(tuple(completion), slot, tuple(periods))
         if active and active == active_before:
             last = periods.pop()
             periods.append(Period(last.start, slot + 1, last.rings, last.links))
@@ -43,7 +43,7 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Course:
             done[i] += ring.speed
             if done[i] >= runs[i].job.iterations:  # (9)
                 completion[i] = slot
-    return Course(tuple(completion), None, tuple(periods))
+    return SimulationResult(tuple(completion), None, tuple(periods))
 
 
 def _states(

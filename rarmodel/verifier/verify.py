@@ -15,9 +15,9 @@ from math import inf
 from rarmodel.errors import VerificationError
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
-from .course import Course, Run
 from .report import Report, Violation
 from .simulate import simulate
+from .simulation_result import Run, SimulationResult
 
 
 def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False) -> Report:
@@ -52,10 +52,10 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                 held = assignment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
                 sound.append((assignment, Run(job, assignment.start, workers)))
-    course = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
-    violations.extend(_gpus_serve_one_worker(sound, course))
-    violations.extend(_in_time(instance, sound, course))
-    return _report(instance, schedule, sound, course, violations)
+    result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
+    violations.extend(_gpus_serve_one_worker(sound, result))
+    violations.extend(_in_time(instance, sound, result))
+    return _report(instance, schedule, sound, result, violations)
 
 
 def require_feasible(instance: Instance, schedule: Schedule) -> Report:
@@ -129,11 +129,11 @@ def _carried_out(
 
 
 def _gpus_serve_one_worker(
-    sound: Sequence[tuple[Assignment, Run]], course: Course
+    sound: Sequence[tuple[Assignment, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """No two jobs hold a GPU in the same slot. This is (2): at most O_s workers per server."""
     starts = [run.start for _, run in sound]
-    ends = [inf if end is None else end for end in course.completion]
+    ends = [inf if end is None else end for end in result.completion]
     # Of the jobs that began so far, the one that holds each GPU longest.
     longest: dict[str, dict[int, int]] = {}
     shared: dict[tuple[int, str], dict[int, int]] = {}
@@ -158,18 +158,18 @@ def _gpus_serve_one_worker(
 
 
 def _in_time(
-    instance: Instance, sound: Sequence[tuple[Assignment, Run]], course: Course
+    instance: Instance, sound: Sequence[tuple[Assignment, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """Every job completes, and within the horizon."""
     horizon = instance.time.horizon
     for i, (assignment, run) in enumerate(sound):
-        end = course.completion[i]
+        end = result.completion[i]
         if end is None:
             message = (
-                f"job {assignment.job!r} never completes: from slot {course.stuck_since} on no "
+                f"job {assignment.job!r} never completes: from slot {result.stuck_since} on no "
                 "running job makes any progress"
             )
-            yield Violation("progress", assignment.job, None, course.stuck_since, message)
+            yield Violation("progress", assignment.job, None, result.stuck_since, message)
         elif end > horizon:
             message = f"job {assignment.job!r} completes at slot {end}, past the horizon {horizon}"
             yield Violation("horizon", assignment.job, None, max(run.start, horizon), message)
@@ -179,12 +179,12 @@ def _report(
     instance: Instance,
     schedule: Schedule,
     sound: Sequence[tuple[Assignment, Run]],
-    course: Course,
+    result: SimulationResult,
     violations: Sequence[Violation],
 ) -> Report:
     times = Counter(assignment.job for assignment in schedule.assignments)
     completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
-    for (assignment, _), end in zip(sound, course.completion, strict=True):
+    for (assignment, _), end in zip(sound, result.completion, strict=True):
         if times[assignment.job] == 1:
             completion[assignment.job] = end
     ends = [end for end in completion.values() if end is not None]
@@ -193,7 +193,7 @@ def _report(
     utilisation = None
     if makespan:
         busy: Counter[int] = Counter()
-        for (_, run), end in zip(sound, course.completion, strict=True):
+        for (_, run), end in zip(sound, result.completion, strict=True):
             for server, workers in run.workers.items():
                 busy[server] += workers * ((end or run.start) - run.start)
         utilisation = {
@@ -208,7 +208,7 @@ def _report(
         makespan=makespan,
         mean_completion=sum(ends) / len(ends) if complete else None,
         utilisation=utilisation,
-        periods=course.periods,
+        periods=result.periods,
     )
 
 

@@ -1,7 +1,7 @@
 """Exact solves beside `search`: makespan and bound of each on the same instances, in as much time.
 
-Run with `python tests/benchmarks/exact_beside_search.py [--seconds S] [--seeds N] [ENGINE...]`;
-without engines on the one that `--solver auto` takes. Families: random stars as in
+Run with `python tests/benchmarks/exact_beside_search.py [--seconds S] [--seeds N] [SOLVER...]`;
+without solvers on the one that `--solver auto` takes. Families: random stars as in
 `time_indexed.py`, named by jobs × servers, and `rarmodel generate contention`. Instances that
 `search` proves are counted and not solved again: an exact solve starts from `search`.
 """
@@ -42,12 +42,12 @@ def shown(result: Result) -> str:
 def main(options: argparse.Namespace) -> None:
     """Print a row for each instance that `search` leaves open, and one for each family."""
     limit = {"time_limit": options.seconds, "threads": THREADS}
-    print("| family | seed | search | a tenth of the time | " + " | ".join(options.engines) + " |")
-    print("|---|---|---|---|" + "---|" * len(options.engines))
+    print("| family | seed | search | a tenth of the time | " + " | ".join(options.solvers) + " |")
+    print("|---|---|---|---|" + "---|" * len(options.solvers))
     for name, instances in families(options.seeds):
         proven = 0
-        never_worse = [True] * len(options.engines)
-        closed = [0] * len(options.engines)
+        never_worse = [True] * len(options.solvers)
+        closed = [0] * len(options.solvers)
         for seed, instance in enumerate(instances):
             whole = rarmodel.solve(instance, method="search", **limit)
             if whole.status == "optimal":
@@ -57,8 +57,8 @@ def main(options: argparse.Namespace) -> None:
                 instance, method="search", **limit | {"time_limit": options.seconds / 10}
             )
             exact = [
-                rarmodel.solve(instance, formulation="time-indexed", solver=engine, **limit)
-                for engine in options.engines
+                rarmodel.solve(instance, formulation="time-indexed", solver=solver, **limit)
+                for solver in options.solvers
             ]
             for i, result in enumerate(exact):
                 never_worse[i] &= (result.makespan or sys.maxsize) <= (
@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engines", nargs="*", default=["auto"])
+    parser.add_argument("solvers", nargs="*", default=["auto"])
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--seeds", type=int, default=10)
     main(parser.parse_args())

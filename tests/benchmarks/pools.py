@@ -73,7 +73,7 @@ def random_ones(jobs: int, servers: int, number: int) -> Iterator[Scope]:
 def main() -> None:
     names = sys.argv[1:] or ["highs"]
     solvers = [registry.find("solvers", name) for name in names]
-    bundled = rarmodel.bundled()
+    bundled = rarmodel.list_instances()
     print(f"busy-time, at most {SECONDS:g} s")
     for entry in bundled:
         scope = scope_of(rarmodel.load_instance(entry["name"]), entry["best_known"])

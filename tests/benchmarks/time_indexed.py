@@ -1,6 +1,6 @@
-"""Time to a proven optimum with `time-indexed`, by engine, beside the textbook model.
+"""Time to a proven optimum with `time-indexed`, by solver, beside the textbook model.
 
-Run with `python tests/benchmarks/time_indexed.py [ENGINE...]`; without engines on all that are
+Run with `python tests/benchmarks/time_indexed.py [SOLVER...]`; without solvers on all that are
 installed and have no limit on size. Instances: random stars of servers of 2 and 4 GPUs, jobs of 1
 to 4 GPUs (in the largest family two of 6), with heuristics above the simple lower bounds. The
 speed-up is a geometric mean. The textbook model gets the instance's horizon, which is the upper end
@@ -122,21 +122,21 @@ def cases(family: Family) -> Iterator[Scope]:
             yield replace(scope, instance=instance.model_copy(update={"time": time}))
 
 
-def textbook(scope: Scope, engine: Solver, seconds: float) -> tuple[float, bool]:
+def textbook(scope: Scope, solver: Solver, seconds: float) -> tuple[float, bool]:
     """Seconds of the textbook model on the instance's horizon, and whether it was solved."""
     scope = replace(scope, horizon=scope.instance.time.horizon)
     begun = perf_counter()
-    answer = engine.solve(naive_model(scope), Limits(time_limit=seconds, threads=THREADS))
+    answer = solver.solve(naive_model(scope), Limits(time_limit=seconds, threads=THREADS))
     return perf_counter() - begun, answer.termination == "finished"
 
 
 def main() -> None:
-    """Print one line for each engine and family."""
+    """Print one line for each solver and family."""
     names = sys.argv[1:] or ["highs", "cpsat", "scip"]
-    print(f"{'engine':8} {'jobs':>4} {'servers':>7} {'slots':>9} {'proven':>8} "
+    print(f"{'solver':8} {'jobs':>4} {'servers':>7} {'slots':>9} {'proven':>8} "
           f"{'median s':>8} {'most s':>7} {'speed-up':>9}")  # fmt: skip
     for name in names:
-        engine = registry.find("solvers", name)
+        solver = registry.find("solvers", name)
         for family in FAMILIES:
             times, horizons, ratios, proven = [], [], [], 0
             beyond = 0
@@ -145,7 +145,7 @@ def main() -> None:
                 result = solve(
                     scope.instance,
                     formulation=TIME_INDEXED,
-                    solver=engine,
+                    solver=solver,
                     time_limit=limit,
                     threads=THREADS,
                 )
@@ -153,7 +153,7 @@ def main() -> None:
                 times.append(result.seconds)
                 horizons.append(scope.horizon)
                 if family.yardstick:
-                    seconds, solved = textbook(scope, engine, limit)
+                    seconds, solved = textbook(scope, solver, limit)
                     beyond += not solved
                     ratios.append(seconds / result.seconds)
                     print(

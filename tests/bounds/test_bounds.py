@@ -24,7 +24,7 @@ from rarmodel.bounds import (
     shared_links,
     wide_jobs,
 )
-from rarmodel.bounds.lanes import lanes
+from rarmodel.bounds.cutting_stock import cutting_stock
 from rarmodel.files import parse_instance
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
@@ -49,7 +49,7 @@ def exchanging(jobs: int, gpus: int, servers: list[int], gbps: float) -> Instanc
 def every_bound(instance: Instance) -> list[LowerBound]:
     found = list(all_bounds(instance))
     # From nothing, so that it has to prove all of it by itself.
-    own = lanes(instance, LowerBound(0, "nothing"))
+    own = cutting_stock(instance, LowerBound(0, "nothing"))
     return [*found, own] if own else found
 
 
@@ -145,11 +145,11 @@ def test_long_jobs_need_gpus_of_their_own() -> None:
     assert long_jobs(instance) == LowerBound(12, "long jobs")
 
 
-def test_lanes_see_what_execution_times_add_up_to() -> None:
+def test_cutting_stock_see_what_execution_times_add_up_to() -> None:
     for slots in ([60] * 7, [9, 9, 9, 9, 7, 7, 7]):
         instance = flat([(1, each) for each in slots], [3])
         known = best_bound(instance)
-        found = lanes(instance, known)
+        found = cutting_stock(instance, known)
         assert found is not None
         assert known.slots < found.slots == optimum_of_lanes(slots, 3)
 
@@ -173,11 +173,11 @@ def optimum_of_lanes(slots: list[int], count: int) -> int:
     return best
 
 
-def test_lanes_of_small_servers_hold_no_packed_wide_jobs() -> None:
+def test_cutting_stock_of_small_servers_hold_no_packed_wide_jobs() -> None:
     # Rings of 2 GPUs fit the one server of 2 one after another; spread they take far longer.
     instance = exchanging(3, 2, [2, 1, 1], gbps=0.01)
     one = longest_job(instance).slots
-    found = lanes(instance, best_bound(instance))
+    found = cutting_stock(instance, best_bound(instance))
     assert found is not None
     assert found.slots == 3 * one
     assert area(instance).slots < 2 * one
@@ -194,26 +194,26 @@ def test_no_shared_links_where_every_job_fits_a_server() -> None:
     assert shared_links(flat([(2, 5)], [2, 2])) is None
 
 
-def test_lanes_prove_nothing_beyond_what_is_possible() -> None:
+def test_cutting_stock_prove_nothing_beyond_what_is_possible() -> None:
     instance = flat([(1, 9), (1, 9), (1, 7)], [2])
-    assert lanes(instance, LowerBound(16, "known"), upper=16) is None
+    assert cutting_stock(instance, LowerBound(16, "known"), upper=16) is None
 
 
-def test_lanes_stop_when_asked() -> None:
-    assert lanes(flat([(1, 6)] * 3, [2]), LowerBound(1, "known"), stop=lambda: True) is None
+def test_cutting_stock_stop_when_asked() -> None:
+    assert cutting_stock(flat([(1, 6)] * 3, [2]), LowerBound(1, "known"), stop=lambda: True) is None
 
 
-def test_lanes_stop_while_they_look_at_a_length() -> None:
+def test_cutting_stock_stop_while_they_look_at_a_length() -> None:
     # One length can take half a minute with hundreds of kinds of jobs.
     instance = flat([(1, each) for each in (9, 9, 9, 9, 7, 7, 7)], [3])
     asked = iter([False, True])
     known = best_bound(instance)
-    assert lanes(instance, known) is not None
-    assert lanes(instance, known, stop=lambda: next(asked, True)) is None
+    assert cutting_stock(instance, known) is not None
+    assert cutting_stock(instance, known, stop=lambda: next(asked, True)) is None
 
 
-def test_lanes_trust_no_solver_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cutting_stock_trust_no_solver_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = flat([(1, each) for each in (9, 9, 9, 9, 7, 7, 7)], [3])
-    monkeypatch.setattr("rarmodel.bounds.lanes._Program.solve", lambda _: None)
-    assert lanes(instance, best_bound(instance)) is None
-    assert lanes(instance, LowerBound(0, "nothing")) == LowerBound(9, "lanes")
+    monkeypatch.setattr("rarmodel.bounds.cutting_stock._Program.solve", lambda _: None)
+    assert cutting_stock(instance, best_bound(instance)) is None
+    assert cutting_stock(instance, LowerBound(0, "nothing")) == LowerBound(9, "cutting stock")

@@ -21,7 +21,7 @@ from rarmodel.cli.commands import rarmodel as commands
 from rarmodel.workloads import FAMILIES, FORMATS
 
 VARIABLE = "_RARMODEL_COMPLETE"
-BUNDLED = [entry["name"] for entry in rarmodel.bundled()]
+BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {"name", "window", "group", "columns", "scheduler"}
 """Texts that only the user knows."""
 PROGRAM = "import sys; sys.argv[0] = 'rarmodel'; from rarmodel.cli import main; main()"

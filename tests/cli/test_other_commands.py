@@ -85,7 +85,7 @@ def test_interruption_anywhere_exits_1_with_one_line(
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rarmodel.api.bundled", interrupt)
+    monkeypatch.setattr("rarmodel.api.list_instances", interrupt)
     outcome = invoke("instances")
     assert outcome.code == 1
     assert outcome.lines[-1] == "interrupted"
@@ -97,7 +97,7 @@ def test_failure_of_the_system_exits_2_with_one_line(
     def fail() -> None:
         raise PermissionError(13, "Permission denied", "a\nfile")
 
-    monkeypatch.setattr("rarmodel.api.bundled", fail)
+    monkeypatch.setattr("rarmodel.api.list_instances", fail)
     outcome = invoke("instances")
     assert outcome.code == 2
     (line,) = outcome.lines

@@ -56,19 +56,19 @@ def documented() -> set[str]:
 
 def test_page_has_the_name_of_every_bound() -> None:
     made = {name for module, tree in modules() for name in names_made(module, tree)}
-    assert {"longest job", "lanes", "least limit", "highs"} <= made
+    assert {"longest job", "cutting stock", "least limit", "highs"} <= made
     assert made - {""} == documented()
 
 
 @pytest.mark.parametrize(
     ("code", "names"),
     [
-        ("LowerBound(3, 'lanes')", ["lanes"]),
-        ("bounds.LowerBound(slots=3, name='lanes')", ["lanes"]),
+        ("LowerBound(3, 'cutting stock')", ["cutting stock"]),
+        ("bounds.LowerBound(slots=3, name='cutting stock')", ["cutting stock"]),
         ("LowerBound(3, __name__)", ["rarmodel.bounds"]),
         ("LowerBound(claim.slots, claim.name)", []),
         ("LowerBound(3, self.solver.name)", ["cpsat", "gurobi", "highs", "scip"]),
-        ("best_bound(3, 'lanes')", []),
+        ("best_bound(3, 'cutting stock')", []),
     ],
 )
 def test_names_are_read_from_calls(code: str, names: list[str]) -> None:
@@ -80,7 +80,7 @@ def test_a_name_that_cannot_be_read_from_a_call_is_an_error() -> None:
         list(names_made("rarmodel.bounds", ast.parse("LowerBound(3, f(x))")))
 
 
-@pytest.mark.parametrize("entry", rarmodel.bundled(), ids=lambda entry: entry["name"])
+@pytest.mark.parametrize("entry", rarmodel.list_instances(), ids=lambda entry: entry["name"])
 def test_page_has_the_names_of_the_bounds_of_bundled_instances(entry: dict[str, object]) -> None:
     bounds = all_bounds(rarmodel.load_instance(str(entry["name"])))
     assert {bound.name for bound in bounds} <= documented()

@@ -59,11 +59,11 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "solve": result.summary(),
         "verify": result.report.summary(),
         "compare": {key: rows[0][key] for key in rows[0].keys() - result.summary().keys()},
-        "instances": rarmodel.bundled()[0],
+        "instances": rarmodel.list_instances()[0],
         "describe": rarmodel.describe(LAB).summary(),
-        "methods": rarmodel.methods()[0],
-        "formulations": rarmodel.programs()[0],
-        "solvers": rarmodel.engines()[0],
+        "methods": rarmodel.list_methods()[0],
+        "formulations": rarmodel.list_formulations()[0],
+        "solvers": rarmodel.list_solvers()[0],
         "import": rarmodel.import_trace(
             DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8
         ).account.summary(),

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
 from rarmodel.engine import LATE, NEVER, OVERFULL, STUCK, Engine, evaluate, placements_of
-from rarmodel.model.numbering import number_gpus
+from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import Course, Run, simulate, verify
+from rarmodel.verifier import Run, SimulationResult, simulate, verify
 
 
-def course_of(instance: Instance, starts: list[int], workers: list[dict[int, int]]) -> Course:
+def result_of(
+    instance: Instance, starts: list[int], workers: list[dict[int, int]]
+) -> SimulationResult:
     return simulate(
         instance,
         [Run(job, a, y) for job, a, y in zip(instance.jobs, starts, workers, strict=True)],
@@ -38,8 +40,8 @@ def overfull(
 def test_engine_equals_verifier(instance: Instance, random: Random, latest: int) -> None:
     workers = random_workers(random, instance)
     starts = [random.randrange(latest) for _ in instance.jobs]
-    course = course_of(instance, starts, workers)
-    ends = [NEVER if end is None else end for end in course.completion]
+    result = result_of(instance, starts, workers)
+    ends = [NEVER if end is None else end for end in result.completion]
     evaluation = Engine(instance).evaluate(np.array(starts), placements_of(workers))
     if overfull(instance, starts, ends, workers):
         assert evaluation.makespan == OVERFULL
@@ -105,7 +107,7 @@ def test_numbered_schedules_pass_verification(
         schema_version=1,
         instance=instance.name,
         method="random",
-        assignments=number_gpus(instance, starts, evaluation.completion.tolist(), workers),
+        assignments=assign_gpus(instance, starts, evaluation.completion.tolist(), workers),
     )
     report = verify(instance, schedule)
     assert report.feasible, report.violations

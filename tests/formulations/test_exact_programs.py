@@ -1,4 +1,4 @@
-"""The paper's programs against exhaustive enumeration, and against each other, on every engine."""
+"""The paper's programs against exhaustive enumeration, and against each other, on every solver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rarmodel.solvers.gurobi import GUROBI
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.solvers.scip import SCIP
 
-ENGINES: list[Solver] = [s for s in (HIGHS, CPSAT, SCIP, GUROBI) if s.version()]
+SOLVERS: list[Solver] = [s for s in (HIGHS, CPSAT, SCIP, GUROBI) if s.version()]
 
 
 def scope_of(instance: Instance, horizon: int) -> Scope:
@@ -48,12 +48,12 @@ def tiny(seed: int, *, rack: bool = False) -> Instance:
 
 
 def optimum_by(
-    formulation: Formulation, engine: Solver, scope: Scope, *, may_refuse: bool = False
+    formulation: Formulation, solver: Solver, scope: Scope, *, may_refuse: bool = False
 ) -> int | None:
-    """Optimum of a model by itself; None if the engine's licence is too small."""
+    """Optimum of a model by itself; None if the solver's licence is too small."""
     model = formulation.build(scope)
     try:
-        answer = engine.solve(model, Limits(time_limit=120, threads=1))
+        answer = solver.solve(model, Limits(time_limit=120, threads=1))
     except UsageError as error:
         if may_refuse and "size-limited license" in str(error):
             return None
@@ -70,13 +70,13 @@ def test_every_exact_pairing_has_the_optimum_of_enumeration(seed: int, rack: boo
     optimum = optimal_makespan(instance)
     assert optimum is not None
     scope = scope_of(instance, optimum + 1)
-    for engine in ENGINES:
-        found = optimum_by(TIME_INDEXED, engine, scope, may_refuse=engine is GUROBI)
-        assert found in {optimum, None}, engine.name
-    for engine in (SCIP, GUROBI):
-        if engine.version():
-            found = optimum_by(RAR_DDLS, engine, scope, may_refuse=engine is GUROBI)
-            assert found in {optimum, None}, engine.name
+    for solver in SOLVERS:
+        found = optimum_by(TIME_INDEXED, solver, scope, may_refuse=solver is GUROBI)
+        assert found in {optimum, None}, solver.name
+    for solver in (SCIP, GUROBI):
+        if solver.version():
+            found = optimum_by(RAR_DDLS, solver, scope, may_refuse=solver is GUROBI)
+            assert found in {optimum, None}, solver.name
     assert optimum_by(BUSY_TIME, HIGHS, scope) <= optimum  # type: ignore[operator]
     everything = replace(scope_of(instance, optimum), data={"pool": "all"})
     if SCHEDULE_SELECTION.unfit(everything) is None:
@@ -126,11 +126,11 @@ def least_limit(instance: Instance) -> float:
     return best
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 @pytest.mark.parametrize("seed", range(30, 36))
-def test_busy_time_is_the_least_limit_on_any_gpu(seed: int, engine: Solver) -> None:
+def test_busy_time_is_the_least_limit_on_any_gpu(seed: int, solver: Solver) -> None:
     instance = random_instance(Random(seed), jobs=4, servers=2, tree=False, most_gpus=2)
     scope = scope_of(instance, 100)
     expected = least_limit(instance)
-    assert optimum_by(BUSY_TIME, engine, scope) == expected
-    assert optimum_by(BUSY_TIME, engine, replace(scope, every_schedule=True)) == expected
+    assert optimum_by(BUSY_TIME, solver, scope) == expected
+    assert optimum_by(BUSY_TIME, solver, replace(scope, every_schedule=True)) == expected

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
-from rarmodel.exact import one_by_one
 from rarmodel.files import parse_instance
 from rarmodel.model import best_placements, job_extremes, slowest_alone, timing, topology
 from rarmodel.model.contention import ring_share
 from rarmodel.schema import Instance
+from rarmodel.search import one_after_another
 from rarmodel.verifier import Run, simulate, verify
 
 
@@ -81,7 +81,7 @@ def test_no_iteration_takes_longer_than_the_greatest_time(
 @settings(max_examples=100, deadline=None)
 @given(instances())
 def test_one_job_after_another_takes_the_sum_of_the_least_times(instance: Instance) -> None:
-    report = verify(instance, one_by_one(instance))
+    report = verify(instance, one_after_another(instance).schedule(instance, "one-after-another"))
     assert report.feasible
     assert report.makespan == sum(extreme.least_slots for extreme in job_extremes(instance))
 

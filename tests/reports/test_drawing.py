@@ -14,7 +14,7 @@ from random_instances import instances, random_workers
 import rarmodel
 from rarmodel.files import parse_instance
 from rarmodel.model import topology
-from rarmodel.model.numbering import number_gpus
+from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.reports import Bar, Drawing, draw
 from rarmodel.reports.grids import contention_grid, utilisation_grid
 from rarmodel.schema import Assignment, Instance, Schedule
@@ -33,7 +33,7 @@ def problems(draw_: st.DrawFn, *, broken: bool) -> tuple[Instance, Schedule]:
     workers = random_workers(random, instance)
     jobs = len(instance.jobs)
     starts = [1000 * j for j in range(jobs)]
-    assignments = list(number_gpus(instance, starts, [s + 1000 for s in starts], workers))
+    assignments = list(assign_gpus(instance, starts, [s + 1000 for s in starts], workers))
     if broken:
         starts = [random.randint(0, 8) for _ in range(jobs)]
         assignments = [

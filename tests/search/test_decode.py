@@ -13,12 +13,14 @@ from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
 from rarmodel.schema import Instance
 from rarmodel.search.decode import LATE, STOPPED, STUCK, decode
 from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
-from rarmodel.search.plan import Plan, decoded, one_after_another
+from rarmodel.search.solution import Solution, decoded, one_after_another
 from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
 
 
-def decoded_at_random(instance: Instance, random: Random) -> tuple[int, Plan | None, Layout, Work]:
+def decoded_at_random(
+    instance: Instance, random: Random
+) -> tuple[int, Solution | None, Layout, Work]:
     arrays, layout = arrays_of(instance), layout_of(instance)
     state, work = new_state(arrays), new_work(arrays, layout)
     jobs = len(instance.jobs)
@@ -28,33 +30,36 @@ def decoded_at_random(instance: Instance, random: Random) -> tuple[int, Plan | N
     makespan = decode(arrays, state, layout, work, order, mode, earliest, NEVER)
     if makespan < 0:
         return makespan, None, layout, work
-    plan = decoded(layout, work, state)
-    assert (plan.starts >= earliest).all()
-    assert (plan.used[(mode == PACK) & (layout.packed > 0)] == 1).all()
-    return makespan, plan, layout, work
+    solution = decoded(layout, work, state)
+    assert (solution.starts >= earliest).all()
+    assert (solution.used[(mode == PACK) & (layout.packed > 0)] == 1).all()
+    return makespan, solution, layout, work
 
 
 @settings(max_examples=400, deadline=None)
 @given(instances(jobs=8), st.randoms(use_true_random=False))
 def test_a_plan_is_what_the_engine_makes_of_it(instance: Instance, random: Random) -> None:
-    makespan, plan, _, _ = decoded_at_random(instance, random)
-    if plan is None:
+    makespan, solution, _, _ = decoded_at_random(instance, random)
+    if solution is None:
         assert makespan == STUCK
         return
-    placements = Placements(plan.at, plan.server, plan.workers)
-    evaluation = Engine(instance).evaluate(plan.starts, placements)
-    assert evaluation.makespan == makespan == plan.makespan
-    assert evaluation.completion.tolist() == plan.completions.tolist()
+    placements = Placements(solution.at, solution.server, solution.workers)
+    evaluation = Engine(instance).evaluate(solution.starts, placements)
+    assert evaluation.makespan == makespan == solution.makespan
+    assert evaluation.completion.tolist() == solution.completions.tolist()
     if makespan <= instance.time.horizon:
-        report = require_feasible(instance, plan.schedule(instance, "test"))
+        report = require_feasible(instance, solution.schedule(instance, "test"))
         assert report.makespan == makespan
 
 
 @settings(max_examples=100, deadline=None)
 @given(instances())
 def test_one_after_another_always_ends(instance: Instance) -> None:
-    plan = one_after_another(instance)
-    assert require_feasible(instance, plan.schedule(instance, "test")).makespan == plan.makespan
+    solution = one_after_another(instance)
+    assert (
+        require_feasible(instance, solution.schedule(instance, "test")).makespan
+        == solution.makespan
+    )
 
 
 def test_servers_found_by_buckets_are_as_tight_as_by_looking_at_each() -> None:
@@ -62,9 +67,9 @@ def test_servers_found_by_buckets_are_as_tight_as_by_looking_at_each() -> None:
     random = Random(3)
     for _ in range(20):
         instance = random_instance(random, jobs=90, servers=70, tree=False)
-        makespan, plan, _, _ = decoded_at_random(instance, random)
-        assert plan is not None
-        report = require_feasible(instance, plan.schedule(instance, "test"))
+        makespan, solution, _, _ = decoded_at_random(instance, random)
+        assert solution is not None
+        report = require_feasible(instance, solution.schedule(instance, "test"))
         assert report.makespan == makespan
 
 
@@ -97,6 +102,6 @@ def test_told_to_stop_it_does() -> None:
 @settings(max_examples=100, deadline=None)
 @given(instances(jobs=12))
 def test_a_plan_without_contention_is_feasible(instance: Instance) -> None:
-    plan = without_contention(instance)
-    report = require_feasible(instance, plan.schedule(instance, "test"))
-    assert report.makespan == plan.makespan
+    solution = without_contention(instance)
+    report = require_feasible(instance, solution.schedule(instance, "test"))
+    assert report.makespan == solution.makespan

@@ -30,16 +30,16 @@ def made(instance: Instance) -> Enumeration:
 
 
 def proven(instance: Instance, makespan: int = NEVER) -> tuple[int, int]:
-    """Makespan and bound in the end; each plan is verified on the way."""
+    """Makespan and bound in the end; each solution is verified on the way."""
     search, bound = made(instance), best_bound(instance).slots
     horizon = instance.time.horizon
     while bound <= min(makespan - 1, horizon) and not search.over:
-        plan, better = search.step(makespan, bound)
-        if plan is not None:
-            report = verify(instance, plan.schedule(instance, "enumeration"))
+        solution, better = search.step(makespan, bound)
+        if solution is not None:
+            report = verify(instance, solution.schedule(instance, "enumeration"))
             assert report.feasible
-            assert report.makespan == plan.makespan < makespan
-            makespan = plan.makespan
+            assert report.makespan == solution.makespan < makespan
+            makespan = solution.makespan
         if better is not None:
             assert better.name == "enumeration"
             assert better.slots > bound

@@ -12,8 +12,8 @@ from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.search import worker as worker_module
 from rarmodel.search.decode import decode
 from rarmodel.search.layout import layout_of, new_work
-from rarmodel.search.plan import decoded
 from rarmodel.search.reorder import BEST, CURRENT, SHORTEST, Orders, new_orders, reorder
+from rarmodel.search.solution import decoded
 from rarmodel.search.starts import first_orders
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -27,14 +27,14 @@ def searched(hot: float, stop: int = 0) -> tuple[Orders, int]:
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
     work.stop[0] = stop
     orders = new_orders(*next(first_orders(LAYOUT)))
-    draws = np.zeros(1, np.uint64)
+    generator = np.zeros(1, np.uint64)
     memory = ARRAYS, state, LAYOUT, work, orders
-    reorder(*memory, 1, 300, hot, 1.0, draws)
+    reorder(*memory, 1, 300, hot, 1.0, generator)
     work.stop[0] = 0
     genes = orders.order[SHORTEST], orders.mode[SHORTEST], orders.earliest[SHORTEST]
     makespan = decode(ARRAYS, state, LAYOUT, work, *genes, NEVER)
-    plan = decoded(LAYOUT, work, state)
-    assert verify(INSTANCE, plan.schedule(INSTANCE, "test")).makespan == makespan
+    solution = decoded(LAYOUT, work, state)
+    assert verify(INSTANCE, solution.schedule(INSTANCE, "test")).makespan == makespan
     return orders, makespan
 
 
@@ -58,7 +58,7 @@ def test_told_to_stop_it_tries_nothing() -> None:
 def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("REORDER_STEPS", "MOST_REORDER_STEPS", "REPACK_STEPS", "MOST_REPACK_STEPS"):
+    for name in ("REORDER_STEPS", "MOST_REORDER_STEPS", "SERVER_STEPS", "MOST_SERVER_STEPS"):
         monkeypatch.setattr(worker_module, name, 2)
     starts = list(first_orders(LAYOUT))
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
@@ -69,7 +69,7 @@ def test_where_nothing_gets_better_a_thread_begins_elsewhere(
         begun: list[object] = []
         monkeypatch.setattr(worker, "_reorder_from", lambda order, _, to=begun: to.append(order))
         for step in range(60):
-            # It is told of a shorter plan at each step, or of the same one.
+            # It is told of a shorter solution at each step, or of the same one.
             worker.step(best._replace(makespan=200 - better * step), 1)
         elsewhere = any(order is start for order in begun for start, _ in starts)
         assert elsewhere == (better == 0)

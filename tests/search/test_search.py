@@ -16,7 +16,7 @@ from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
-from rarmodel.api import bundled, load_instance, solve
+from rarmodel.api import list_instances, load_instance, solve
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance, read_schedule, to_json
 from rarmodel.schema import Instance
@@ -35,10 +35,11 @@ def test_tiny_instances_are_solved_and_proven() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [row["name"] for row in bundled() if row["optimum"] is not None and row["jobs"] < 30]
+    "name",
+    [row["name"] for row in list_instances() if row["optimum"] is not None and row["jobs"] < 30],
 )
 def test_bundled_optima_are_found(name: str) -> None:
-    optimum = next(row["optimum"] for row in bundled() if row["name"] == name)
+    optimum = next(row["optimum"] for row in list_instances() if row["name"] == name)
     assert solve(name, method="search", iterations=30, threads=2).makespan == optimum
 
 
@@ -85,7 +86,7 @@ widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.gpus))
 instance = instance.model_copy(update={"jobs": widest_first})
 SEARCH.prepare(instance)
 prepared = compiled()
-assert prepared["rarmodel.search.repack.repack"] == 1
+assert prepared["rarmodel.search.server_annealing.anneal_servers"] == 1
 attempt = SEARCH(instance, Limits(iterations=80, threads=1))
 assert attempt.stopped == "iteration limit"
 later = {name for name, count in compiled().items() if count > prepared[name]}

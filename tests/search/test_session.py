@@ -15,6 +15,7 @@ from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import session as session_module
 from rarmodel.search.decode import STOPPED
+from rarmodel.search.decoder import Decoder
 from rarmodel.search.session import MOST_IMPROVEMENTS
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -65,7 +66,7 @@ def test_ctrl_c_keeps_what_was_found(instance: Instance, monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         session.run(iterations=30)
     before = session.makespan
-    assert session.plan is not None
+    assert session.solution is not None
     assert session.run(iterations=30) == "iteration limit"
     assert session.makespan <= before
 
@@ -94,13 +95,13 @@ def test_if_not_even_a_first_order_ends_in_time_there_is_a_schedule(
 ) -> None:
     session = session_of(instance)
 
-    def endless(ground: session_module._Ground, *_: object) -> int:
-        until_told(ground.work.stop)
+    def endless(decoder: Decoder, *_: object) -> int:
+        until_told(decoder._work.stop)
         return STOPPED
 
-    monkeypatch.setattr(session_module._Ground, "decode", endless)
+    monkeypatch.setattr(Decoder, "makespan", endless)
     assert session.run(deadline=perf_counter()) == "time limit"
-    assert session.plan is None
+    assert session.solution is None
     schedule = session.schedule("search")
     assert schedule is not None
     assert verify(instance, schedule).makespan == session.makespan
@@ -118,7 +119,7 @@ def test_a_bound_that_ran_out_of_time_is_gone_on_with_in_the_next_run(
         assert callable(stop)
         asked.append(stop())
 
-    monkeypatch.setattr(session_module, "lanes", slow)
+    monkeypatch.setattr(session_module, "cutting_stock", slow)
     monkeypatch.setattr(session_module, "BOUND_SHARE", 0.0)
     session.run(deadline=perf_counter() + 100.0, iterations=6)
     assert asked == [True]
@@ -162,13 +163,13 @@ def test_a_bound_from_outside_can_end_the_search(instance: Instance) -> None:
 def test_improvements_end_with_the_best_and_are_few(instance: Instance) -> None:
     session = session_of(instance)
     session.run(iterations=20)
-    makespans = [plan.makespan for plan in session.improvements]
+    makespans = [solution.makespan for solution in session.improvements]
     assert makespans == sorted(makespans, reverse=True)
     assert makespans[-1] == session.makespan
-    assert session.plan is not None
+    assert session.solution is not None
     for makespan in range(session.makespan - 1, session.makespan - 100, -1):
-        session.take(session.plan._replace(makespan=makespan))
-    kept = [plan.makespan for plan in session.improvements]
+        session.take(session.solution._replace(makespan=makespan))
+    kept = [solution.makespan for solution in session.improvements]
     assert MOST_IMPROVEMENTS / 2 <= len(kept) <= MOST_IMPROVEMENTS
     assert kept == sorted(kept, reverse=True)
     assert kept[-1] == session.makespan

@@ -1,4 +1,4 @@
-"""Engines against brute force, and so against each other, on random small models."""
+"""Solvers against brute force, and so against each other, on random small models."""
 
 from __future__ import annotations
 

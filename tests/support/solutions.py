@@ -1,4 +1,4 @@
-"""Plans to improve, and how late they are."""
+"""Solutions to improve, and how late they are."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.schema import Instance
 from rarmodel.search.decode import decode
 from rarmodel.search.layout import ANY, FEWEST_ALONE, layout_of, new_work
-from rarmodel.search.plan import Plan, decoded, one_after_another
+from rarmodel.search.solution import Solution, decoded, one_after_another
 
 
-def plan_to_start_from(instance: Instance, random: Random) -> Plan:
+def solution_to_start_from(instance: Instance, random: Random) -> Solution:
     arrays, layout = arrays_of(instance), layout_of(instance)
     state, work = new_state(arrays), new_work(arrays, layout)
     jobs = len(instance.jobs)
     order = np.array(random.sample(range(jobs), jobs), np.int64)
     mode = np.array([random.randrange(most) for most in layout.most_modes], np.int64)
     mode[:] = np.where(mode >= ANY, FEWEST_ALONE, mode)  # Too much contention may never end.
-    none_late = np.zeros(jobs, np.int64)
-    if decode(arrays, state, layout, work, order, mode, none_late, NEVER) < 0:
+    no_delay = np.zeros(jobs, np.int64)
+    if decode(arrays, state, layout, work, order, mode, no_delay, NEVER) < 0:
         return one_after_another(instance)  # Some ring never ends where it is put.
     return decoded(layout, work, state)
 
 
-def late(plan: Plan, sizes: npt.NDArray[np.int64], target: int) -> int:
-    alone = plan.used == 1
-    return int((np.maximum(0, plan.completions - target) * sizes)[alone].sum())
+def late(solution: Solution, sizes: npt.NDArray[np.int64], target: int) -> int:
+    alone = solution.used == 1
+    return int((np.maximum(0, solution.completions - target) * sizes)[alone].sum())

@@ -13,15 +13,15 @@ from math import log
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 
-from .draw import Draws, below, fraction
 from .layout import Layout
 from .packing import Packing, give, jobs_of, keep, measure, place_jobs, set_excess
+from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 
 ORDER_SHARE = 0.3
 """Share of the changes to a server's order; the others are exchanges."""
-LATE_SHARE = 0.8
+OVERFULL_SHARE = 0.8
 """Share of the changes that begin at a server past the target."""
 SIMILAR_SHARE = 0.3
 """Share of the exchanges that swap two jobs of one size and of similar execution time."""
@@ -47,14 +47,14 @@ def _remove(row: Ints, count: int, place: int) -> int:
 
 
 @partial(compiled, parallel=True)
-def repack(
+def anneal_servers(
     layout: Layout,
     packing: Packing,
     target: int,
     moves: int,
     hot: float,
     cooling: float,
-    draws: Draws,
+    generator: Generator,
     stop: Ints,
 ) -> bool:
     """Anneal; return whether no job is past the target.
@@ -71,7 +71,7 @@ def repack(
         Temperature at the first change, in GPU slots.
     cooling
         Factor of the temperature from one change to the next.
-    draws
+    generator
         The random numbers.
     stop
         (1) Another thread sets it to 1 to stop this function.
@@ -85,21 +85,21 @@ def repack(
         if packing.total[0] <= 0.0 or stop[0] != 0:
             break
         temperature *= cooling
-        if fraction(draws) < LATE_SHARE:
-            server = packing.late[below(draws, packing.lates[0])]
+        if fraction(generator) < OVERFULL_SHARE:
+            server = packing.overfull[below(generator, packing.overfull_count[0])]
         else:
-            server = below(draws, servers)
+            server = below(generator, servers)
         if packing.first[0, server] < 0:
             continue
-        limit = packing.total[0] - temperature * log(fraction(draws))
-        if fraction(draws) < ORDER_SHARE or servers == 1:
-            _reorder(layout, packing, server, target, limit, draws)
-        elif fraction(draws) < SIMILAR_SHARE:
-            _swap(layout, packing, server, target, limit, draws)
+        limit = packing.total[0] - temperature * log(fraction(generator))
+        if fraction(generator) < ORDER_SHARE or servers == 1:
+            _reorder(layout, packing, server, target, limit, generator)
+        elif fraction(generator) < SIMILAR_SHARE:
+            _swap(layout, packing, server, target, limit, generator)
         else:
-            other = below(draws, servers)
+            other = below(generator, servers)
             if other != server:
-                _exchange(layout, packing, server, other, target, limit, draws)
+                _exchange(layout, packing, server, other, target, limit, generator)
         # Copying takes as long as there are jobs, so it must not happen at every gain.
         if packing.total[0] < packing.total[1] and move - saved >= len(layout.size):
             keep(packing)
@@ -111,16 +111,16 @@ def repack(
 
 @_inner
 def _reorder(
-    layout: Layout, packing: Packing, server: int, target: int, limit: float, draws: Draws
+    layout: Layout, packing: Packing, server: int, target: int, limit: float, generator: Generator
 ) -> None:
     """Swap two jobs in a server's order, or move one."""
     before, after = packing.lists[0], packing.lists[1]
     count = jobs_of(packing, server, before, after)
     if count < 2:
         return
-    one, other = below(draws, count), below(draws, count)
+    one, other = below(generator, count), below(generator, count)
     job = after[one]
-    if below(draws, 2) == 0:
+    if below(generator, 2) == 0:
         after[one] = after[other]
         after[other] = job
     else:
@@ -143,13 +143,13 @@ def _exchange(
     other: int,
     target: int,
     limit: float,
-    draws: Draws,
+    generator: Generator,
 ) -> None:
     """Give a job of one server to another, which gives some of its jobs back, or none."""
     own, own_after = packing.lists[0], packing.lists[1]
     theirs, theirs_after = packing.lists[2], packing.lists[3]
     count = jobs_of(packing, server, own, own_after)
-    place = below(draws, count)
+    place = below(generator, count)
     job = own[place]
     if layout.size[job] > layout.server_gpus[other]:
         return
@@ -160,42 +160,42 @@ def _exchange(
     moved = area
     wanted = -1.0
     back = 0
-    if fraction(draws) < AREA_SHARE:
+    if fraction(generator) < AREA_SHARE:
         back = their_count
-        wanted = area * (0.7 + 0.5 * fraction(draws))
+        wanted = area * (0.7 + 0.5 * fraction(generator))
     else:
-        kind = fraction(draws)
+        kind = fraction(generator)
         back = 0 if kind < 0.2 else 1 if kind < 0.7 else 2 if kind < 0.9 else 3
         if back > their_count:
             return
     for _ in range(back):
         if wanted >= 0.0 and area - moved >= wanted:
             break
-        pick = below(draws, left)
+        pick = below(generator, left)
         their_job = theirs_after[pick]
         if layout.size[their_job] > layout.server_gpus[server]:
             return
         left = _remove(theirs_after, left, pick)
-        at = min(place, own_count) if below(draws, 2) == 0 else below(draws, own_count + 1)
+        at = min(place, own_count) if below(generator, 2) == 0 else below(generator, own_count + 1)
         own_count = _insert(own_after, own_count, at, their_job)
         moved -= float(layout.size[their_job]) * layout.packed[their_job]
-    left = _insert(theirs_after, left, below(draws, left + 1), job)
+    left = _insert(theirs_after, left, below(generator, left + 1), job)
     counts = count, own_count, their_count, left
     _evaluate(layout, packing, server, other, counts, moved, target, limit)
 
 
 @_inner
 def _swap(
-    layout: Layout, packing: Packing, server: int, target: int, limit: float, draws: Draws
+    layout: Layout, packing: Packing, server: int, target: int, limit: float, generator: Generator
 ) -> None:
     """Swap a job of a server with a job of its size on another server."""
     own, own_after = packing.lists[0], packing.lists[1]
     theirs, theirs_after = packing.lists[2], packing.lists[3]
     count = jobs_of(packing, server, own, own_after)
-    place = below(draws, count)
+    place = below(generator, count)
     job = own[place]
-    there = layout.size_rank[job] + 1 + below(draws, SIMILAR)
-    if below(draws, 2) == 0:
+    there = layout.size_rank[job] + 1 + below(generator, SIMILAR)
+    if below(generator, 2) == 0:
         there = 2 * layout.size_rank[job] - there
     if there < 0 or there >= len(layout.by_size):
         return

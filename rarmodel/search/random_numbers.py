@@ -9,35 +9,35 @@ import numpy.typing as npt
 
 from rarmodel.engine.compilation import compiled
 
-Draws = npt.NDArray[np.uint64]
+Generator = npt.NDArray[np.uint64]
 """(1) The generator's state; any number seeds it."""
 
 _inner = partial(compiled, inner=True)
 
 
 @_inner
-def _next(draws: Draws) -> np.uint64:
+def _next(generator: Generator) -> np.uint64:
     """SplitMix64 (Steele, Lea, Flood 2014)."""
-    value = np.uint64(draws[0] + np.uint64(0x9E3779B97F4A7C15))
-    draws[0] = value
+    value = np.uint64(generator[0] + np.uint64(0x9E3779B97F4A7C15))
+    generator[0] = value
     value = np.uint64((value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
     value = np.uint64((value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
     return np.uint64(value ^ (value >> np.uint64(31)))
 
 
 @_inner
-def below(draws: Draws, count: int) -> int:
+def below(generator: Generator, count: int) -> int:
     """A whole number from 0 to `count − 1`, all (nearly) equally likely."""
-    return np.int64(_next(draws) % np.uint64(count))  # type: ignore[return-value]
+    return np.int64(_next(generator) % np.uint64(count))  # type: ignore[return-value]
 
 
 @_inner
-def fraction(draws: Draws) -> float:
+def fraction(generator: Generator) -> float:
     """A number in (0, 1)."""
-    return (float(_next(draws) >> np.uint64(12)) + 0.5) * 2.0**-52
+    return (float(_next(generator) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 @compiled
-def drawn(draws: Draws, count: int) -> int:
+def below_plain(generator: Generator, count: int) -> int:
     """The numbers of `below`, for code that is not compiled."""
-    return below(draws, count)
+    return below(generator, count)

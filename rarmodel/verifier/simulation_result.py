@@ -18,7 +18,7 @@ class Run(NamedTuple):
     workers: Mapping[int, int]
 
 
-class Course(NamedTuple):
+class SimulationResult(NamedTuple):
     """Result of a simulation.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Search over nested lanes: pack jobs without simulation.
+"""Search over buddy blocks: pack jobs without simulation.
 
 A lane is a GPU of a server, or a group of GPUs if all sizes are multiples of the group. The lanes
 of a server form a tree: blocks of lanes as wide as the widest jobs that fit, divided into blocks
@@ -23,9 +23,9 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .draw import Draws, drawn, fraction
 from .layout import Layout
 from .packing import Packing
+from .random_numbers import Generator, below_plain, fraction
 
 _inner = partial(compiled, inner=True)
 
@@ -35,7 +35,7 @@ CHANCE = 0.05
 """Randomness of a job's first block, as a share of its execution time."""
 
 
-class Nest(NamedTuple):
+class BuddyBlocks(NamedTuple):
     """The blocks, their jobs, and the memory of the search."""
 
     width: Ints
@@ -60,10 +60,10 @@ class Nest(NamedTuple):
     """(blocks) Number of jobs."""
     load: Ints
     """(lanes) Slots that each lane holds."""
-    late: Ints
+    overfull: Ints
     """(lanes) The lanes that hold more than the target, in any order."""
-    late_at: Ints
-    """(lanes) Place of each lane in `late`, −1 if it keeps to the target."""
+    overfull_at: Ints
+    """(lanes) Place of each lane in `overfull`, −1 if it keeps to the target."""
     total: Floats
     """(2) Slots past the target on all lanes: now, and the least so far."""
     change: Ints
@@ -82,14 +82,14 @@ def divisible(layout: Layout) -> bool:
     return not (sizes[1:] % sizes[:-1]).any()
 
 
-def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
+def new_blocks(layout: Layout, packing: Packing, generator: Generator) -> BuddyBlocks:
     """Deal the jobs that fit a server out to blocks, each to one of the least loaded.
 
     Parameters
     ----------
     layout, packing
         The instance, with jobs that fit a server, and what spread rings hold.
-    draws
+    generator
         The random numbers.
     """
     sizes = np.unique(layout.size[layout.by_size])
@@ -98,23 +98,23 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
     lanes = (layout.server_gpus // unit).tolist()
     # Where sizes do not divide each other, chance may leave none of the blocks of some size.
     for skips in (*[True] * TRIES, False):
-        blocks = _divided(lanes, widths, draws if skips else None)
-        if len({size for _, size, _ in blocks}) == len(widths):
+        parts = _divided(lanes, widths, generator if skips else None)
+        if len({size for _, size, _ in parts}) == len(widths):
             break
     block = np.full((len(widths), sum(lanes)), -1, np.int64)
-    for index, (_, size, lane) in enumerate(blocks):
+    for index, (_, size, lane) in enumerate(parts):
         block[size, lane : lane + widths[size]] = index
-    nest = Nest(
+    blocks = BuddyBlocks(
         width=np.array(widths, np.int64),
         block=block,
-        level=np.array([size for _, size, _ in blocks], np.int64),
-        lane=np.array([lane for _, _, lane in blocks], np.int64),
-        server=np.array([server for server, _, _ in blocks], np.int64),
+        level=np.array([size for _, size, _ in parts], np.int64),
+        lane=np.array([lane for _, _, lane in parts], np.int64),
+        server=np.array([server for server, _, _ in parts], np.int64),
         home=np.full((2, len(layout.size)), -1, np.int64),
-        first=np.full(len(blocks), -1, np.int64),
+        first=np.full(len(parts), -1, np.int64),
         after=np.full(len(layout.size), -1, np.int64),
         before=np.full(len(layout.size), -1, np.int64),
-        jobs=np.zeros(len(blocks), np.int64),
+        jobs=np.zeros(len(parts), np.int64),
         load=np.array(
             [
                 until
@@ -123,8 +123,8 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
             ],
             np.int64,
         ),
-        late=np.zeros(sum(lanes), np.int64),
-        late_at=np.full(sum(lanes), -1, np.int64),
+        overfull=np.zeros(sum(lanes), np.int64),
+        overfull_at=np.full(sum(lanes), -1, np.int64),
         total=np.zeros(2),
         change=np.zeros(widths[-1], np.int64),
         given=np.zeros((2, len(layout.size)), np.int64),
@@ -132,12 +132,12 @@ def new_nest(layout: Layout, packing: Packing, draws: Draws) -> Nest:
         stack=np.zeros(2 * widths[-1] + 2, np.int64),
     )
     sorted_sizes = layout.size[layout.by_size]
-    _deal(layout, nest, layout.by_size, np.searchsorted(sizes, sorted_sizes), draws)
-    return nest
+    _deal(layout, blocks, layout.by_size, np.searchsorted(sizes, sorted_sizes), generator)
+    return blocks
 
 
 def _divided(
-    lanes: list[int], widths: list[int], draws: Draws | None
+    lanes: list[int], widths: list[int], generator: Generator | None
 ) -> list[tuple[int, int, int]]:
     """Server, size and first lane of all blocks.
 
@@ -156,7 +156,7 @@ def _divided(
                 room // less > room // width * (width // less) + room % width // less
                 for less in widths[:size]
             )
-            if costs and draws is not None and drawn(draws, 2) == 0:
+            if costs and generator is not None and below_plain(generator, 2) == 0:
                 continue
             for _ in range(room // width):
                 blocks.append((server, size, at))
@@ -191,99 +191,101 @@ def _held(layout: Layout, packing: Packing, server: int, unit: int) -> list[int]
 
 
 @_inner
-def keep(nest: Nest) -> None:
+def keep(blocks: BuddyBlocks) -> None:
     """Record the contents of the blocks as the best."""
-    for job in range(nest.home.shape[1]):
-        nest.home[1, job] = nest.home[0, job]
-    nest.total[1] = nest.total[0]
+    for job in range(blocks.home.shape[1]):
+        blocks.home[1, job] = blocks.home[0, job]
+    blocks.total[1] = blocks.total[0]
 
 
 @_inner
-def move(nest: Nest, jobs: Ints, count: int, lanes: int) -> None:
+def move(blocks: BuddyBlocks, jobs: Ints, count: int, lanes: int) -> None:
     """Move jobs by some lanes, to blocks of the same size."""
     for i in range(count):
-        block = nest.home[0, jobs[i]]
-        _release(nest, jobs[i])
-        _hold(nest, nest.block[nest.level[block], nest.lane[block] + lanes], jobs[i])
+        block = blocks.home[0, jobs[i]]
+        _release(blocks, jobs[i])
+        _hold(blocks, blocks.block[blocks.level[block], blocks.lane[block] + lanes], jobs[i])
 
 
 @partial(compiled, parallel=True)
-def _deal(layout: Layout, nest: Nest, jobs: Ints, sizes: Ints, draws: Draws) -> None:
+def _deal(
+    layout: Layout, blocks: BuddyBlocks, jobs: Ints, sizes: Ints, generator: Generator
+) -> None:
     """Give each job of one size, one after another, the block that ends first, or nearly so."""
     for index in range(len(jobs)):
         job, size = jobs[index], sizes[index]
         chosen = -1
         least = 0.0
         lane = 0
-        while lane < len(nest.load):
-            block = nest.block[size, lane]
+        while lane < len(blocks.load):
+            block = blocks.block[size, lane]
             if block < 0:
                 lane += 1
                 continue
             most = 0
-            for here in range(lane, lane + nest.width[size]):
-                most = max(most, nest.load[here])
-            value = most + CHANCE * layout.packed[job] * fraction(draws)
+            for here in range(lane, lane + blocks.width[size]):
+                most = max(most, blocks.load[here])
+            value = most + CHANCE * layout.packed[job] * fraction(generator)
             if chosen < 0 or value < least:
                 chosen = block
                 least = value
-            lane += nest.width[size]
-        for here in range(nest.lane[chosen], nest.lane[chosen] + nest.width[size]):
-            nest.load[here] += layout.packed[job]
-        _hold(nest, chosen, job)
-    keep(nest)
+            lane += blocks.width[size]
+        for here in range(blocks.lane[chosen], blocks.lane[chosen] + blocks.width[size]):
+            blocks.load[here] += layout.packed[job]
+        _hold(blocks, chosen, job)
+    keep(blocks)
 
 
 @_inner
-def _hold(nest: Nest, block: int, job: int) -> None:
+def _hold(blocks: BuddyBlocks, block: int, job: int) -> None:
     """Give a job to a block."""
-    first = nest.first[block]
-    nest.home[0, job] = block
-    nest.before[job] = -1
-    nest.after[job] = first
+    first = blocks.first[block]
+    blocks.home[0, job] = block
+    blocks.before[job] = -1
+    blocks.after[job] = first
     if first >= 0:
-        nest.before[first] = job
-    nest.first[block] = job
-    nest.jobs[block] += 1
+        blocks.before[first] = job
+    blocks.first[block] = job
+    blocks.jobs[block] += 1
 
 
 @_inner
-def _release(nest: Nest, job: int) -> None:
+def _release(blocks: BuddyBlocks, job: int) -> None:
     """Take a job from its block."""
-    block = nest.home[0, job]
-    if nest.before[job] >= 0:
-        nest.after[nest.before[job]] = nest.after[job]
+    block = blocks.home[0, job]
+    if blocks.before[job] >= 0:
+        blocks.after[blocks.before[job]] = blocks.after[job]
     else:
-        nest.first[block] = nest.after[job]
-    if nest.after[job] >= 0:
-        nest.before[nest.after[job]] = nest.before[job]
-    nest.jobs[block] -= 1
+        blocks.first[block] = blocks.after[job]
+    if blocks.after[job] >= 0:
+        blocks.before[blocks.after[job]] = blocks.before[job]
+    blocks.jobs[block] -= 1
 
 
-def unnest(layout: Layout, nest: Nest, packing: Packing) -> None:
-    """Give each server of a packing the jobs of the best nest there, by start."""
-    home = nest.home[1]
+def pack_blocks(layout: Layout, blocks: BuddyBlocks, packing: Packing) -> None:
+    """Give each server of a packing the jobs of the best blocks there, by start."""
+    home = blocks.home[1]
     jobs = np.flatnonzero(home >= 0)
-    end = _unloaded(layout, nest, jobs)
+    end = _unloaded(layout, blocks, jobs)
     start = np.zeros(len(home), np.int64)
     # Parts before what they are part of.
-    for job in jobs[np.argsort(nest.level[home[jobs]], kind="stable")].tolist():
+    for job in jobs[np.argsort(blocks.level[home[jobs]], kind="stable")].tolist():
         block = home[job]
-        lanes = slice(nest.lane[block], nest.lane[block] + nest.width[nest.level[block]])
+        lanes = slice(blocks.lane[block], blocks.lane[block] + blocks.width[blocks.level[block]])
         start[job] = end[lanes].max()
         end[lanes] = start[job] + layout.packed[job]
     packing.first[:] = -1
     for job in jobs[np.argsort(-start[jobs], kind="stable")].tolist():
-        server = nest.server[home[job]]
+        server = blocks.server[home[job]]
         packing.after[:, job] = packing.first[0, server]
         packing.first[:, server] = job
 
 
-def _unloaded(layout: Layout, nest: Nest, jobs: Ints) -> Ints:
+def _unloaded(layout: Layout, blocks: BuddyBlocks, jobs: Ints) -> Ints:
     """(lanes) Until when spread rings hold each lane."""
-    end = nest.load.copy()
+    end = blocks.load.copy()
     for job in jobs.tolist():
-        block = nest.home[0, job]
-        at = nest.lane[block]
-        end[at : at + nest.width[nest.level[block]]] -= layout.packed[job]
+        block = blocks.home[0, job]
+        at = blocks.lane[block]
+        end[at : at + blocks.width[blocks.level[block]]] -= layout.packed[job]
     return end

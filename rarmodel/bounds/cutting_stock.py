@@ -1,4 +1,4 @@
-"""The lane bound: how the execution times of jobs can fill the time of single GPUs.
+"""The cutting-stock bound: how the execution times of jobs can fill the time of single GPUs.
 
 Think of each GPU as a lane of length θ. In a schedule of length θ each lane holds workers of
 different jobs one after another, so their execution times add up to at most θ; and job j has a
@@ -36,7 +36,7 @@ from .knapsack import Ints, fill
 Floats = npt.NDArray[np.float64]
 
 MAX_CELLS = 20_000_000
-"""Largest table of a knapsack; larger instances have no lane bound."""
+"""Largest table of a knapsack; larger instances have no cutting-stock bound."""
 MAX_ITEMS = 1_000
 """Most kinds of jobs in the linear program."""
 MAX_COLUMNS = 3_000
@@ -68,13 +68,13 @@ Column = tuple[int, tuple[tuple[int, int], ...]]
 """Class of a lane, and the items in it with their numbers."""
 
 
-def lanes(
+def cutting_stock(
     instance: Instance,
     known: LowerBound,
     upper: int | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LowerBound | None:
-    """The lane bound.
+    """The cutting-stock bound.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def lanes(
             step *= 2
         else:
             step //= 2
-    return LowerBound(proven, "lanes") if proven > known.slots else None
+    return LowerBound(proven, "cutting stock") if proven > known.slots else None
 
 
 def prepare() -> None:
-    """Compile the lane bound in advance, so that compilation does not count as its time."""
+    """Compile this bound in advance, so that compilation does not count as its time."""
     one = np.ones(1, np.int64)
     lane = _Lanes(1, one)
     _Table(_Problem((lane,), one, one), lane, 1).best(one)

@@ -74,9 +74,9 @@ def audit(
     from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
 
-    engines = solvers_for(TIME_INDEXED, solver)
-    if TIME_INDEXED.model_class not in engines[0].model_classes:
+    chosen = solvers_for(TIME_INDEXED, solver)
+    if TIME_INDEXED.model_class not in chosen[0].model_classes:
         raise UsageError(
-            f"solver {engines[0].name!r} does not solve {TIME_INDEXED.model_class} models"
+            f"solver {chosen[0].name!r} does not solve {TIME_INDEXED.model_class} models"
         )
-    return _audit(problem, engines, limits, claimed)
+    return _audit(problem, chosen, limits, claimed)

@@ -13,7 +13,7 @@ from rarmodel.instances import catalogue
 from .sources import Source, load_instance
 
 
-def bundled() -> list[dict[str, Any]]:
+def list_instances() -> list[dict[str, Any]]:
     """One row of plain data for each bundled instance: sizes, optimum, description."""
     rows = []
     for entry in catalogue():
@@ -56,7 +56,7 @@ def describe(instance: Source) -> Description:
     return _describe(load_instance(instance))
 
 
-def methods() -> list[dict[str, Any]]:
+def list_methods() -> list[dict[str, Any]]:
     """One row of plain data for each method: description, and whether it counts iterations."""
     found = [registry.find("policies", name) for name in registry.names("policies")]
     return [
@@ -70,7 +70,7 @@ def methods() -> list[dict[str, Any]]:
     ]
 
 
-def programs() -> list[dict[str, Any]]:
+def list_formulations() -> list[dict[str, Any]]:
     """One row of plain data for each formulation: description, model class, solvers."""
     from rarmodel.solvers.choice import preferred  # noqa: PLC0415 - few need it
 
@@ -94,7 +94,7 @@ def programs() -> list[dict[str, Any]]:
     ]
 
 
-def engines() -> list[dict[str, Any]]:
+def list_solvers() -> list[dict[str, Any]]:
     """One row of plain data for each solver: version if installed, model classes, installation.
 
     This does not start a solver and takes no licence.

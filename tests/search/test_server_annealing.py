@@ -6,12 +6,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from plans import late, plan_to_start_from
 from random_instances import random_instance
+from solutions import late, solution_to_start_from
 
 from rarmodel.search.layout import layout_of
-from rarmodel.search.packing import packing_of, plan_of, settle
-from rarmodel.search.repack import repack
+from rarmodel.search.packing import packing_of, settle, solution_of
+from rarmodel.search.server_annealing import anneal_servers
 from rarmodel.verifier import verify
 
 
@@ -20,16 +20,18 @@ def test_a_packing_stays_a_schedule(seed: int) -> None:
     random = Random(seed)
     instance = random_instance(random, jobs=25, servers=4, tree=seed % 2 == 1, most_slots=20)
     layout = layout_of(instance)
-    draws = np.array([seed], np.uint64)
-    plan = plan_to_start_from(instance, random)
-    packing = packing_of(layout, plan)
-    target = int(plan.makespan * 0.8)
-    repack(layout, packing, target, 0, 1.0, 1.0, draws, np.zeros(1, np.int64))
+    generator = np.array([seed], np.uint64)
+    solution = solution_to_start_from(instance, random)
+    packing = packing_of(layout, solution)
+    target = int(solution.makespan * 0.8)
+    anneal_servers(layout, packing, target, 0, 1.0, 1.0, generator, np.zeros(1, np.int64))
     settle(layout, packing, target)
-    first = plan_of(layout, plan, packing)
-    done = repack(layout, packing, target, 20_000, 0.5, 0.9998, draws, np.zeros(1, np.int64))
+    first = solution_of(layout, solution, packing)
+    done = anneal_servers(
+        layout, packing, target, 20_000, 0.5, 0.9998, generator, np.zeros(1, np.int64)
+    )
     settle(layout, packing, target)
-    better = plan_of(layout, plan, packing)
+    better = solution_of(layout, solution, packing)
     assert late(better, layout.size, target) <= late(first, layout.size, target)
     assert done == (late(better, layout.size, target) == 0)
     for made in (first, better):
@@ -42,10 +44,10 @@ def test_told_to_stop_it_changes_nothing() -> None:
     random = Random(3)
     instance = random_instance(random, jobs=25, servers=4, tree=False, most_slots=20)
     layout = layout_of(instance)
-    plan = plan_to_start_from(instance, random)
-    packing = packing_of(layout, plan)
+    solution = solution_to_start_from(instance, random)
+    packing = packing_of(layout, solution)
     first, after = packing.first.copy(), packing.after.copy()
-    draws, stop = np.zeros(1, np.uint64), np.ones(1, np.int64)
-    assert not repack(layout, packing, 1, 20_000, 1e9, 1.0, draws, stop)
+    generator, stop = np.zeros(1, np.uint64), np.ones(1, np.int64)
+    assert not anneal_servers(layout, packing, 1, 20_000, 1e9, 1.0, generator, stop)
     assert (packing.first == first).all()
     assert (packing.after == after).all()

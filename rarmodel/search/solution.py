@@ -12,13 +12,13 @@ from rarmodel.engine import Engine, State, decisions
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.model import best_placements, job_extremes
-from rarmodel.model.numbering import number_gpus
+from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
 
 from .layout import Layout, Work
 
 
-class Plan(NamedTuple):
+class Solution(NamedTuple):
     """Start, completion and servers of each job, and the makespan."""
 
     makespan: int
@@ -39,6 +39,15 @@ class Plan(NamedTuple):
         """(jobs) Number of servers of each job."""
         return np.diff(self.at)
 
+    @property
+    def rings(self) -> list[dict[int, int]]:
+        """(jobs) Workers of each job by server index."""
+        server, workers = self.server.tolist(), self.workers.tolist()
+        return [
+            dict(zip(server[first:end], workers[first:end], strict=True))
+            for first, end in pairwise(self.at.tolist())
+        ]
+
     def schedule(self, instance: Instance, method: str) -> Schedule:
         """The schedule, with GPUs numbered."""
         on = gc.isenabled()
@@ -50,27 +59,22 @@ class Plan(NamedTuple):
                 gc.enable()
 
     def _schedule(self, instance: Instance, method: str) -> Schedule:
-        at, server, workers = self.at.tolist(), self.server.tolist(), self.workers.tolist()
-        rings = [
-            dict(zip(server[first:end], workers[first:end], strict=True))
-            for first, end in pairwise(at)
-        ]
         return Schedule(
             schema_version=1,
             instance=instance.name,
             method=method,
-            assignments=number_gpus(
-                instance, self.starts.tolist(), self.completions.tolist(), rings
+            assignments=assign_gpus(
+                instance, self.starts.tolist(), self.completions.tolist(), self.rings
             ),
         )
 
 
-def decoded(layout: Layout, work: Work, state: State) -> Plan:
-    """The decoder's last plan."""
+def decoded(layout: Layout, work: Work, state: State) -> Solution:
+    """The decoder's last solution."""
     at = np.concatenate(([0], np.cumsum(work.used)))
     source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
     completions = state.rings["finish"].copy()
-    return Plan(
+    return Solution(
         makespan=int(completions.max()),
         starts=work.starts.copy(),
         completions=completions,
@@ -80,8 +84,8 @@ def decoded(layout: Layout, work: Work, state: State) -> Plan:
     )
 
 
-def plan_of_schedule(instance: Instance, schedule: Schedule) -> Plan:
-    """The plan of a feasible schedule; its GPUs are numbered anew.
+def solution_of_schedule(instance: Instance, schedule: Schedule) -> Solution:
+    """The solution of a feasible schedule; its GPUs are numbered anew.
 
     Raises
     ------
@@ -92,15 +96,15 @@ def plan_of_schedule(instance: Instance, schedule: Schedule) -> Plan:
     makespan, completions = Engine(instance).evaluate(starts, placements)
     if makespan < 0:
         raise VerificationError(f"the schedule by {schedule.method!r} is not feasible")
-    return Plan(makespan, starts, completions, *placements)
+    return Solution(makespan, starts, completions, *placements)
 
 
-def one_after_another(instance: Instance) -> Plan:
-    """Each job alone in the cluster, in its best placement: this plan always ends."""
+def one_after_another(instance: Instance) -> Solution:
+    """Each job alone in the cluster, in its best placement: this solution always ends."""
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     rings = best_placements(instance)
     completions = np.cumsum(least, dtype=np.int64)
-    return Plan(
+    return Solution(
         makespan=int(completions[-1]),
         starts=completions - np.array(least, np.int64),
         completions=completions,

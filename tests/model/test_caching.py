@@ -9,7 +9,7 @@ import pytest
 from documents import instance_of, job_data
 
 from rarmodel.model import job_extremes
-from rarmodel.model.remembering import once_per_instance
+from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
 

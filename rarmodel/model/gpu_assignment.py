@@ -9,7 +9,7 @@ from rarmodel.errors import InputError, Problem
 from rarmodel.schema import Assignment, Instance
 
 
-def number_gpus(
+def assign_gpus(
     instance: Instance,
     starts: Sequence[int],
     completions: Sequence[int],

@@ -6,10 +6,7 @@ together. The paper's ρ_j^max is the greatest execution time that can really oc
 
 from __future__ import annotations
 
-from rarmodel.engine.enumerate import all_schedules
-from rarmodel.formulations import Scope
-from rarmodel.formulations.placements import placements, ways_by_size
-from rarmodel.model import job_extremes, topology
+from rarmodel.formulations.every_schedule import every_schedule
 from rarmodel.schema import Instance
 
 MOST_JOBS = 8
@@ -32,16 +29,16 @@ def greatest_slots(instance: Instance) -> dict[str, int] | None:
     """
     if len(instance.jobs) > MOST_JOBS:
         return None
-    horizon = instance.time.horizon
-    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), horizon, 0)
-    if sum(ways_by_size(scope).values()) > MOST_PLACEMENTS:
+    every = every_schedule(
+        instance,
+        instance.time.horizon,
+        most_placements=MOST_PLACEMENTS,
+        most_schedules=MOST_SCHEDULES,
+        most_evaluations=MOST_EVALUATIONS,
+    )
+    if every is None or len(every[1].starts) == 0:
         return None
-    ways = [tuple(options.values()) for options in placements(scope).values()]
-    index = {server: s for s, server in enumerate(scope.servers)}
-    options = [[{index[s]: n for s, n in way.workers.items()} for way in each] for each in ways]
-    least = [[way.least_slots for way in each] for each in ways]
-    found = all_schedules(instance, options, least, horizon, MOST_SCHEDULES, MOST_EVALUATIONS)
-    if found is None or len(found.starts) == 0:
-        return None
+    _, found = every
     greatest = (found.completions - found.starts).max(axis=0)
-    return dict(zip(scope.jobs, greatest.tolist(), strict=True))
+    names = (job.name for job in instance.jobs)
+    return dict(zip(names, greatest.tolist(), strict=True))

@@ -114,7 +114,7 @@ def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
 
     result = solve(hard_instance(), formulation="time-indexed", solver=Impatient(claim()))
     assert result.status == "feasible"
-    assert "infeasible, though a schedule is known" in result.stopped
+    assert "infeasible model, but a schedule is known" in result.stopped
 
 
 @pytest.mark.usefixtures("idle_search")
@@ -146,7 +146,7 @@ def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
     answer = claim(has_solution=True, bound=8.0)
     wrong = replace(TIME_INDEXED, name="all-at-once", plan=all_at_once)
     result = solve(hard_instance(), formulation=wrong, solver=Claims(answer))
-    assert "solution is dropped, and its bound: all-at-once" in result.stopped
+    assert "solution and its bound are dropped: all-at-once" in result.stopped
     assert (result.status, result.bound_name) == ("feasible", "area")
 
 

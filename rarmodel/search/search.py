@@ -25,7 +25,7 @@ from .server_annealing import anneal_servers
 from .session import Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
-"""Time limit if neither a time, a number of iterations nor a patience is given."""
+"""Time limit if you give neither a time, a number of iterations nor a patience."""
 FINISH_SECONDS_PER_JOB = 25e-6
 """What numbering the GPUs and verifying takes, about: where jobs are many, the search ends so much
 before the time limit, but has a part of it in any case."""
@@ -41,7 +41,7 @@ class Search:
     description: str = "improves a schedule until its time is up, and proves a lower bound"
 
     def prepare(self, instance: Instance) -> None:
-        """Compile what the search needs, so that this does not count as its time."""
+        """Compile the search in advance, so that compilation does not count as its time."""
         prepare_cutting_stock()
         fitting = [
             job
@@ -67,7 +67,7 @@ class Search:
             settle(layout, packing, 1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
-        """Best schedule found, the best bound proven, and why the search stopped."""
+        """Search; return the best schedule, the best bound, and why the search stopped."""
         deadline = None
         seconds = limits.time_limit
         if seconds is None and limits.iterations is None and limits.patience is None:

@@ -1,4 +1,4 @@
-"""A search that can be stopped and gone on with: what it knows, and its threads' state."""
+"""A search that can stop and continue: its results, and the state of its threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .starts import first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
-"""Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+"""Approximate number of jobs to schedule for the first orders; at least three orders are tried."""
 FIRST_SECONDS_PER_JOB = 5e-5
 """What the first may take past the deadline: about what a solution without it would take."""
 BOUND_AFTER = 3
@@ -38,14 +38,14 @@ MOST_IMPROVEMENTS = 20
 
 
 class Session:
-    """A search for one instance, which goes on where it was each time that it is run.
+    """A search for one instance, which continues each time that it is run.
 
     Parameters
     ----------
     instance
         The problem.
     limits
-        Of these the session minds `gap`, `threads`, `seed` and `progress`.
+        The session uses `gap`, `threads`, `seed` and `progress`.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Session:
     bound
         The best lower bound known.
     improvements
-        At most 20 of the solutions that were the best for a while, the shortest last.
+        At most 20 of the solutions that were once the best, the shortest last.
     """
 
     def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
@@ -80,7 +80,7 @@ class Session:
         return NEVER if self.solution is None else self.solution.makespan
 
     def take(self, found: Solution | Schedule | None) -> bool:
-        """Keep a solution, or a feasible schedule, if it is shorter; whether it is."""
+        """Keep a solution or a feasible schedule if it is shorter; return whether it is."""
         if isinstance(found, Schedule):
             found = solution_of_schedule(self.instance, found)
         if found is None or found.makespan >= self.makespan:
@@ -93,14 +93,14 @@ class Session:
         return True
 
     def raise_bound(self, bound: LowerBound | None) -> bool:
-        """Keep a lower bound if it is greater; whether it is."""
+        """Keep a lower bound if it is greater; return whether it is."""
         if bound is None or bound.slots <= self.bound.slots:
             return False
         self.bound = bound
         return True
 
     def schedule(self, method: str) -> Schedule | None:
-        """The shortest schedule known; None if none meets the horizon.
+        """The shortest known schedule; None if none meets the horizon.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Session:
                 if made == iterations:
                     return "iteration limit"
                 if idle == patience:
-                    return f"nothing better in {patience} iterations"
+                    return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
                 if (

@@ -1,4 +1,4 @@
-"""What the verifier says of a schedule."""
+"""The verifier's report on a schedule."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Violation:
     Attributes
     ----------
     constraint
-        `assignment` (each job once, (3)), `index` (servers, GPUs and slots that exist), `gang`
-        (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3).
+        `assignment` (each job once, (3)), `index` (servers, GPUs and slots exist), `gang` (1),
+        `capacity` (2), `horizon` (reading 1) or `progress` (reading 3).
     job
         The job that breaks it.
     server
-        The server where, if the constraint concerns one.
+        The server, if the constraint concerns a single one.
     slot
-        The first slot in which, if the constraint concerns one.
+        The first slot, if the constraint concerns slots.
     message
-        What is wrong, with numbers.
+        The problem, with numbers.
     """
 
     constraint: str
@@ -47,7 +47,7 @@ class Ring:
     Attributes
     ----------
     contention
-        p_j: the most rings, itself included, on a link it uses; 0 within one server. (6)
+        p_j: the most rings, its own included, on a link that it uses; 0 within one server. (6)
     bandwidth_gbps
         B_j in Gbit/s.
     iteration_seconds
@@ -64,7 +64,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Period:
-    """A run of slots `start … end−1` in which the set of active jobs does not change.
+    """A range of slots `start … end−1` in which the set of active jobs does not change.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Period:
     rings
         State of each active job, by job name.
     links
-        Rings on each link that any uses, p_ℓ, by the name of the link's lower end.
+        Number of rings on each used link, p_ℓ, by the name of the link's lower end.
     """
 
     start: int
@@ -84,14 +84,14 @@ class Period:
 
 @dataclass(frozen=True)
 class Report:
-    """Verdict on a schedule, and all that follows from it.
+    """Verdict on a schedule, with the results of its simulation.
 
     Attributes
     ----------
     time
-        The instance's slots: how long they are, and when the first one begins.
+        The instance's slots: their length, and when slot 0 begins.
     feasible
-        Whether no constraint is broken.
+        Whether the schedule keeps every constraint.
     violations
         Every broken constraint.
     completion
@@ -102,11 +102,11 @@ class Report:
     mean_completion
         Mean of the completion times in slots; None if a job has none.
     utilisation
-        Part of each server's GPU slots up to the makespan that jobs hold, by server name; None if
-        there is no makespan.
+        By server name, the share of its GPU slots up to the makespan that jobs hold; None without a
+        makespan.
     periods
-        The course of time: contention, bandwidth and speed of each job. Each period is made when it
-        is asked for, following the course from its begin: iterate rather than go by index.
+        Contention, bandwidth and speed of each job in each period. The sequence computes periods on
+        demand: each loop, slice or index replays the simulation from the start.
     """
 
     time: SlotTime
@@ -119,7 +119,7 @@ class Report:
     periods: Sequence[Period] = field(repr=False)
 
     def lines(self) -> dict[str, str]:
-        """The verdict as names and values for people."""
+        """The verdict as a dictionary of names and formatted values."""
         found = {
             "feasible": "yes" if self.feasible else "no",
             "makespan": self.time.told(self.makespan),
@@ -138,7 +138,7 @@ class Report:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """The completion times as a pandas data frame, a row for each job.
+        """The completion times as a pandas data frame, one row per job.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Report:
         return html_lines("Report of the verifier", self.lines()) + table
 
     def summary(self) -> dict[str, Any]:
-        """The verdict as plain data, without the course of time; what `verify --json` prints."""
+        """The verdict as plain data, without periods: the output of `verify --json`."""
         return {
             "feasible": self.feasible,
             "makespan": self.makespan,

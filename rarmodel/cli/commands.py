@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -396,6 +397,8 @@ def formulate(
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 success, 1 infeasible or unsolved, 2 bad input or usage."""
+    # Modules and compilation make many objects that last: looking for cycles among them is futile.
+    gc.set_threshold(100_000)
     say_what_is_logged()
     with killable():
         sys.exit(_code())

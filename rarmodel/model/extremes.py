@@ -129,19 +129,18 @@ def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
 
 def _components(tree: Topology, least_gbps: float) -> list[list[tuple[int, int]]]:
     """Servers joined by links of at least this rate, as `(−GPUs, index)`, largest server first."""
+    servers = [(-server.gpus, i) for i, server in enumerate(tree.cluster.servers)]
+    if all(link.gbps >= least_gbps for link in tree.links):
+        return [sorted(servers)]
     import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
 
     fast = nx.Graph(tree.tree.to_undirected())
     fast.remove_edges_from(
         [(link.node, link.parent) for link in tree.links if link.gbps < least_gbps]
     )
-    number = {server.name: i for i, server in enumerate(tree.cluster.servers)}
+    by_name = {tree.cluster.servers[i].name: (gpus, i) for gpus, i in servers}
     return [
-        sorted(
-            (-tree.cluster.servers[number[node]].gpus, number[node])
-            for node in nodes
-            if node in number
-        )
+        sorted(by_name[node] for node in nodes if node in by_name)
         for nodes in nx.connected_components(fast)
     ]
 

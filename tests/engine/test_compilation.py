@@ -154,3 +154,26 @@ def test_nothing_is_left_to_compile_once_the_clock_runs(solve: str) -> None:
     code = LOADED_IN_TIME.format(solve)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def in_a_namespace(source: str, **names: Any) -> Callable[..., int]:
+    """The function `wanted` of a source that may use some names."""
+    exec(source, names)  # noqa: S102
+    wanted: Callable[..., int] = names["wanted"]
+    return wanted
+
+
+def test_an_inner_function_is_compiled_into_its_caller_and_works_for_python_too() -> None:
+    inner = compiled(in_a_namespace("def wanted(x, y):\n    return x // y"), inner=True)
+    outer = compiled(in_a_namespace("def wanted(x, y):\n    return 1 + inner(x, y)", inner=inner))
+    assert outer(7, 2) == 1 + inner(7, 2) == 4
+    for function in (outer, inner):
+        with pytest.raises(ZeroDivisionError):
+            function(7, 0)
+
+
+def test_constants_ask_for_no_versions_of_their_own() -> None:
+    inner = compiled(in_a_namespace("def wanted(x, y):\n    return x + y"), inner=True)
+    source = "def wanted(x):\n    return inner(x, 1) + inner(x, 2) + inner(3, x)"
+    assert compiled(in_a_namespace(source, inner=inner))(4) == 5 + 6 + 7
+    assert len(getattr(inner, "overloads")) == 1  # noqa: B009

@@ -224,7 +224,7 @@ def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:
     assert result.schedule is not None
     assert alone.schedule is not None
     assert result.schedule.assignments == alone.schedule.assignments
-    assert result.stopped.startswith("no model; search had the rest of the time")
+    assert result.stopped.startswith("no model; search used the rest of the time")
 
 
 def test_no_time_at_all_still_gives_a_schedule() -> None:

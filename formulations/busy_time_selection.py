@@ -21,7 +21,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
-from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 

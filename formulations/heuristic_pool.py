@@ -14,7 +14,7 @@ from rarmodel.bounds import limit_bound
 from rarmodel.engine.arrays import Floats
 from rarmodel.heuristics import Policy, constructive_methods, estimate
 from rarmodel.heuristics.clock import ListScheduler
-from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 

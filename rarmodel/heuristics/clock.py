@@ -28,7 +28,7 @@ from .ranking import note_all, note_change
 
 _inner = partial(compiled, inner=True)
 
-INFEASIBLE, LATE, MISPLACED = -1, -2, -3
+INFEASIBLE, CUT_OFF, MISPLACED = -1, -2, -3
 """Why a list schedule gave no makespan: a job cannot be placed and nothing will complete; the
 makespan does not beat the cutoff; the rule chose GPUs that are not available."""
 
@@ -46,7 +46,7 @@ def _list_schedule(
     held: Ints,
     chosen: Ints,
 ) -> int:
-    """Place all jobs; the makespan, or INFEASIBLE, LATE or MISPLACED.
+    """Place all jobs; the makespan, or INFEASIBLE, CUT_OFF or MISPLACED.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _list_schedule(
             return INFEASIBLE
         idle += freed
         if state.counters[CLOCK] >= cutoff:
-            return LATE
+            return CUT_OFF
     return int(state.counters[CLOCK])
 
 
@@ -196,12 +196,12 @@ class ListScheduler:
         limit
             Limit on a GPU's accumulated time in slots, θ_u.
         cutoff
-            Give up (LATE) as soon as the makespan is known not to be below this slot.
+            Give up (CUT_OFF) as soon as the makespan is known not to be below this slot.
 
         Returns
         -------
         int
-            The makespan in slots, or INFEASIBLE or LATE.
+            The makespan in slots, or INFEASIBLE or CUT_OFF.
 
         Raises
         ------

@@ -28,7 +28,7 @@ from .layout import (
 
 _inner = partial(compiled, inner=True)
 
-STUCK, LATE, STOPPED = -1, -2, -3
+STUCK, CUT_OFF, STOPPED = -1, -2, -3
 """Why there is no makespan: some job never completes; a completion is past the cutoff; another
 thread asked to stop.
 """
@@ -45,7 +45,7 @@ def decode(
     earliest: Ints,
     cutoff: int,
 ) -> int:
-    """Make a schedule; return its makespan, or STUCK, LATE or STOPPED.
+    """Make a schedule; return its makespan, or STUCK, CUT_OFF or STOPPED.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def decode(
         completion = next_completion(arrays, state)
         release = earliest[work.delayed[released]] if released < delayed else NEVER
         if min(completion, release) > cutoff:
-            return STUCK if completion == release == NEVER else LATE
+            return STUCK if completion == release == NEVER else CUT_OFF
         if completion == release == NEVER:
             return STUCK
         if completion <= release:

@@ -46,7 +46,7 @@ def find(kind: Kind, part: object) -> Any:
     """
     found = _load(kind, part) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
-        raise UsageError(f"{part!r} is no {_SINGULAR[kind]}: it has no {', '.join(lacking)}")
+        raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
     return found
 
 
@@ -63,5 +63,5 @@ def _load(kind: Kind, part: str) -> Any:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
     matching = entry_points(group=f"rarmodel.{kind}", name=part)
     if not matching:
-        raise UsageError(f"no {what} {part!r}; there are {', '.join(names(kind))}")
+        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(names(kind))}")
     return next(iter(matching)).load()

@@ -1,4 +1,4 @@
-"""What a solve of a formulation is asked, and what it knows so far."""
+"""The request of a formulation's solve, and its state so far."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from rarmodel.verifier import Report, require_feasible
 from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
-"""Part of the time limit that `search` gets at least, unless the optimum is proven before."""
+"""Least share of the time limit for `search`, unless the optimum is proven before."""
 
 
 @dataclass
 class Known:
-    """What is asked, the best schedule so far, and what is proven.
+    """The request, the best schedule so far, and what is proven.
 
     Attributes
     ----------
     instance, formulation, limits, data
-        What to solve.
+        The request.
     solvers
-        Who may solve the models, the preferred one first; those that refuse a model are dropped.
+        Solvers for the models, the preferred one first; solvers that refuse a model are dropped.
     session
         The search for short schedules. Its bound holds for every schedule of the instance.
     begun
-        When the clock was started.
+        Start of the solve, as a reading of the clock.
     bound
-        The lower bound on the makespan. Where the formulation restricts, it may hold for it alone.
+        The lower bound on the makespan. If the formulation restricts, it may hold only there.
     schedule, report
         The best schedule that satisfies the formulation, verified.
     unjudged
         Verified schedules that only the model can judge, with their reports.
     model_needed
-        Why only the model can, if that is not in the formulation's nature.
+        Why only the model can judge them, if not for every schedule of the formulation.
     seen
-        Solutions of the search that were judged.
+        Solutions of `search` that were judged.
     value, value_bound
-        The objective of the schedule and a bound on it, where that is not the makespan.
+        Value and bound of the objective, if it is not the makespan.
     infeasible
         Whether it is proven that no schedule satisfies the formulation.
     solved
-        Whether a solver has had its say about the last model.
+        Whether a solver has finished with the last model.
     searched
-        Seconds that `search` has had.
+        Seconds that `search` has used.
     stopped
         Why the solve ended, in words.
     """
@@ -80,7 +80,7 @@ class Known:
 
     @property
     def solver(self) -> Solver:
-        """Who solves the models."""
+        """The preferred solver."""
         return self.solvers[0]
 
     @property
@@ -95,7 +95,7 @@ class Known:
 
     @property
     def gap(self) -> float:
-        """Relative gap; 1 where nothing is known."""
+        """Relative gap; 1 if nothing is known."""
         if not self.by_makespan:
             goal = self.goal()
             return 1.0 if goal is None or goal.gap is None else goal.gap
@@ -103,7 +103,7 @@ class Known:
 
     @property
     def closed(self) -> bool:
-        """Whether there is a schedule within the gap asked for."""
+        """Whether there is a schedule within the requested gap."""
         return self.schedule is not None and self.gap <= self.limits.gap
 
     @property
@@ -115,20 +115,20 @@ class Known:
 
     @property
     def seconds_for_models(self) -> float | None:
-        """The same without what `search` is still to get."""
+        """Seconds until the time limit, without the time reserved for `search`."""
         left = self.seconds_left
         if left is None or self.formulation.restricts or self.limits.time_limit is None:
             return left
         return max(0.0, left - max(0.0, SEARCH_SHARE * self.limits.time_limit - self.searched))
 
     def goal(self) -> Goal | None:
-        """The objective, where it is not the makespan."""
+        """The objective, if it is not the makespan."""
         if self.by_makespan:
             return None
         return Goal(self.formulation.objective, self.value, self.value_bound)
 
     def scope(self, horizon: int) -> Scope:
-        """What a model with so many slots covers."""
+        """The scope of a model with this many slots."""
         return Scope(
             instance=self.instance,
             tree=topology(self.instance.cluster),
@@ -140,11 +140,11 @@ class Known:
         )
 
     def brief(self) -> Limits:
-        """Limits for a small question to a solver."""
+        """Limits for a small problem."""
         return replace(self.limits, time_limit=self.seconds_left)
 
     def collect(self, schedule: Schedule) -> None:
-        """Verify a schedule of the instance, and keep it if it is the best that is admissible."""
+        """Verify a schedule of the instance, and keep it if it is the best admissible one."""
         report = require_feasible(self.instance, schedule)
         self.session.take(schedule)
         if not self.formulation.restricts:
@@ -159,7 +159,7 @@ class Known:
             self.improve(schedule, report, verdict.value)
 
     def improve(self, schedule: Schedule, report: Report, value: float | None = None) -> None:
-        """Keep a schedule that satisfies the formulation if it is better than the one at hand."""
+        """Keep a schedule that satisfies the formulation if it is better than the current one."""
         if report.makespan is None:
             return
         if self.by_makespan:
@@ -171,7 +171,7 @@ class Known:
             self.value = None if self.by_makespan else value
 
     def raise_bound(self, bound: LowerBound) -> None:
-        """Keep a bound if it is greater, and one that every schedule keeps for the search too."""
+        """Keep a greater bound; pass it to `search` if it holds for every schedule."""
         if bound.slots > self.bound.slots:
             self.bound = bound
         if not self.formulation.restricts:

@@ -1,4 +1,4 @@
-"""A digest by which an instance is recognised, whatever it is called."""
+"""A digest that identifies an instance regardless of its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .caching import once_per_instance
 def instance_digest(instance: Instance) -> str:
     """SHA-256 of all that schedules of an instance depend on, as 64 hexadecimal digits.
 
-    Name, description and the origin of time do not count, nor do fields that are at their defaults.
+    The digest ignores name, description, the origin of time, and fields at their defaults.
     """
     content = instance.model_dump(
         mode="json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -63,5 +64,8 @@ def _load(kind: Kind, part: str) -> Any:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
     matching = entry_points(group=f"rarmodel.{kind}", name=part)
     if not matching:
-        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(names(kind))}")
+        known = names(kind)
+        close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)
+        meant = f"; was {close[0]!r} meant?" if close else ""
+        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{meant}")
     return next(iter(matching)).load()

@@ -70,7 +70,7 @@ def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     return tuple(extremes)
 
 
-def check_speeds(instance: Instance, source: str = "") -> None:
+def check_instance(instance: Instance, source: str = "") -> None:
     """Refuse an instance with a job that cannot progress even alone in its best placement.
 
     Raises

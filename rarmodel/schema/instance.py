@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, Tag, ValidationInfo, field_validator
 
+from rarmodel import registry
 from rarmodel.duration import duration
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows
 
 from .base import (
@@ -120,6 +121,22 @@ class Instance(Record):
     def objectives(self) -> tuple[str, ...]:
         """Names of what is minimised, the most important first."""
         return (self.objective,) if isinstance(self.objective, str) else self.objective
+
+    @field_validator("objective")
+    @classmethod
+    def _objectives_exist(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        problems = []
+        for i, name in enumerate((value,) if isinstance(value, str) else value):
+            place = "" if isinstance(value, str) else f"[{i}]"
+            if name in value[:i]:
+                problems.append(Problem(place, f"{name!r} is in the list already"))
+            try:
+                registry.find("objectives", name)
+            except UsageError as error:
+                problems.append(Problem(place, str(error)))
+        if problems:
+            raise InputError(problems)
+        return value
 
     @field_validator("tenants")
     @classmethod

@@ -22,11 +22,17 @@ _EXPECTED = {
     "string_type": "a text",
     "tuple_type": "a list",
     "dict_type": "an object",
+    "bool_type": "true or false",
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
 _KEYED = {"gpus", "times", SEVERAL}
 """Fields that are objects with keys of the user's."""
+_STAND_IN = {
+    "global_batch_size": {"batch_size"},
+    "times": {"forward_ms_per_sample", "backward_ms"},
+}
+"""Fields that others are not missing beside."""
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
 
 
@@ -46,7 +52,9 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     for detail in details:
         if detail["type"] == "extra_forbidden":
             candidates = missing.get(detail["loc"][:-1], set())
-            if close := difflib.get_close_matches(str(detail["loc"][-1]), candidates, n=1):
+            if stood_in := _STAND_IN.get(_close(record, detail["loc"]) or ""):
+                candidates -= stood_in
+            elif close := difflib.get_close_matches(str(detail["loc"][-1]), candidates, n=1):
                 meant[detail["loc"]] = close[0]
                 candidates.discard(close[0])
     problems: list[Problem] = []
@@ -156,7 +164,8 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
             yield Problem(place, f"{show(value)}; half of a surrogate pair is not text")
         case "too_short":
             if not value:  # Pydantic does not count entries that it refused.
-                yield Problem(place, "an empty list; at least one entry is expected")
+                kind = show(value).removeprefix("a").removeprefix("n").strip()
+                yield Problem(place, f"an empty {kind}; at least one entry is expected")
         case "float_type" if isinstance(value, int) and not isinstance(value, bool):
             yield Problem(place, f"{show(value)}; it must be within ±{MAX_NUMBER:g}")
         case _ if kind in _EXPECTED:

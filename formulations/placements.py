@@ -22,17 +22,17 @@ class Placement:
     Attributes
     ----------
     workers
-        By server: workers y_js, where there are any.
+        By server: workers y_js, if above 0.
     links
         Links that the ring uses.
     speeds
-        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, itself
+        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, the ring itself
         included. The speed of the ring is the least over its links: B_j is the least share
         (reading 4), and τ_j falls with B_j.
     alone
         φ_j if no other ring is on its links.
     least_slots
-        Slots that it takes alone.
+        Execution time alone, in slots.
     """
 
     workers: Mapping[str, int]
@@ -43,20 +43,20 @@ class Placement:
 
 
 MAX_PLACEMENTS = 20_000
-"""Placements of one job that are worth a list: each has a variable in every slot."""
+"""Most placements of a job that are worth a list: each has a variable in every slot."""
 
 
 class Ways(NamedTuple):
-    """How many placements a job has, and the most servers that one of them uses."""
+    """The number of placements of a job, and the most servers that one of them uses."""
 
     number: int
     most_servers: int
 
 
 def number_of_placements(scope: Scope) -> dict[str, Ways]:
-    """By job: in how many ways its workers can be put on the servers.
+    """By job: the number of ways to put its workers on the servers.
 
-    Where rules or a `spread` leave some out, the others are counted, up to one more than
+    If rules or a `spread` exclude placements, the others are counted, up to one more than
     `MAX_PLACEMENTS`.
     """
     counted: dict[str, Ways] = {}
@@ -77,14 +77,14 @@ def number_of_placements(scope: Scope) -> dict[str, Ways]:
 
 
 def ways_by_size(scope: Scope) -> dict[int, int]:
-    """By ring size: in how many ways its workers can be put on the servers."""
+    """By ring size: the number of ways to put its workers on the servers."""
     sizes = {size for job in scope.instance.jobs for size in job.sizes}
     ways = _ways(list(scope.servers.values()), max(sizes))
     return {size: ways[size] for size in sizes}
 
 
 def _ways(servers: Sequence[Server], largest: int) -> list[int]:
-    """In how many ways each number of workers, up to the largest, can be put on servers."""
+    """For each number of workers up to the largest: the number of ways to put them on servers."""
     ways = [1] + [0] * largest
     for server in servers:
         # Ways with one more server: a window over those without it.
@@ -105,14 +105,14 @@ def _servers_of(scope: Scope, job: Job) -> list[Server]:
 
 
 def most_rings(scope: Scope) -> dict[str, int]:
-    """By link that rings can use: how many can use it at once, with a worker below and above."""
+    """By link that rings can use: most rings on it at once, each with workers below and above."""
     wide = sum(job.sizes[-1] > 1 for job in scope.instance.jobs)
     most = zip(scope.links, scope.tree.most_rings, strict=True)
     return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
 
 
 def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
-    """By job: its placements by a label such as `s0:2 s1:1`; those that meet the horizon alone."""
+    """By job: the placements that meet the horizon alone, by labels such as `s0:2 s1:1`."""
     index = scope.server_index
     rates = _Rates(scope, most_rings(scope))
     # Without rules, jobs that ask for the same have one list.
@@ -142,7 +142,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
 
 
 def label_of(workers: Mapping[str, int]) -> str:
-    """What a placement is called: `s0:2 s1:1`."""
+    """Label of a placement: `s0:2 s1:1`."""
     return " ".join(f"{server}:{count}" for server, count in workers.items())
 
 

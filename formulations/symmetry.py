@@ -1,4 +1,4 @@
-"""Jobs and servers that can be exchanged without changing anything else, and one order of them."""
+"""Jobs and servers that can be exchanged without another effect, and one order of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .formulation import Scope
 from .values import placed_of
 
 MAX_WEIGHT = 10_000
-"""Greatest weight: solvers' tolerances must stay small beside what a single worker weighs."""
+"""Greatest weight: solvers' tolerances must stay small beside the weight of a single worker."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,10 @@ class ServerOrder:
     Attributes
     ----------
     groups
-        Servers that are equal: as many GPUs, equal links to the same node, and nothing else that
-        tells them apart.
+        Equal servers: as many GPUs, equal links to the same node, and no other difference.
     weights
-        By job: what a worker of it weighs. Within a group servers are ordered by the weight of
-        their workers, greatest first.
+        By job: the weight of one of its workers. Within a group, servers are ordered by the weight
+        of their workers, greatest first.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -54,7 +53,7 @@ def equal_jobs(scope: Scope) -> list[list[str]]:
 
 
 def server_order(scope: Scope) -> ServerOrder:
-    """Groups of at least two equal servers, and weights of the jobs that take most GPU slots.
+    """Groups of at least two equal servers, and weights of the jobs that take the most GPU slots.
 
     The weights are powers of a base, so that the order is the lexicographic one of the jobs'
     workers, the job of the greatest weight first.
@@ -103,8 +102,8 @@ def _traits(scope: Scope, name: str) -> Hashable:
 def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Starts, and workers by server, of each job of a schedule.
 
-    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged so that
-    they are in order. This changes no completion but those of the exchanged jobs among themselves.
+    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged into order.
+    This only exchanges the completions of equal jobs.
     """
     starts, workers = placed_of(schedule)
     if scope.every_schedule:

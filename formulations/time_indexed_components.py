@@ -1,7 +1,7 @@
 """The components of `time-indexed`: variables and constraints of one idea each.
 
-`time_indexed` explains the variables. Each function adds to a Pyomo model what its docstring
-states; a later one uses variables of earlier ones.
+`time_indexed` explains the variables. Each function adds to a Pyomo model the constraints in its
+docstring; a later one uses variables of earlier ones.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from .symmetry import equal_jobs, server_order
 
 @dataclass(frozen=True)
 class TimeIndexedData:
-    """A scope's numbers as the constraints use them.
+    """The numbers of a scope that the constraints use.
 
     Attributes
     ----------
     scope
-        What the model covers.
+        The scope of the model.
     options
         By job: its placements by label.
     rings
-        By job with placements on several servers: those, by label.
+        By job: its placements on several servers, by label; only jobs that have some.
     levels
-        By such a job: the speeds above 0 that contention can leave it, ascending.
+        By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
-        By link: the most rings on it that some job can be among.
+        By link: the most rings on it at once.
     """
 
     scope: Scope
@@ -124,7 +124,7 @@ def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
 
 
 def placement(m: Any, data: TimeIndexedData) -> None:
-    """One placement for each job, (1), (3) and (5), which it has whenever it is active.
+    """One placement for each job, (1), (3) and (5); the job has it whenever it is active.
 
     With ρ_jk the execution time of job j alone in placement k:
 
@@ -185,7 +185,7 @@ def placement(m: Any, data: TimeIndexedData) -> None:
 
 
 def capacity(m: Any, data: TimeIndexedData) -> None:
-    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
 
     ```
     held_jst = Σ_k y_js(k)·active_in_jkt      Σ_j held_jst ≤ O_s − (reserved in slot t)
@@ -278,7 +278,7 @@ def speed(m: Any, data: TimeIndexedData) -> None:
     """Speed of a ring under contention, (7)–(8) with their floor, by levels φ_j1 < φ_j2 < ….
 
     For each level i, link ℓ and ring count p, over the placements k that use ℓ, reach φ_ji alone,
-    and with p or more rings on ℓ no longer do:
+    and do not reach it with p or more rings on ℓ:
 
     ```
     reaches_j(i+1)t ≤ reaches_jit
@@ -346,14 +346,14 @@ def work(m: Any, data: TimeIndexedData) -> None:
 
 
 def symmetry(m: Any, data: TimeIndexedData) -> None:
-    """Equal jobs start in input order; equal servers are ordered by what longest jobs put there.
+    """Equal jobs start in input order; equal servers are ordered by the longest jobs' workers.
 
     ```
     started_jt ≥ started_j't                              j before j', equal
     Σ_j W_j·workers_js ≥ Σ_j W_j·workers_js'              s before s', equal
     ```
 
-    with weights W_j that make it the lexicographic order of a few jobs' workers.
+    with weights W_j that make this the lexicographic order of a few jobs' workers.
     """
     scope = data.scope
     pairs = [pair for group in equal_jobs(scope) for pair in pairwise(group)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -46,7 +47,7 @@ def find(kind: Kind, part: object) -> Any:
     """
     found = _load(kind, part) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
-        raise UsageError(f"{part!r} is no {_SINGULAR[kind]}: it has no {', '.join(lacking)}")
+        raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
     return found
 
 
@@ -63,5 +64,8 @@ def _load(kind: Kind, part: str) -> Any:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
     matching = entry_points(group=f"rarmodel.{kind}", name=part)
     if not matching:
-        raise UsageError(f"no {what} {part!r}; there are {', '.join(names(kind))}")
+        known = names(kind)
+        close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)
+        meant = f"; was {close[0]!r} meant?" if close else ""
+        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{meant}")
     return next(iter(matching)).load()

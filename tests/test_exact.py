@@ -116,7 +116,7 @@ def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
 
     result = solve(hard_instance(), formulation="time-indexed", solver=Impatient(claim()))
     assert result.status == "feasible"
-    assert "infeasible, though a schedule is known" in result.stopped
+    assert "infeasible model, but a schedule is known" in result.stopped
 
 
 @pytest.mark.usefixtures("idle_search")
@@ -148,7 +148,7 @@ def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
     answer = claim(has_solution=True, bound=8.0)
     wrong = replace(TIME_INDEXED, name="all-at-once", plan=all_at_once)
     result = solve(hard_instance(), formulation=wrong, solver=Claims(answer))
-    assert "solution is dropped, and its bound: all-at-once" in result.stopped
+    assert "solution and its bound are dropped: all-at-once" in result.stopped
     assert (result.status, result.bound_name) == ("feasible", "area")
 
 
@@ -226,7 +226,7 @@ def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:
     assert result.schedule is not None
     assert alone.schedule is not None
     assert result.schedule.assignments == alone.schedule.assignments
-    assert result.stopped.startswith("no model; search had the rest of the time")
+    assert result.stopped.startswith("no model; search used the rest of the time")
 
 
 def test_no_time_at_all_still_gives_a_schedule() -> None:

@@ -96,7 +96,7 @@ def test_a_known_schedule_is_an_answer_where_there_is_no_model(base: Formulation
         (1 + i % 3) * (found.report.completion[job.name] or 0)
         for i, job in enumerate(instance.jobs)
     )
-    assert found.stopped.startswith("no model today; the rest of the time went to ")
+    assert found.stopped.startswith("no model today; rarmodel spent the rest of the time on ")
 
 
 def test_what_only_a_model_can_judge_is_not_tried() -> None:
@@ -153,4 +153,4 @@ def test_no_admissible_order_is_no_failure() -> None:
     formulation = without_model(TIME_INDEXED.extended("never", never))
     found = rarmodel.solve(small(1), formulation=formulation, time_limit=1)
     assert found.status == "unknown"
-    assert re.match("no model today; the rest of the time went to [1-9]", found.stopped)
+    assert re.match("no model today; rarmodel spent the rest of the time on [1-9]", found.stopped)

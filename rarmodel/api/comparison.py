@@ -255,7 +255,7 @@ def compare(
         methods = registry.names("policies")
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
-        raise UsageError("a solver and data go with a formulation, for instance time-indexed")
+        raise UsageError("a solver and data need a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]

@@ -85,14 +85,14 @@ def solve(
     if method is not None and formulation is not None:
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
-        raise UsageError("a solver goes with a formulation, for instance time-indexed")
+        raise UsageError("a solver needs a formulation, for instance time-indexed")
     counted = iterations is not None or patience is not None
     if counted and formulation is not None:
         raise UsageError(
-            "iterations and patience go with a method that counts iterations, for instance search"
+            "iterations and patience need a method that counts iterations, for instance search"
         )
     if data is not None and formulation is None:
-        raise UsageError("data goes with a formulation that needs it")
+        raise UsageError("data needs a formulation; name the one that reads it")
     limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
     problem = with_objective(load_instance(instance), objective)
     if formulation is None:

@@ -1,4 +1,4 @@
-"""Lower bounds on the optimal makespan; each true for every schedule."""
+"""Lower bounds on the optimal makespan; each holds for every schedule."""
 
 from .best import all_bounds, best_bound, limit_bound, why_infeasible
 from .bound import ENUMERATION, LowerBound, relative_gap

@@ -1,4 +1,4 @@
-"""The best of the bounds that take no search, and what it means if it exceeds the horizon."""
+"""The best of the bounds that need no search, and the reasons if it exceeds the horizon."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def _proven(instance: Instance, bounds: Iterable[Bound]) -> Iterable[LowerBound]
 
 @once_per_instance
 def best_bound(instance: Instance) -> LowerBound:
-    """The greatest of `all_bounds`; of equal ones the first."""
+    """The greatest of `all_bounds`; of equal bounds the first."""
     return max(all_bounds(instance), key=lambda bound: bound.slots, default=LowerBound(1, "a job"))
 
 
 def limit_bound(instance: Instance) -> LowerBound:
-    """The greatest of those bounds that also hold for the limit θ_u on the work of each GPU.
+    """The greatest of the bounds that also hold for the limit θ_u on the work of each GPU.
 
-    These look at GPUs one by one, as (14)–(16) do; that jobs run on all their GPUs at once, and
-    what contention costs, is not in the estimates that a limit is about.
+    These bounds look at single GPUs, as (14)–(16) do. A limit concerns estimates only: it ignores
+    that a job runs on all its GPUs at once, and it ignores contention.
     """
     found = _proven(instance, (bound for bound in BOUNDS if bound.of_limit))
     return max(found, key=lambda bound: bound.slots)
 
 
 def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
-    """Why no schedule meets the horizon, in lines, if it is a bound of these that exceeds it."""
+    """Why no schedule meets the horizon, as lines, if one of these bounds exceeds it."""
     horizon = horizon_of(instance)
     if bound.name == "longest job":
         extremes = zip(instance.jobs, job_extremes(instance), strict=True)

@@ -29,7 +29,7 @@ STEP_WORK = 20_000
 """Jobs placed in one step, about: some tenth of a second."""
 FIRST_ROUND, MOST_ROUND = 20, 320
 """Steps of the first round of each thread, and the most; each is twice as long as the last."""
-HOT, COLD = 0.02, 0.0005
+HOT, COLD = 3e-4, 1e-5
 """First and last temperature of a round, as a part of the first objective."""
 LONGEST_FIRST = Rule(
     "longest-first",

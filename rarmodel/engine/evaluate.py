@@ -14,7 +14,7 @@ from .compilation import compiled
 from .kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 from .modes import modes_in, modes_of
 
-OVERFULL, STUCK, LATE = -1, -2, -3
+OVERFULL, STUCK, CUT_OFF = -1, -2, -3
 """Why an evaluation gave no makespan: a server holds more workers than it has GPUs; some job
 never completes; the makespan exceeds the limit."""
 
@@ -36,7 +36,7 @@ class Evaluation(NamedTuple):
     Attributes
     ----------
     makespan
-        The latest completion in slots, or OVERFULL, STUCK or LATE.
+        The latest completion in slots, or OVERFULL, STUCK or CUT_OFF.
     completion
         (jobs) Completion times in slots; `NEVER` for jobs that had not completed when the
         evaluation ended without a makespan.
@@ -70,7 +70,7 @@ class Engine:
             Workers of each job on each server. GPU indices do not matter to time, only that no
             server holds more workers than it has GPUs.
         limit
-            Give up (LATE) as soon as the makespan is known to exceed this slot.
+            Give up (CUT_OFF) as soon as the makespan is known to exceed this slot.
         """
         order = np.argsort(starts, kind="stable")
         if self._modes is not None:
@@ -134,7 +134,7 @@ def simulate(
         completion = next_completion(arrays, state)
         beginning = starts[order[begun]] if begun < jobs else NEVER
         if min(completion, beginning) > limit:
-            return STUCK if completion == beginning == NEVER else LATE
+            return STUCK if completion == beginning == NEVER else CUT_OFF
         if completion <= beginning:
             if completion == NEVER:
                 return STUCK

@@ -1,4 +1,4 @@
-"""Random numbers in compiled code: the same from the same seed, on every machine and thread."""
+"""Random numbers in compiled code: the same seed gives the same numbers everywhere."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def fraction(generator: Generator) -> float:
 
 @compiled
 def below_plain(generator: Generator, count: int) -> int:
-    """What `below` gives, for code that is not compiled."""
+    """The numbers of `below`, for code that is not compiled."""
     return below(generator, count)

@@ -1,4 +1,4 @@
-"""What a solve of a formulation is asked, and what it knows so far."""
+"""The request of a formulation's solve, and its state so far."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from rarmodel.verifier import Report, require_feasible
 from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
-"""Part of the time limit that `search` gets at least, unless the optimum is proven before."""
+"""Least share of the time limit for `search`, unless the optimum is proven before."""
 
 
 @dataclass
 class Known:
-    """What is asked, the best schedule so far, and what is proven.
+    """The request, the best schedule so far, and what is proven.
 
     Attributes
     ----------
     instance, formulation, limits, data
-        What to solve.
+        The request.
     solvers
-        Who may solve the models, the preferred one first; those that refuse a model are dropped.
+        Solvers for the models, the preferred one first; solvers that refuse a model are dropped.
     session
         The search for short schedules of the paper's problem. Its bound holds for every schedule of
         the instance. None if the instance is wider.
     wide
         The search for good schedules of wider instances; None if there is none.
     begun
-        When the clock was started.
+        Start of the solve, as a reading of the clock.
     bound
-        The lower bound on the makespan. Where the formulation restricts, it may hold for it alone.
+        The lower bound on the makespan. If the formulation restricts, it may hold only there.
     schedule, report
         The best schedule that satisfies the formulation, verified.
     unjudged
         Verified schedules that only the model can judge, with their reports.
     model_needed
-        Why only the model can, if that is not in the formulation's nature.
+        Why only the model can judge them, if not for every schedule of the formulation.
     seen
-        Solutions of the search that were judged.
+        Solutions of `search` that were judged.
     values
-        What the objectives are worth in the schedule, the most important first.
+        Values of the objectives in the schedule, the most important first.
     bounds
-        What is proven of each; see `Goal`.
+        Proven bounds on them; see `Goal`.
     stage
-        Which of them is minimised at the moment.
+        Place of the objective that is minimised at present.
     infeasible
         Whether it is proven that no schedule satisfies the formulation.
     solved
-        Whether a solver has had its say about the last model.
+        Whether a solver has finished with the last model.
     searched
-        Seconds that `search` has had.
+        Seconds that `search` has used.
     stopped
         Why the solve ended, in words.
     """
@@ -95,7 +95,7 @@ class Known:
 
     @property
     def solver(self) -> Solver:
-        """Who solves the models."""
+        """The preferred solver."""
         return self.solvers[0]
 
     @property
@@ -177,7 +177,7 @@ class Known:
         return tuple(self.report.objective.values())[: self.stage + 1]
 
     def scope(self, horizon: int) -> Scope:
-        """What a model with so many slots covers."""
+        """The scope of a model with this many slots."""
         return Scope(
             instance=self.instance,
             tree=topology(self.instance.cluster),
@@ -191,11 +191,11 @@ class Known:
         )
 
     def brief(self) -> Limits:
-        """Limits for a small question to a solver."""
+        """Limits for a small problem."""
         return replace(self.limits, time_limit=self.seconds_left)
 
     def collect(self, schedule: Schedule) -> None:
-        """Verify a schedule of the instance, and keep it if it is the best that is admissible."""
+        """Verify a schedule of the instance, and keep it if it is the best admissible one."""
         report = require_feasible(self.instance, schedule)
         if self.session is not None:
             self.session.take(schedule)
@@ -211,7 +211,7 @@ class Known:
             self.improve(schedule, report, verdict.value)
 
     def improve(self, schedule: Schedule, report: Report, value: float | None = None) -> None:
-        """Keep a schedule that satisfies the formulation if it is better than the one at hand.
+        """Keep a schedule that satisfies the formulation if it is better than the current one.
 
         Where the formulation has its own objective, its value comes with the schedule.
         """
@@ -226,7 +226,7 @@ class Known:
         return () if report.objective is None else tuple(report.objective.values())
 
     def raise_bound(self, bound: LowerBound) -> None:
-        """Keep a bound if it is greater, and one that every schedule keeps for the search too."""
+        """Keep a greater bound; pass it to `search` if it holds for every schedule."""
         if bound.slots > self.bound.slots:
             self.bound = bound
         if not self.formulation.restricts and self.session is not None:

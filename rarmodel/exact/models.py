@@ -1,8 +1,8 @@
-"""Models of a formulation, asked for better schedules and for proofs, objective by objective.
+"""Solve models of a formulation for better schedules and for proofs, objective by objective.
 
-Where the makespan is minimised, the model is first asked for schedules barely longer than the lower
-bound, then for longer ones, up to the best known: a short horizon makes a small model, and one
-without a solution raises the bound.
+If the makespan is the objective, the first model looks for schedules barely longer than the lower
+bound. Later models allow longer schedules, up to the best known. A short horizon makes a small
+model, and a model without a solution raises the bound.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .known import Known
 from .plans import schedule_of
 
 TERMS_PER_SECOND = 40_000
-"""About how many terms of a model Pyomo builds, writes and hands over in a second."""
+"""Approximate number of terms that Pyomo builds, writes and transfers in a second."""
 
 MAX_TERMS = 20_000_000
-"""About how many terms of a model fit the memory of a workstation."""
+"""Approximate number of terms that fit a workstation's memory."""
 
 SHARE = 0.25
-"""Part of the time left that a horizon below the best makespan may take."""
+"""Share of the time left for a horizon below the best makespan."""
 
 WORDS = {
     "finished": "the solver reached its gap",
@@ -46,7 +46,7 @@ WORDS = {
 
 
 def minimise(known: Known) -> None:
-    """Minimise one objective after another, the values of the earlier ones kept."""
+    """Minimise one objective after another, and keep the values of the earlier ones."""
     for stage in range(len(known.bounds)):
         known.stage = stage
         if known.infeasible or known.stopped == INTERRUPTED:
@@ -62,7 +62,7 @@ def minimise(known: Known) -> None:
 
 
 def _minimise_makespan(known: Known) -> None:
-    """Ask for schedules within longer and longer horizons, up to the best known makespan."""
+    """Solve models with longer and longer horizons, up to the best known makespan."""
     judge_by_models(known)
     stride = 1
     while True:
@@ -86,9 +86,9 @@ def _minimise_makespan(known: Known) -> None:
 
 
 def _minimise_objective(known: Known) -> None:
-    """Ask for the best schedule of all; of a model that is too large, for one no longer than known.
+    """Solve for the best schedule of all; if the model is too large, for one no longer than known.
 
-    The shorter model proves nothing, but its solutions are schedules like any other.
+    The shorter model proves nothing, but its solutions are valid schedules.
     """
     horizon = known.enough
     answer = ask(known, horizon, known.seconds_for_models)
@@ -101,7 +101,7 @@ def _minimise_objective(known: Known) -> None:
 
 
 def judge_by_models(known: Known) -> None:
-    """Judge what only a model can judge, by the smallest that hold it, until a schedule is found.
+    """Judge schedules by the smallest models that contain them, until one is admissible.
 
     The shortest schedules come first. A model of all slots of the instance may be too large.
     """
@@ -113,7 +113,7 @@ def judge_by_models(known: Known) -> None:
 
 
 def too_large(known: Known, scope: Scope) -> str | None:
-    """Why a model is not built; None if it can be."""
+    """Why a model is not built; None if it can be built."""
     if unfit := known.formulation.unfit(scope):
         return unfit
     terms = known.formulation.size(scope)
@@ -133,7 +133,7 @@ def too_large(known: Known, scope: Scope) -> str | None:
 
 
 def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = True) -> Answer | None:
-    """Build the model for a horizon, solve it, and take what it gives; None if that is over."""
+    """Build the model for a horizon, solve it, and use the result; None if the solve is over."""
     formulation = known.formulation
     scope = known.scope(horizon)
     if reason := too_large(known, scope):
@@ -157,7 +157,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
         try:
             relaxed = _take(known, model, scope)
         except VerificationError as error:
-            known.stopped = f"the solver's solution is dropped, and its bound: {error}"
+            known.stopped = f"the solver's solution and its bound are dropped: {error}"
             return None
     if proves:
         _raise_bound(known, scope, answer)
@@ -173,7 +173,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
 
 
 def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
-    """Load the best schedule that satisfies the model as a starting solution, if there is one."""
+    """Load the best schedule that satisfies the model as a starting solution, if any."""
     formulation = known.formulation
     if not formulation.restricts:
         within = known.makespan is not None and known.makespan <= scope.horizon
@@ -197,12 +197,12 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
 
 
 def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
-    """Take the solution that the model's variables hold; whether it is that of a relaxation.
+    """Use the solution in the model's variables; return whether the model is a relaxation.
 
     Raises
     ------
     VerificationError
-        If it is no feasible schedule, or none that satisfies the model.
+        If the solution is not a feasible schedule, or does not satisfy the model.
     """
     formulation = known.formulation
     plan = formulation.plan(model, scope)
@@ -226,7 +226,7 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
 def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
     if answer.termination == "infeasible":
         if known.makespan is not None and known.makespan <= scope.horizon:
-            known.stopped = "the solver calls the model infeasible, though a schedule is known"
+            known.stopped = "the solver reports an infeasible model, but a schedule is known"
             return
         known.infeasible = scope.horizon >= known.enough
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))

@@ -1,4 +1,4 @@
-"""From starts and workers to a schedule with GPU indices."""
+"""Turn starts and workers into a schedule with GPU indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rarmodel.verifier import Run, simulate
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
-    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if it has any.
+    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if given.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compiling what exact solutions need, before any clock starts."""
+"""Compile all code for exact solutions before time is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries of data formulations read, found out before time is spent on a solve."""
+"""Find out which entries of data a formulation reads, before the solve."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .admission import ModelNeeded, evaluated
 def entries_read(
     instance: Instance, formulation: Formulation, data: Mapping[str, Any]
 ) -> frozenset[str] | None:
-    """Names of the entries that a formulation reads; None if only its model tells.
+    """Names of the entries that a formulation reads; None if only its model can tell.
 
-    What it adds to another formulation is tried on the schedule that runs one job after another.
+    Additions to another formulation are tried on the schedule that runs one job after another.
     """
     reads: frozenset[str] | None = getattr(formulation, "reads", None)
     if reads is not None:

@@ -1,4 +1,4 @@
-"""Schedules that need no model: those of all methods, and what `search` makes of them."""
+"""Schedules without a model: those of all methods and of `search`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .plans import schedule_of
 from .taken import taken_by
 
 HEURISTICS_SHARE = 0.05
-"""Part of the time limit after which no further heuristic begins."""
+"""Share of the time limit after which no further heuristic starts."""
 
 FIRST_PATIENCE = 10
-"""Iterations of `search` without a better schedule or bound after which the model has its turn."""
+"""Iterations of `search` without improvement after which the model is next."""
 
 
 def first_schedules(known: Known) -> None:
     """Collect the schedules of all methods, and of `search` within its share of the time.
 
-    A formulation that restricts has its own idea of a good schedule: it is offered all schedules
-    that the methods make with any of their parameters.
+    A formulation that restricts has its own objective or constraints, so it judges the schedules of
+    all methods with all their parameters.
     """
     instance, limits = known.instance, known.limits
     for method in constructive_methods():
@@ -67,7 +67,7 @@ def first_schedules(known: Known) -> None:
 
 
 def search_until(known: Known, deadline: float, patience: int | None = None) -> None:
-    """Let `search` go on where it was, and take the schedules and the bound that it finds."""
+    """Continue `search`, and take its schedules and its bound."""
     search = known.session or known.wide
     if search is None:
         return
@@ -83,7 +83,7 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 
 def _harvest(known: Known, session: Session) -> None:
-    """Take what the search has found, also if it was interrupted."""
+    """Take the results of `search`, also if it was interrupted."""
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.

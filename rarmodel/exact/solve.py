@@ -1,9 +1,9 @@
 """Solve a formulation: schedules first, then models, then what can still help.
 
-All methods and `search` come first: the best of their schedules is the starting solution, their
-bound makes the model smaller, and what they find is the answer if the solver finds no better. While
-time is left after the models and nothing is proven, `search` goes on. Status, bound and gap come
-from whole numbers.
+All methods and `search` come first. Their best schedule is the starting solution, and the answer if
+the solver finds no better one. Their bound makes the model smaller. If time is left after the
+models and optimality is not proven, `search` continues. Status, bound and gap are computed from
+whole numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OWN_GAP = 1e-6
 """Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
 WORTH_A_SEARCH = 0.01
-"""Part of the time limit below which no search is begun with what is left."""
+"""Least share of the time limit for a search at the end."""
 
 
 def solve_formulation(
@@ -54,13 +54,14 @@ def solve_formulation(
     Parameters
     ----------
     instance, formulation, limits
-        What to solve, and how.
+        The problem, its formulation and the limits.
     solvers
-        Who may solve it, the preferred one first; the next one if that refuses the model.
+        Solvers, the preferred one first. If a solver refuses the model, the next one is tried.
     data
-        What the formulation needs beside the instance: `Scope.data`.
+        Data that the formulation needs beside the instance: `Scope.data`.
     strict
-        Whether a model that every solver refuses is an error; otherwise the result says why.
+        If True, a model that every solver refuses is an error; otherwise the result gives the
+        reason.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def solve_formulation(
         If a solver is not installed or cannot take the model, or the formulation cannot take the
         instance.
     VerificationError
-        If a heuristic's schedule fails verification. A solver's solution that does is dropped.
+        If a heuristic's schedule fails verification. A solver's solution that fails is dropped.
     """
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
@@ -150,7 +151,7 @@ def _solve(known: Known) -> None:
 
 
 def _use_the_rest(known: Known) -> None:
-    """Search with the time that the models left; without a limit, if there was no model."""
+    """Search in the time that the models left; if there is no limit, only without a model."""
     why, left = known.stopped, known.seconds_left
     if known.closed or known.infeasible or why == INTERRUPTED or (left is None and known.solved):
         return
@@ -161,13 +162,15 @@ def _use_the_rest(known: Known) -> None:
     deadline = perf_counter() + left
     if known.searches:
         search_until(known, deadline)
-        known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
+        known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
     elif known.session is not None and (trials := search_orders(known, deadline)):
-        known.stopped = f"{why}; the rest of the time went to {trials:,} orders of the jobs"
+        known.stopped = (
+            f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
+        )
 
 
 def _result(known: Known) -> Result:
-    """What is known, as a result."""
+    """Make the result from what is known."""
     instance, formulation = known.instance, known.formulation
     impossible = known.bound.slots > horizon_of(instance) or bool(too_short(instance))
     found = known.schedule is not None
@@ -202,7 +205,7 @@ def _result(known: Known) -> Result:
 
 
 def _explain(known: Known) -> tuple[str, ...]:
-    """Say why there is no schedule within the horizon."""
+    """Explain why there is no schedule within the horizon."""
     if reasons := too_short(known.instance):
         return reasons
     if not known.infeasible:

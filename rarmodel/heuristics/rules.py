@@ -10,6 +10,7 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import mixed
 
+from .idle_gpus import TOLERANCE, IdleGpus, available, rule
 from .ranking import (
     BREAK_TIES,
     EITHER,
@@ -22,7 +23,6 @@ from .ranking import (
     nth_idle,
     rank_by_idle,
 )
-from .room import TOLERANCE, Room, available, rule
 
 _inner = partial(compiled, inner=True)
 
@@ -38,7 +38,7 @@ def _move(first: Floats, second: Floats, came: Ints, chosen: Ints, source: int, 
 
 @_inner
 def least_busy(
-    job: int, room: Room, servers: Ints, count: int, occupied: int, chosen: Ints
+    job: int, room: IdleGpus, servers: Ints, count: int, occupied: int, chosen: Ints
 ) -> bool:
     """Choose as many GPUs as the job needs, with least accumulated time of the available ones.
 
@@ -110,7 +110,7 @@ def least_busy(
 
 
 @rule
-def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def sjf_bco_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """SJF-BCO: Algorithm 2 (FA-FFP) for jobs of at most κ GPUs, Algorithm 3 (LBSGF) for others.
 
     Parameters are κ, λ, and how FA-FFP regards occupied servers, as in `least_busy`: BREAK_TIES
@@ -127,7 +127,7 @@ def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool
 
 
 @rule
-def first_fit_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def first_fit_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """FF: the first available GPUs, from server to server."""
     rank_by_idle(room)
     least, work, most = room.ranks.least_idle, room.work[job], room.limit + TOLERANCE
@@ -145,7 +145,7 @@ def first_fit_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bo
 
 
 @rule
-def list_scheduling_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def list_scheduling_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """LS: the available GPUs of least accumulated time; ties in server, then GPU order."""
     servers = room.scratch[1]
     count = least_busy_servers(room, job, IGNORE, servers)
@@ -153,7 +153,7 @@ def list_scheduling_rule(job: int, room: Room, parameters: Floats, chosen: Ints)
 
 
 @rule
-def random_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def random_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """RAND: available GPUs at random, every choice equally likely. The parameter is the seed."""
     size = room.size[job]
     # Draws depend on seed and job alone: the same on every machine, and at every call.
@@ -176,7 +176,7 @@ def random_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
 
 
 @_inner
-def _drawn_from_idle(room: Room, size: int, state: np.uint64, chosen: Ints) -> bool:
+def _drawn_from_idle(room: IdleGpus, size: int, state: np.uint64, chosen: Ints) -> bool:
     """Draw as from a list of all idle GPUs, of which only the exchanged entries are noted."""
     count = count_idle(room)
     if count < size:

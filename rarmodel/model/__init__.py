@@ -1,12 +1,12 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
-from .checks import check_instance
 from .contention import contention_level, linear_degradation, ring_share
 from .digest import instance_digest
 from .extremes import (
     Extremes,
     LeastSlots,
     best_placements,
+    check_instance,
     job_extremes,
     least_slots_by_placement,
     slowest_alone,

@@ -1,4 +1,4 @@
-"""A digest by which an instance is recognised, whatever it is called."""
+"""A digest that identifies an instance regardless of its name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ from .caching import once_per_instance
 def instance_digest(instance: Instance) -> str:
     """SHA-256 of all that schedules of an instance depend on, as 64 hexadecimal digits.
 
-    Name, description and the origin of time do not count, nor do fields that are at their defaults.
+    Name, description, the origin of time and reasons of reservations do not count, nor do fields
+    that are at their defaults.
     """
     content = instance.model_dump(
         mode="json",
-        exclude={"name": True, "description": True, "schema_version": True, "time": {"origin"}},
+        exclude={
+            **dict.fromkeys(("name", "description", "schema_version"), True),
+            "time": {"origin"},
+            "cluster": {"reservations": {"__all__": {"reason"}}},
+        },
         exclude_defaults=True,
     )
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sized
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
 from rarmodel.errors import InputError, Problem
@@ -46,11 +46,22 @@ class Spread(Record):
     equal: bool = Field(default=False, strict=True)
     """Whether the ring has the same number of GPUs on each of its servers."""
 
-    def allows(self, held: Collection[Sized]) -> bool:
-        """Whether a ring may be spread so: what it holds on each of its servers."""
+    def kept(self, workers: Iterable[int]) -> bool:
+        """Whether a ring with so many workers on its servers is spread as asked for."""
+        held = tuple(workers)
         most = self.max_servers or len(held)
-        counts = {len(gpus) for gpus in held}
-        return self.min_servers <= len(held) <= most and (not self.equal or len(counts) <= 1)
+        alike = not self.equal or len(set(held)) == 1
+        return self.min_servers <= len(held) <= most and alike
+
+    def told(self) -> str:
+        """The demand in words, such as `2 to 4 servers with the same number of GPUs on each`."""
+        least, most = self.min_servers, self.max_servers
+        number = str(least) if least == most else f"{least} to {most}"
+        if most is None:
+            number = "any number of" if least == 1 else f"at least {least}"
+        servers = "server" if most == 1 else "servers"
+        alike = " with the same number of GPUs on each" if self.equal else ""
+        return f"{number} {servers}{alike}"
 
     @model_validator(mode="after")
     def _some_number_is_left(self) -> Self:
@@ -81,8 +92,30 @@ Sizes = Annotated[
 ]
 
 
+def _has(*fields: str) -> dict[str, Any]:
+    """JSON Schema: these fields are there, and are not null."""
+    there = {field: {"not": {"type": "null"}} for field in fields}
+    return {"required": list(fields), "properties": there}
+
+
+def _one_of_each(schema: dict[str, Any]) -> None:
+    """State in a job's JSON Schema which fields stand in for which."""
+    plain = ("forward_ms_per_sample", "backward_ms")
+    neither = {"not": {"anyOf": [_has(field) for field in plain]}}
+    schema["allOf"] = [
+        {"oneOf": [_has("batch_size"), _has("global_batch_size")]},
+        {"oneOf": [{"allOf": [_has("times"), neither]}, {**_has(*plain), "not": _has("times")}]},
+        {
+            "if": {"properties": {"gpus": {"type": "array"}}},
+            "then": _has("global_batch_size"),
+        },
+    ]
+
+
 class Job(Record):
     """A training job: one ring of GPUs, synchronised after each iteration."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of_each)
 
     name: Name
     """Unique name of the job."""
@@ -97,7 +130,7 @@ class Job(Record):
     gradient_mb: NonNegative
     """Size of the gradient in MB (10^6 bytes), m_j."""
 
-    global_batch_size: Count | None = None
+    global_batch_size: Annotated[Count | None, Field(validate_default=True)] = None
     """Samples of an iteration over the whole ring: M_j is its part of them, rounded up. Either
     this or `batch_size`; required where `gpus` is a list."""
 
@@ -192,15 +225,20 @@ class Job(Record):
             raise InputError(problems)
         return gpus
 
+    @field_validator("global_batch_size")
+    @classmethod
+    def _sizes_share_a_batch(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is None and isinstance(info.data.get("gpus"), tuple):
+            message = "missing; a job with a list of ring sizes needs it, in place of batch_size"
+            raise InputError([Problem("", message)])
+        return value
+
     @field_validator("batch_size")
     @classmethod
     def _one_batch_is_given(cls, value: int | None, info: ValidationInfo) -> int | None:
         whole = info.data.get("global_batch_size", 0)  # 0 if it was refused.
         if value is not None and whole:
             message = f"{value}, beside global_batch_size; only one of them may be given"
-            raise InputError([Problem("", message)])
-        if whole is None and isinstance(info.data.get("gpus"), tuple):
-            message = "a job with several ring sizes needs global_batch_size in place of it"
             raise InputError([Problem("", message)])
         if value is None and whole is None:
             raise PydanticKnownError("missing")

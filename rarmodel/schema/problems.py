@@ -1,4 +1,4 @@
-"""From Pydantic's account of a refused input to ours: one line each, place, wrong, right."""
+"""Turn Pydantic's errors into ours: one line each, with place, problem and remedy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,24 @@ _EXPECTED = {
     "string_type": "a text",
     "tuple_type": "a list",
     "dict_type": "an object",
+    "bool_type": "true or false",
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
 _KEYED = {"gpus", "times", SEVERAL}
 """Fields that are objects with keys of the user's."""
+_STAND_IN = {
+    "global_batch_size": {"batch_size"},
+    "times": {"forward_ms_per_sample", "backward_ms"},
+}
+"""Fields that others are not missing beside."""
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
 
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:
-    """All problems that a validation found, in the input's order.
+    """All problems of a validation, in the input's order.
 
-    A misspelt field is one problem, not two: if an unknown field resembles a missing one of the
+    A misspelt field is one problem, not two: if an unknown field resembles a missing field of the
     same object, the line names both.
     """
     details = error.errors(include_url=False)
@@ -46,7 +52,9 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     for detail in details:
         if detail["type"] == "extra_forbidden":
             candidates = missing.get(detail["loc"][:-1], set())
-            if close := difflib.get_close_matches(str(detail["loc"][-1]), candidates, n=1):
+            if stood_in := _STAND_IN.get(_close(record, detail["loc"]) or ""):
+                candidates -= stood_in
+            elif close := difflib.get_close_matches(str(detail["loc"][-1]), candidates, n=1):
                 meant[detail["loc"]] = close[0]
                 candidates.discard(close[0])
     problems: list[Problem] = []
@@ -98,7 +106,7 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 def place_of(loc: Sequence[int | str]) -> str:
     """A location as a path: `("jobs", 3, "gpus")` becomes `jobs[3].gpus`.
 
-    What is no plain word is quoted: `assignments[0].gpus["node-1"]`.
+    Keys that are not plain words are quoted: `assignments[0].gpus["node-1"]`.
     """
     place = ""
     for i, part in enumerate(loc):
@@ -153,10 +161,11 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
         case "string_too_short":
             yield Problem(place, "an empty text; it must not be empty")
         case "string_unicode":
-            yield Problem(place, f"{show(value)}; half of a surrogate pair is no text")
+            yield Problem(place, f"{show(value)}; half of a surrogate pair is not text")
         case "too_short":
             if not value:  # Pydantic does not count entries that it refused.
-                yield Problem(place, "an empty list; at least one entry is expected")
+                kind = show(value).removeprefix("a").removeprefix("n").strip()
+                yield Problem(place, f"an empty {kind}; at least one entry is expected")
         case "float_type" if isinstance(value, int) and not isinstance(value, bool):
             yield Problem(place, f"{show(value)}; it must be within ±{MAX_NUMBER:g}")
         case _ if kind in _EXPECTED:
@@ -166,7 +175,7 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
 
 
 def show(value: object) -> str:
-    """A value of an input as a few characters, as JSON would write it."""
+    """A value of an input in a few characters, as JSON."""
     if value is None:
         return "null"
     if isinstance(value, str):

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rarmodel.errors import Problem, listed
+from rarmodel.errors import FEW, Problem, listed
 
 from .cluster import Cluster
 from .job import Job
+from .problems import place_of
 
 
 def problems_among_jobs(jobs: Sequence[Job]) -> Iterator[Problem]:
     """Jobs that wait for others which do not exist, or for each other."""
     index = {job.name: i for i, job in enumerate(jobs)}
-    sound = True
     for i, job in enumerate(jobs):
         for k, name in enumerate(job.after):
             if name not in index:
-                sound = False
                 yield Problem(f"[{i}].after[{k}]", f"{name!r}; there is no such job")
-    if sound:
-        yield from _cycles(jobs, index)
+    yield from _cycles(jobs, index)
 
 
 def _cycles(jobs: Sequence[Job], index: Mapping[str, int]) -> Iterator[Problem]:
     """One line for each cycle of jobs that wait for each other."""
     begun, done = set[int](), set[int]()
+
+    def waited_for(job: int) -> Iterator[int]:
+        return iter(dict.fromkeys(index[name] for name in jobs[job].after if name in index))
+
     for first in range(len(jobs)):
         # Depth first, without recursion: chains may be as long as there are jobs.
-        path: list[tuple[int, Iterator[str]]] = []
+        path: list[tuple[int, Iterator[int]]] = []
         if first not in done:
             begun.add(first)
-            path.append((first, iter(jobs[first].after)))
+            path.append((first, waited_for(first)))
         while path:
             here, rest = path[-1]
-            following = next(rest, None)
-            if following is None:
+            job = next(rest, None)
+            if job is None:
                 done.add(here)
                 path.pop()
                 continue
-            job = index[following]
             if job in done:
                 continue
             if job in begun:
@@ -49,7 +50,7 @@ def _cycles(jobs: Sequence[Job], index: Mapping[str, int]) -> Iterator[Problem]:
                 yield Problem(f"[{here}].after", f"a cycle, {waits}; jobs would wait for ever")
                 continue
             begun.add(job)
-            path.append((job, iter(jobs[job].after)))
+            path.append((job, waited_for(job)))
 
 
 def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
@@ -65,13 +66,14 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
                 yield Problem(f"[{i}].servers[{k}]", f"{name!r}; the cluster has no such server")
         if job.times is not None and typeless:
             sound = False
-            message = f"they need the gpu_type of every server; {listed(typeless)} have none"
+            message = f"they need the gpu_type of every server; without one: {listed(typeless)}"
             yield Problem(f"[{i}].times", message)
         elif job.times is not None:
             for name in job.times:
                 if name not in types:
                     sound = False
-                    yield Problem(f"[{i}].times.{name}", "no server has GPUs of this type")
+                    place = f"[{i}].{place_of(('times', name))}"
+                    yield Problem(place, "no server has GPUs of this type")
         if sound:
             yield from _too_large(i, job, cluster)
     yield from _running(jobs, cluster)
@@ -91,10 +93,11 @@ def _too_large(i: int, job: Job, cluster: Cluster) -> Iterator[Problem]:
             message = f"job {job.name!r} asks for {size} GPUs; the cluster has {cluster.total_gpus}"
             yield Problem(place, message)
         elif not has_room(job, size, allowed):
-            spread = " spread as it asks for" if job.spread else ""
+            spread = f" on {job.spread.told()}" if job.spread else ""
             message = (
-                f"job {job.name!r} asks for {size} GPUs{spread}; the servers that it may use have "
-                f"{sum(allowed)} in all and have no room for it"
+                f"job {job.name!r} asks for {size} GPUs{spread}; the servers that it may use, with "
+                f"{', '.join(map(str, allowed[:FEW]))}{', …' * (len(allowed) > FEW)} GPUs, have no "
+                "room for it"
             )
             yield Problem(place, message)
 
@@ -137,11 +140,14 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
                 elif (name, gpu) in holder:
                     other = holder[name, gpu]
                     message = f"GPU {gpu} of {name!r}; running job {other!r} holds it already"
+                    if other == job.name:
+                        message = f"GPU {gpu} of {name!r}; it is listed twice"
                     yield Problem(place, message)
                 else:
                     holder[name, gpu] = job.name
-        if job.spread is not None and not job.spread.allows(job.running.gpus.values()):
-            yield Problem(place, "they are not spread as the job's own `spread` asks for")
+        if job.spread and not job.spread.kept(map(len, job.running.gpus.values())):
+            servers_used = f"{len(job.running.gpus)} server{'s' * (len(job.running.gpus) > 1)}"
+            yield Problem(place, f"on {servers_used}; the job asks for {job.spread.told()}")
         if job.release > 0:
             message = f"{job.release}; a running job was released by slot 0"
             yield Problem(f"[{i}].release", message)

@@ -27,10 +27,11 @@ from .server_annealing import anneal_servers
 from .session import Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
-"""Time limit if neither a time, a number of iterations nor a patience is given."""
+"""Time limit if you give neither a time, a number of iterations nor a patience."""
 FINISH_SECONDS_PER_JOB = 25e-6
-"""What numbering the GPUs and verifying takes, about: where jobs are many, the search ends so much
-before the time limit, but has a part of it in any case."""
+"""Approximate time for numbering the GPUs and verifying. With many jobs, the search ends this much
+before the time limit, but it always gets a share of the limit.
+"""
 LEAST_SHARE = 0.25
 
 

@@ -136,7 +136,7 @@ def test_a_constraint_that_an_earlier_end_breaks_is_found_out(
     result = rarmodel.solve(instance, formulation=base.extended("slow", idle_at_the_end))
     assert result.schedule is None
     assert result.status == "unknown"
-    assert "is dropped" in result.stopped
+    assert "are dropped" in result.stopped
     # The makespan, if the bound that was proven of the formulation is beyond it.
     assert re.search(r"breaks (all_the_time\[a\]|makespan)$", result.stopped)
 
@@ -184,5 +184,5 @@ def test_names_that_nobody_has_are_refused() -> None:
     formulation = TIME_INDEXED.extended("named", named)
     with pytest.raises(UsageError, match="needs the entry 'names'"):
         rarmodel.solve(instance_of(), formulation=formulation)
-    with pytest.raises(UsageError, match="names: no job 'who'; there are j0, j1"):
+    with pytest.raises(UsageError, match="names: no job 'who'; choose from j0, j1"):
         rarmodel.solve(instance_of(), formulation=formulation, data={"names": ["who"]})

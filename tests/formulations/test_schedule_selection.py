@@ -300,7 +300,7 @@ def test_without_a_pool_of_all_a_known_schedule_within_the_limit_is_the_answer()
         data = {"pool": "all", "limit": limit}
         found = solve(instance, formulation=unfit, data=data, time_limit=1)
         assert found.status == status
-        assert found.stopped.startswith("no model today; the rest of the time went to ")
+        assert found.stopped.startswith("no model today; rarmodel spent the rest of the time on ")
 
 
 @settings(max_examples=25, deadline=None)

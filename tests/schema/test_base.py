@@ -14,13 +14,11 @@ from rarmodel.schema import Instance, Job, Server
 from rarmodel.schema.base import LEAST_POSITIVE, MAX_INTEGER, MAX_NUMBER, repeated_names
 from rarmodel.schema.schedule import Assignment
 
-COUNTS = [
-    ("time", "horizon"),
-    ("cluster", "servers", 0, "gpus"),
-    ("jobs", 0, "gpus"),
-    ("jobs", 0, "iterations"),
-    ("jobs", 0, "batch_size"),
-]
+COUNTS = [("cluster", "servers", 0, "gpus"), ("jobs", 0, "iterations"), ("jobs", 0, "weight")]
+OPTIONAL_COUNTS = [("time", "horizon"), ("jobs", 0, "batch_size")]
+COUNT_OR_LIST = ("jobs", 0, "gpus")
+WHOLE = [("jobs", 0, "release")]
+OPTIONAL_WHOLE = [("jobs", 0, "due"), ("jobs", 0, "deadline")]
 POSITIVES = [
     ("time", "slot_seconds"),
     ("cluster", "network", "gbps"),
@@ -31,22 +29,36 @@ NON_NEGATIVES = [
     ("contention", "degradation", "alpha"),
     ("contention", "overhead_ms_per_server"),
     ("jobs", 0, "gradient_mb"),
+]
+OPTIONAL_NON_NEGATIVES = [
     ("jobs", 0, "forward_ms_per_sample"),
     ("jobs", 0, "backward_ms"),
+    ("cluster", "prices_per_gpu_hour"),
 ]
+OPTIONAL_POSITIVES = [("cluster", "servers", 0, "intra_server_gbps")]
 CONCURRENCY = ("contention", "concurrency")
 NAMES = [("name",), ("cluster", "servers", 0, "name"), ("jobs", 0, "name")]
+HUGE = "a whole number of more than 20 digits"
 NO_NUMBERS: list[tuple[object, str]] = [
     (True, "true; {} is expected"),
     (False, "false; {} is expected"),
-    (None, "null; {} is expected"),
     ("1", "'1'; {} is expected"),
     ("", "''; {} is expected"),
-    ([], "a list; {} is expected"),
-    ([1], "a list; {} is expected"),
     ({}, "an object; {} is expected"),
 ]
-HUGE = "a whole number of more than 20 digits"
+NO_LISTS: list[tuple[object, str]] = [
+    ([], "a list; {} is expected"),
+    ([1], "a list; {} is expected"),
+]
+NO_WHOLE_NUMBERS = [
+    (2.0, "2.0; a whole number is expected"),
+    (1.5, "1.5; a whole number is expected"),
+    (1e12, "1000000000000.0; a whole number is expected"),
+    (float("nan"), "NaN; a whole number is expected"),
+    (float("inf"), "Infinity; a whole number is expected"),
+    (2**53, "9007199254740992; it must be at most 9007199254740991"),
+    (10**400, f"{HUGE}; it must be at most 9007199254740991"),
+]
 
 Place = tuple[str | int, ...]
 
@@ -69,20 +81,14 @@ def value_at(instance: Instance, path: Place) -> Any:
     return value
 
 
-@pytest.mark.parametrize("path", COUNTS, ids=place)
+@pytest.mark.parametrize("path", [*COUNTS, *OPTIONAL_COUNTS, COUNT_OR_LIST], ids=place)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        *((value, message.format("a whole number")) for value, message in NO_NUMBERS),
-        (2.0, "2.0; a whole number is expected"),
-        (1.5, "1.5; a whole number is expected"),
-        (1e12, "1000000000000.0; a whole number is expected"),
-        (float("nan"), "NaN; a whole number is expected"),
-        (float("inf"), "Infinity; a whole number is expected"),
+        *((value, message.format("a whole number")) for value, message in NO_NUMBERS[:-1]),
+        *NO_WHOLE_NUMBERS,
         (0, "0; it must be at least 1"),
         (-3, "-3; it must be at least 1"),
-        (2**53, "9007199254740992; it must be at most 9007199254740991"),
-        (10**400, f"{HUGE}; it must be at most 9007199254740991"),
         (-(10**400), f"{HUGE}; it must be at least 1"),
     ],
     ids=label,
@@ -91,11 +97,85 @@ def test_count_that_is_none_is_one_line(path: Place, value: object, message: str
     assert lines_for(path, value) == [f"{place(path)}: {message}"]
 
 
-@pytest.mark.parametrize("path", [*POSITIVES, *NON_NEGATIVES, CONCURRENCY], ids=place)
+@pytest.mark.parametrize("path", [*WHOLE, *OPTIONAL_WHOLE], ids=place)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        *((value, message.format("a whole number")) for value, message in NO_NUMBERS),
+        *((value, message.format("a whole number")) for value, message in NO_LISTS),
+        *NO_WHOLE_NUMBERS,
+        (-(10**400), f"{HUGE}; it must be at least -9007199254740991"),
+    ],
+    ids=label,
+)
+def test_slot_that_is_none_is_one_line(path: Place, value: object, message: str) -> None:
+    assert lines_for(path, value) == [f"{place(path)}: {message}"]
+
+
+@pytest.mark.parametrize("path", [*WHOLE, *OPTIONAL_WHOLE], ids=place)
+@pytest.mark.parametrize("value", [0, -7, 12])
+def test_slots_of_jobs_may_lie_before_slot_0(path: Place, value: int) -> None:
+    assert value_at(parse_instance(replaced(instance_data(), path, value)), path) == value
+
+
+@pytest.mark.parametrize("path", [*COUNTS, *OPTIONAL_COUNTS], ids=place)
+@pytest.mark.parametrize("value", [[], [1], {}], ids=label)
+def test_count_is_neither_list_nor_object(path: Place, value: object) -> None:
+    shown = "an object" if value == {} else "a list"
+    assert lines_for(path, value) == [f"{place(path)}: {shown}; a whole number is expected"]
+
+
+@pytest.mark.parametrize("path", [*COUNTS, COUNT_OR_LIST, *WHOLE], ids=place)
+def test_count_that_is_required_or_has_a_default_is_not_null(path: Place) -> None:
+    assert lines_for(path, None) == [f"{place(path)}: null; a whole number is expected"]
+
+
+@pytest.mark.parametrize(
+    "path", [("time", "horizon"), *OPTIONAL_WHOLE, *OPTIONAL_POSITIVES], ids=place
+)
+def test_null_leaves_an_optional_field_out(path: Place) -> None:
+    assert value_at(parse_instance(replaced(instance_data(), path, None)), path) is None
+
+
+@pytest.mark.parametrize("field", ["batch_size", "forward_ms_per_sample", "backward_ms"])
+def test_null_does_not_stand_for_one_of_two_fields(field: str) -> None:
+    lines = lines_for(("jobs", 0, field), None)
+    assert lines == [f"jobs[0].{field}: missing; this field is required"]
+
+
+@pytest.mark.parametrize(
+    "path", [*POSITIVES, *NON_NEGATIVES, *OPTIONAL_POSITIVES, CONCURRENCY], ids=place
+)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         *((value, message.format("a number")) for value, message in NO_NUMBERS),
+        *((value, message.format("a number")) for value, message in NO_LISTS),
+    ],
+    ids=label,
+)
+def test_text_or_list_is_no_number(path: Place, value: object, message: str) -> None:
+    assert lines_for(path, value) == [f"{place(path)}: {message}"]
+
+
+@pytest.mark.parametrize("path", [*POSITIVES, *NON_NEGATIVES, CONCURRENCY], ids=place)
+def test_number_that_is_required_is_not_null(path: Place) -> None:
+    assert lines_for(path, None) == [f"{place(path)}: null; a number is expected"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(*POSITIVES, *NON_NEGATIVES, *OPTIONAL_POSITIVES, *OPTIONAL_NON_NEGATIVES),
+        CONCURRENCY,
+    ],
+    ids=place,
+)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        *((value, message.format("a number")) for value, message in NO_NUMBERS[:-1]),
+        *((value, message.format("a number")) for value, message in NO_LISTS),
         (float("nan"), "NaN; a finite number is expected"),
         (float("inf"), "Infinity; a finite number is expected"),
         (float("-inf"), "-Infinity; a finite number is expected"),
@@ -108,7 +188,7 @@ def test_number_that_is_none_is_one_line(path: Place, value: object, message: st
     assert lines_for(path, value) == [f"{place(path)}: {message}"]
 
 
-@pytest.mark.parametrize("path", POSITIVES, ids=place)
+@pytest.mark.parametrize("path", [*POSITIVES, *OPTIONAL_POSITIVES], ids=place)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -126,7 +206,7 @@ def test_rate_or_slot_out_of_range_is_one_line(path: Place, value: object, messa
     assert lines_for(path, value) == [f"{place(path)}: {message}"]
 
 
-@pytest.mark.parametrize("path", NON_NEGATIVES, ids=place)
+@pytest.mark.parametrize("path", [*NON_NEGATIVES, *OPTIONAL_NON_NEGATIVES], ids=place)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -140,14 +220,14 @@ def test_negative_or_huge_number_is_one_line(path: Place, value: object, message
     assert lines_for(path, value) == [f"{place(path)}: {message}"]
 
 
-@pytest.mark.parametrize("path", NON_NEGATIVES, ids=place)
+@pytest.mark.parametrize("path", [*NON_NEGATIVES, *OPTIONAL_NON_NEGATIVES], ids=place)
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, 5e-324, 3, 2.5])
 def test_non_negative_number_is_taken_as_it_is(path: Place, value: float) -> None:
     data = replaced(instance_data(), path, value)
     assert value_at(Instance.model_validate(data), path) == value
 
 
-@pytest.mark.parametrize("path", POSITIVES, ids=place)
+@pytest.mark.parametrize("path", [*POSITIVES, *OPTIONAL_POSITIVES], ids=place)
 @pytest.mark.parametrize("value", [LEAST_POSITIVE, 1, 2.5, MAX_NUMBER])
 def test_positive_number_is_taken_as_it_is(path: Place, value: float) -> None:
     data = replaced(instance_data(), path, value)
@@ -182,7 +262,7 @@ def test_concurrency_within_its_range_is_taken(value: float) -> None:
         (3, "3; a text is expected"),
         (True, "true; a text is expected"),
         (["a"], "a list; a text is expected"),
-        ("\ud800", "'\\ud800'; half of a surrogate pair is no text"),
+        ("\ud800", "'\\ud800'; half of a surrogate pair is not text"),
     ],
     ids=label,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
 from documents import Data, instance_data, job_data, replaced, tree_data
 from pydantic import ValidationError
@@ -91,7 +92,7 @@ def test_best_placement_decides_whether_a_slot_is_too_short() -> None:
 
 def test_iteration_that_takes_no_time_is_one_line_at_the_job() -> None:
     data = instance_data(job_data("a"), job_data("b", backward_ms=0.0))
-    assert lines_of(data) == ["jobs[1]: an iteration of job 'b' takes no time; it must take some"]
+    assert lines_of(data) == ["jobs[1]: an iteration of job 'b' takes 0 s; it must take more"]
 
 
 def test_overhead_is_time_enough() -> None:
@@ -154,16 +155,67 @@ def test_json_schema_has_the_ranges() -> None:
     schema = Instance.model_json_schema()
     definitions = schema["$defs"]
     assert schema["properties"]["schema_version"]["const"] == 1
-    assert definitions["Job"]["properties"]["gpus"]["minimum"] == 1
-    assert definitions["Job"]["properties"]["gpus"]["type"] == "integer"
+    one, several = definitions["Job"]["properties"]["gpus"]["oneOf"]
+    assert one["type"] == "integer"
+    assert one["minimum"] == several["items"]["minimum"] == several["minItems"] == 1
     assert definitions["Time"]["properties"]["slot_seconds"]["minimum"] > 0
     assert definitions["Contention"]["properties"]["concurrency"]["exclusiveMinimum"] == 0
     assert definitions["Contention"]["properties"]["concurrency"]["maximum"] == 1
-    assert definitions["Job"]["properties"]["backward_ms"]["minimum"] == 0
+    number, null = definitions["Job"]["properties"]["backward_ms"]["anyOf"]
+    assert number["minimum"] == 0
+    assert null == {"type": "null"}
+    assert definitions["Job"]["properties"]["weight"]["minimum"] == 1
+    assert definitions["Reservation"]["properties"]["from"]["minimum"] == 0
     assert schema["properties"]["jobs"]["minItems"] == 1
     assert definitions["Server"]["properties"]["name"]["minLength"] == 1
 
 
-def test_json_schema_requires_all_but_the_description() -> None:
+def test_json_schema_requires_what_has_no_default() -> None:
     schema = Instance.model_json_schema()
-    assert set(schema["properties"]) - set(schema["required"]) == {"description"}
+    optional = {"description", "objective", "preemption", "tenants"}
+    assert set(schema["properties"]) - set(schema["required"]) == optional
+    assert schema["$defs"]["Reservation"]["required"] == ["server", "gpus", "from"]
+    assert schema["$defs"]["Time"]["required"] == ["slot_seconds"]
+    assert schema["$defs"]["Cluster"]["required"] == [
+        *("servers", "network", "intra_server_gbps", "reduction_gbps")
+    ]
+
+
+TIMES = {"A100": {"forward_ms_per_sample": 1.0, "backward_ms": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("left_out", "added", "valid"),
+    [
+        ([], {}, True),
+        ([], {"gpus": [1, 2]}, False),
+        (["batch_size"], {"gpus": [1, 2], "global_batch_size": 8}, True),
+        (["batch_size"], {"gpus": [1, 2]}, False),
+        (["batch_size"], {"global_batch_size": 8}, True),
+        ([], {"global_batch_size": 8}, False),
+        ([], {"global_batch_size": None}, True),
+        ([], {"batch_size": None, "global_batch_size": 8}, True),
+        (["batch_size"], {}, False),
+        ([], {"times": TIMES}, False),
+        ([], {"times": None}, True),
+        (["backward_ms"], {"times": TIMES}, False),
+        (["forward_ms_per_sample", "backward_ms"], {"times": TIMES}, True),
+        (["forward_ms_per_sample", "backward_ms"], {}, False),
+        (["backward_ms"], {}, False),
+    ],
+)
+def test_json_schema_and_rarmodel_agree_on_fields_that_stand_in_for_others(
+    left_out: list[str], added: Data, valid: bool
+) -> None:
+    data = instance_data()
+    for server in data["cluster"]["servers"]:
+        server["gpu_type"] = "A100"
+    for name in left_out:
+        del data["jobs"][0][name]
+    data["jobs"][0].update(added)
+    validator = jsonschema.Draft202012Validator(Instance.model_json_schema())
+    assert validator.is_valid(data) == valid
+    if valid:
+        parse_instance(data)
+    else:
+        assert all(line.startswith("jobs[0].") for line in lines_of(data))

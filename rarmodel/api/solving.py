@@ -169,11 +169,11 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = horizon_of(instance)
-    impossible = too_short(instance)
     schedule, stopped = None, "the lower bound exceeds the horizon"
-    if impossible:
+    reasons = why_infeasible(instance, bound) if bound.slots > horizon else too_short(instance)
+    if reasons and bound.slots <= horizon:
         stopped = "a job takes longer than its deadline allows"
-    elif bound.slots <= horizon:
+    elif not reasons:
         try:
             schedule, stopped, proven = attempt(method, instance, limits)
             bound = max(bound, proven or bound, key=lambda one: one.slots)
@@ -181,7 +181,8 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
     goals = goals_of(instance, report, with_makespan(instance, least_values(instance), bound))
-    reasons = impossible or (why_infeasible(instance, bound) if bound.slots > horizon else ())
+    if bound.slots > horizon:  # Proven by the method itself, perhaps.
+        reasons = why_infeasible(instance, bound)
     return Result(
         instance=instance.name,
         time=instance.time,

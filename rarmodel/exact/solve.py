@@ -206,10 +206,10 @@ def _result(known: Known) -> Result:
 
 def _explain(known: Known) -> tuple[str, ...]:
     """Explain why there is no schedule within the horizon."""
+    if not known.infeasible and known.bound.slots > horizon_of(known.instance):
+        return why_infeasible(known.instance, known.bound)
     if reasons := too_short(known.instance):
         return reasons
-    if not known.infeasible:
-        return why_infeasible(known.instance, known.bound)
     # The bound that the solver has proven would itself be the conflict.
     scope = replace(
         known.scope(horizon_of(known.instance)), lower_bound=best_bound(known.instance).slots

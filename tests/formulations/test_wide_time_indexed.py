@@ -253,6 +253,11 @@ def test_a_deadline_that_no_placement_meets_is_named() -> None:
     assert too_short(instance_with(release=3, deadline=8)) == ()
 
 
+@pytest.mark.parametrize(("bound", "slots"), [(6.2, 7), (7.0, 7), (7.0000001, 7), (7.001, 8)])
+def test_a_makespan_is_whole(bound: float, slots: int) -> None:
+    assert aim_of(scope_of(instance_with(), 12), 0).at_least(bound) == slots
+
+
 def test_a_sum_is_minimised_in_units_and_its_bound_rounded_up_to_them() -> None:
     instance = instance_with(weight=6, due=3, release=1).model_copy(
         update={"objective": "total-tardiness"}

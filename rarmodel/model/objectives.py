@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 from rarmodel import registry
@@ -119,6 +120,7 @@ def number(value: Value | None) -> int | float | None:
     return float(value) if isinstance(value, Fraction) else value
 
 
+@cache  # Entry points take milliseconds to read, and the verifier asks for each schedule.
 def objective(name: str) -> Objective:
     """The objective of a name.
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rarmodel.errors import UsageError
-from rarmodel.model import Extremes, Pace, Topology, plain_pace
+from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
+from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Scope:
         formulation with added constraints or another objective needs every schedule.
     allowed
         Rules that a placement must pass before it gets variables; see `Allows`.
+    stage
+        Place of the objective to minimise among those of the instance.
+    at_most
+        Greatest allowed values of the instance's objectives, the most important first. Constraints
+        keep the values of objectives before the stage; all values limit when jobs may end.
     """
 
     instance: Instance
@@ -55,6 +61,8 @@ class Scope:
     data: Mapping[str, Any] = field(default_factory=dict)
     every_schedule: bool = False
     allowed: tuple[Allows, ...] = ()
+    stage: int = 0
+    at_most: tuple[Value, ...] = ()
 
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
@@ -65,8 +73,18 @@ class Scope:
         return {job.name: j for j, job in enumerate(self.instance.jobs)}
 
     def pace(self, job: str) -> Pace:
-        """What an iteration of a job is made of."""
+        """What an iteration of a job is made of that has one ring size and one pace."""
         return plain_pace(self.instance, self._index[job])
+
+    def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
+        """What an iteration is made of in a placement: workers by server."""
+        types = [self.servers[server].gpu_type for server in workers]
+        return pace(self.instance, self._index[job], sum(workers.values()), types)
+
+    @cached_property
+    def windows(self) -> dict[str, Window]:
+        """By job: the slots in which it can be active."""
+        return dict(zip(self.jobs, windows(self.instance, self.horizon, self.at_most), strict=True))
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
@@ -77,6 +95,11 @@ class Scope:
     def servers(self) -> dict[str, Server]:
         """Servers by name, in input order."""
         return {server.name: server for server in self.instance.cluster.servers}
+
+    @cached_property
+    def server_index(self) -> dict[str, int]:
+        """Index of each server by name."""
+        return {name: s for s, name in enumerate(self.servers)}
 
     @cached_property
     def links(self) -> dict[str, Link]:
@@ -186,8 +209,7 @@ class Formulation:
     model_class
         Class of models that a solver must be able to solve.
     objective
-        Name of the objective. `makespan` is in slots, and its bounds count as bounds on the
-        makespan.
+        Name of the formulation's own objective. `makespan` stands for the instance's objectives.
     restricts
         Whether the model adds constraints or another objective. rarmodel then uses heuristic
         schedules only if they satisfy the model, and its bounds hold for this formulation only.
@@ -205,6 +227,8 @@ class Formulation:
         Whether the model has variables for each placement, so that rules can exclude placements.
     reads
         Names of the entries of `data` that the formulation may read; None if unknown in advance.
+    handles
+        Names of the features of wider instances that it handles; see `rarmodel.model.features`.
     description
         Description in one line.
     """
@@ -223,6 +247,7 @@ class Formulation:
     evaluate: Callable[[Scope, Schedule], pyo.ConcreteModel] | None = None
     lists_placements: bool = False
     reads: frozenset[str] | None = None
+    handles: frozenset[str] = frozenset()
     description: str = ""
 
     def extended(

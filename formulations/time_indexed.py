@@ -48,9 +48,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
 from rarmodel.schema import Schedule
 
+from .aims import add_objectives, aims, values_of_aims
 from .arithmetic import too_fast
+from .caps import server_caps, tenant_caps, yields
 from .formulation import Formulation, Plan, Scope
 from .placements import MAX_PLACEMENTS, label_of, most_rings, number_of_placements, placements
 from .symmetry import canonical
@@ -60,6 +63,7 @@ from .time_indexed_components import (
     data_of,
     makespan,
     placement,
+    quotas,
     speed,
     starts_and_ends,
     symmetry,
@@ -67,7 +71,7 @@ from .time_indexed_components import (
 )
 from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
-COMPONENTS = (starts_and_ends, placement, capacity, contention, speed, work)
+COMPONENTS = (starts_and_ends, placement, capacity, quotas, contention, speed, work)
 """The components of the model, in order: a later one uses variables of earlier ones."""
 
 
@@ -79,7 +83,10 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
         component(model, data)
     if not scope.every_schedule:
         symmetry(model, data)
-    makespan(model, data)
+    # An addition may refer to the makespan; models of other objectives do without.
+    if scope.every_schedule or any(aim.is_makespan for aim in aims(scope)):
+        makespan(model, data)
+    add_objectives(model, scope)
     return model
 
 
@@ -127,7 +134,7 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         ring = outcome.ring(j, t) if len(outcome.workers[j]) > 1 else None
         return ring is not None and ring.speed >= data.levels[j][i]
 
-    values = _values(outcome, placed)
+    values = _values(outcome, placed) | values_of_aims(outcome)
     most = max(map(len, data.levels.values()), default=0)
     values["reaches"] = over(
         reaches,
@@ -171,6 +178,8 @@ def _values(outcome: Outcome, placed: Mapping[str, str | None]) -> dict[str, Val
             where=lambda l, p, t: p <= links[l],
         ),
         "done": over(lambda t: t >= o.latest, range(low, scope.horizon)),
+        "capacity_yields": yields(server_caps(scope), slots, o.runs),
+        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
     }
 
 
@@ -203,4 +212,5 @@ TIME_INDEXED = Formulation(
     evaluate=_evaluate,
     lists_placements=True,
     reads=frozenset(),
+    handles=WINDOWS | PLACES | CAPS | {OBJECTIVES.name},
 )

@@ -171,10 +171,11 @@ def set_variables(m: Any, outcome: Outcome, components: Mapping[str, Values]) ->
     """Set a model's variables to the values of a schedule, as a starting solution."""
     for name, values in components.items():
         component = m.component(name)
-        if component.ctype is pyo.Var:
+        # What only another objective or feature needs, the model may do without.
+        if component is not None and component.ctype is pyo.Var:
             for index, variable in component.items():
                 put(variable, _at(values, index))
-    if m.makespan.ctype is pyo.Var:
+    if (makespan := m.component("makespan")) is not None and makespan.ctype is pyo.Var:
         put(m.makespan, outcome.latest)
 
 
@@ -260,7 +261,7 @@ def first_changed(model: Any) -> str | None:
 def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
     """Whether each step of a placement, server by server, passes the scope's rules."""
     begun: dict[str, int] = {}
-    left = scope.jobs[job].size
+    left = sum(workers.values())
     for server, count in workers.items():
         begun[server] = count
         left -= count

@@ -5,6 +5,7 @@ from .bound import ENUMERATION, LowerBound, relative_gap
 from .claim import known_bound, with_bound
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+from .values import least_values, with_makespan
 
 __all__ = [
     "ENUMERATION",
@@ -14,6 +15,7 @@ __all__ = [
     "best_bound",
     "greatest_area",
     "known_bound",
+    "least_values",
     "limit_bound",
     "long_jobs",
     "longest_job",
@@ -22,4 +24,5 @@ __all__ = [
     "why_infeasible",
     "wide_jobs",
     "with_bound",
+    "with_makespan",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 ENUMERATION = "enumeration"
@@ -23,7 +24,7 @@ class LowerBound(NamedTuple):
     name: str
 
 
-def relative_gap(value: float, bound: float) -> float:
+def relative_gap(value: float | Fraction, bound: float | Fraction) -> float:
     """The largest part of a value that a better schedule could save: `(value − bound) / |value|`.
 
     The gap is 0 if value and bound are equal, also at 0, or if the bound exceeds the value by float
@@ -31,4 +32,4 @@ def relative_gap(value: float, bound: float) -> float:
     """
     if value <= bound:
         return 0.0
-    return (value - bound) / max(abs(value), 1e-9)
+    return float(value - bound) / max(abs(float(value)), 1e-9)

@@ -35,6 +35,14 @@ DATA = click.option(
 )
 
 
+OBJECTIVE = click.option(
+    "--objective",
+    metavar="NAME[,NAME…]",
+    callback=lambda _context, _option, names: names.split(",") if names else None,
+    help="Objective to minimise instead of the instance's, or several, the most important first.",
+)
+
+
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that limit a solve."""
     for option in (
@@ -82,6 +90,7 @@ def rarmodel() -> None:
     help="Solver of the formulation; `rarmodel solvers` lists them. By default "
     f"{AUTO}: the installed solver that proves most.",
 )
+@OBJECTIVE
 @DATA
 @click.option(
     "--time-limit",
@@ -110,6 +119,7 @@ def solve(
     method: str | None,
     formulation: str | None,
     solver: str | None,
+    objective: list[str] | None,
     data: str | None,
     time_limit: float | None,
     iterations: int | None,
@@ -139,6 +149,7 @@ def solve(
             method=method,
             formulation=formulation,
             solver=solver,
+            objective=objective,
             data=data,
             time_limit=time_limit,
             iterations=iterations,
@@ -275,6 +286,7 @@ def audit(
     help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
     f"installed solver that proves most. {SEVERAL}",
 )
+@OBJECTIVE
 @DATA
 @click.option(
     "--time-limit",
@@ -291,6 +303,7 @@ def compare(
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
     solvers: tuple[str, ...],
+    objective: list[str] | None,
     data: str | None,
     time_limit: float,
     gap: float,
@@ -316,6 +329,7 @@ def compare(
             methods=methods if asked else None,
             formulations=formulations if asked else None,
             solvers=solvers or None,
+            objective=objective,
             data=data,
             time_limit=time_limit,
             gap=gap,
@@ -370,6 +384,7 @@ def schema(kind: str) -> int:
     metavar="SLOTS",
     help="Number of slots of the model. By default as many as solve would use.",
 )
+@OBJECTIVE
 @DATA
 @JSON
 def formulate(
@@ -377,6 +392,7 @@ def formulate(
     formulation: str,
     output: str,
     horizon: int | None,
+    objective: list[str] | None,
     data: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
@@ -386,7 +402,9 @@ def formulate(
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, data)
-    _, size = api.formulate(instance, formulation, output=output, horizon=horizon, data=data)
+    _, size = api.formulate(
+        instance, formulation, output=output, horizon=horizon, objective=objective, data=data
+    )
     if as_json:
         answer_json(size.summary())
     else:

@@ -27,6 +27,7 @@ from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
 from .prepare import prepare
+from .taken import taken_by
 
 FORMATS = (".lp", ".mps", ".nl")
 """Endings of files for models."""
@@ -83,9 +84,12 @@ def scope_for(
         raise UsageError(why)
     if horizon is None:
         makespans = [horizon_of(instance)]
-        if formulation.objective == "makespan" and not formulation.restricts:
+        by_makespan = formulation.objective == "makespan" and instance.objectives == ("makespan",)
+        if by_makespan and not formulation.restricts:
             prepare(instance)
             for method in constructive_methods():
+                if taken_by(method, instance) is None:
+                    continue
                 if schedule := attempt(method, instance, Limits()).schedule:
                     report = require_feasible(instance, schedule)
                     makespans.append(report.makespan or horizon_of(instance))

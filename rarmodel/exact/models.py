@@ -1,4 +1,4 @@
-"""Solve models of a formulation for better schedules and for proofs.
+"""Solve models of a formulation for better schedules and for proofs, objective by objective.
 
 If the makespan is the objective, the first model looks for schedules barely longer than the lower
 bound. Later models allow longer schedules, up to the best known. A short horizon makes a small
@@ -16,8 +16,10 @@ import pyomo.environ as pyo
 from rarmodel.bounds import LowerBound
 from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
+from rarmodel.formulations.aims import aim_of
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
 from rarmodel.model import horizon_of
+from rarmodel.model.objectives import number
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import require_feasible
@@ -43,7 +45,23 @@ WORDS = {
 }
 
 
-def minimise_makespan(known: Known) -> None:
+def minimise(known: Known) -> None:
+    """Minimise one objective after another, and keep the values of the earlier ones."""
+    for stage in range(len(known.bounds)):
+        known.stage = stage
+        if known.infeasible or known.stopped == INTERRUPTED:
+            return
+        if known.closed_at(stage):
+            continue
+        if stage == 0 and not known.own and known.instance.objectives[0] == "makespan":
+            _minimise_makespan(known)
+        else:
+            _minimise_objective(known)
+        if known.schedule is None:
+            return
+
+
+def _minimise_makespan(known: Known) -> None:
     """Solve models with longer and longer horizons, up to the best known makespan."""
     judge_by_models(known)
     stride = 1
@@ -55,7 +73,7 @@ def minimise_makespan(known: Known) -> None:
             horizon = top  # A bound within its pool says nothing of what lies outside.
         share = left if left is None or horizon == top else SHARE * left
         answer = ask(known, horizon, share)
-        if answer is None or known.closed:
+        if answer is None or known.closed_at(0):
             if answer is not None and answer.termination == "infeasible":
                 known.stopped = "the solver proved that no schedule is shorter"
             return
@@ -67,12 +85,12 @@ def minimise_makespan(known: Known) -> None:
             return
 
 
-def minimise_objective(known: Known) -> None:
+def _minimise_objective(known: Known) -> None:
     """Solve for the best schedule of all; if the model is too large, for one no longer than known.
 
     The shorter model proves nothing, but its solutions are valid schedules.
     """
-    horizon = horizon_of(known.instance)
+    horizon = known.enough
     answer = ask(known, horizon, known.seconds_for_models)
     if answer is None:
         judge_by_models(known)
@@ -126,7 +144,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     begun = perf_counter()
     model = formulation.build(scope)
     _offer_start(known, model, scope)
-    if known.closed:
+    if known.closed_at(known.stage):
         known.stopped = "a heuristic schedule is within the gap of the lower bound"
         return None
     if seconds is not None:
@@ -145,7 +163,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
         _raise_bound(known, scope, answer)
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
-    if answer.termination == "finished" and known.gap > known.limits.gap + 1e-9:
+    if answer.termination == "finished" and not known.closed_at(known.stage):
         known.stopped = "the solver finished, but its bound and its solution do not meet"
         if not proves:
             known.stopped = "the solver found the best of the pool"
@@ -158,7 +176,8 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
     """Load the best schedule that satisfies the model as a starting solution, if any."""
     formulation = known.formulation
     if not formulation.restricts:
-        if known.schedule is not None and known.makespan == scope.horizon:
+        within = known.makespan is not None and known.makespan <= scope.horizon
+        if known.schedule is not None and within:
             formulation.load(model, scope, known.schedule)
         return
     longer = []
@@ -209,20 +228,26 @@ def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
         if known.makespan is not None and known.makespan <= scope.horizon:
             known.stopped = "the solver reports an infeasible model, but a schedule is known"
             return
-        known.infeasible = scope.horizon >= horizon_of(known.instance)
+        known.infeasible = scope.horizon >= known.enough
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))
     elif answer.bound is None:
         return
-    elif known.by_makespan:
-        # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
-        slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
-        if known.makespan is not None and slots > known.makespan:
-            known.stopped = f"the solver's bound, {slots}, exceeds the makespan; it is ignored"
-        else:
-            known.raise_bound(LowerBound(slots, known.solver.name))
-    else:
+    elif known.own:
         slack = 1e-6 * max(1.0, abs(answer.bound))
-        if known.value is not None and answer.bound > known.value + slack:
+        if known.values and answer.bound > known.values[0] + slack:
             known.stopped = f"the solver's bound, {answer.bound:g}, exceeds the objective"
         else:
-            known.value_bound = answer.bound
+            known.bounds[0] = answer.bound
+    else:
+        # Values rise in steps: a bound of 7.2 may mean 8; noise must not make 8 of 7.0000001.
+        bound = aim_of(scope, known.stage).at_least(answer.bound)
+        before = known.bounds[known.stage]
+        if known.values and bound > known.values[known.stage]:
+            what = "makespan" if known.by_makespan else "objective"
+            known.stopped = (
+                f"the solver's bound, {number(bound)}, exceeds the {what}; it is ignored"
+            )
+        elif known.instance.objectives[known.stage] == "makespan" and known.stage == 0:
+            known.raise_bound(LowerBound(int(bound), known.solver.name))
+        elif before is None or bound > before:
+            known.bounds[known.stage] = bound

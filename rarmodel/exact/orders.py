@@ -17,6 +17,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import horizon_of, job_extremes
+from rarmodel.model.objectives import Value
 from rarmodel.search.decoder import Decoder
 from rarmodel.verifier import require_feasible
 
@@ -78,20 +79,19 @@ def _first(known: Known) -> list[_Genes]:
     return [_Genes(order, nothing, nothing) for order in orders]
 
 
-def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
-    """The value of an order's schedule, kept if it is the best; infinite if not admissible."""
+def _value(known: Known, decoder: Decoder, genes: _Genes) -> tuple[Value | float, ...]:
+    """The values of an order's schedule, kept if it is the best; infinite if not admissible."""
     solution = decoder.solution(*genes)
     if solution is None or solution.makespan > horizon_of(known.instance):
-        return inf
+        return (inf,)
     schedule = solution.schedule(known.instance, "orders")
     scope = known.scope(horizon_of(known.instance))
     verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
-        return inf
-    best = known.makespan if known.by_makespan else known.value
-    if best is None or verdict.value < best:
-        known.improve(schedule, require_feasible(known.instance, schedule), verdict.value)
-    return verdict.value
+        return (inf,)
+    report = require_feasible(known.instance, schedule)
+    known.improve(schedule, report, verdict.value)
+    return known.values_of(report, verdict.value)
 
 
 def _changed(genes: _Genes, most_modes: Ints, known: Known, random: np.random.Generator) -> _Genes:

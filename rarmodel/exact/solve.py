@@ -14,22 +14,27 @@ from time import perf_counter
 from typing import Any
 
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, unhandled
+from rarmodel.model import handled, horizon_of, too_short, unhandled, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
-from rarmodel.search import DEFAULT_SECONDS, Session
+from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
 from rarmodel.solvers import Solver
 
 from .diagnosis import explain
 from .known import Known
-from .models import minimise_makespan, minimise_objective, too_large
+from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
+
+OWN_GAP = 1e-6
+"""Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
@@ -78,19 +83,22 @@ def solve_formulation(
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
     prepare(instance)
-    quiet = replace(limits, progress=None) if formulation.restricts else limits
+    session, wide = _searches(instance, formulation, limits)
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=Session(instance, quiet),
+        session=session,
+        wide=wide,
         begun=perf_counter(),
         bound=best_bound(instance),
     )
     if known.bound.slots > horizon_of(instance):
         known.stopped = "the lower bound exceeds the horizon"
+    elif too_short(instance):
+        known.stopped = "a job takes longer than its deadline allows"
     else:
         try:
             _solve(known)
@@ -101,6 +109,24 @@ def solve_formulation(
                 raise
             known.stopped = str(error)
     return _result(known)
+
+
+def _searches(
+    instance: Instance, formulation: Formulation, limits: Limits
+) -> tuple[Session | None, WideSearch | None]:
+    """The searches that take an instance: for the paper's problem, and for wider ones.
+
+    Additions of a user are judged apart, so for them the search for short schedules will do.
+    """
+    plain = not set(used(instance)) - {OBJECTIVES.name}
+    by_makespan = instance.objectives == ("makespan",)
+    if plain and (by_makespan or formulation.restricts):
+        short = instance.model_copy(update={"objective": "makespan"})
+        quiet = limits if not formulation.restricts else replace(limits, progress=None)
+        return Session(instance if by_makespan else short, quiet), None
+    if unhandled(instance, SEARCH.handles, ""):
+        return None, None
+    return None, WideSearch(instance, limits, SEARCH.name)
 
 
 def _solve(known: Known) -> None:
@@ -115,10 +141,7 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"
         return
-    if known.by_makespan:
-        minimise_makespan(known)
-    else:
-        minimise_objective(known)
+    minimise(known)
     _use_the_rest(known)
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
@@ -137,10 +160,10 @@ def _use_the_rest(known: Known) -> None:
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
     deadline = perf_counter() + left
-    if not known.formulation.restricts:
+    if known.searches:
         search_until(known, deadline)
         known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
-    elif trials := search_orders(known, deadline):
+    elif known.session is not None and (trials := search_orders(known, deadline)):
         known.stopped = (
             f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
         )
@@ -149,17 +172,18 @@ def _use_the_rest(known: Known) -> None:
 def _result(known: Known) -> Result:
     """Make the result from what is known."""
     instance, formulation = known.instance, known.formulation
-    status = status_of(known.makespan, known.bound.slots, horizon_of(instance))
-    if not known.by_makespan:
-        status = "unknown" if known.schedule is None else "feasible"
-        if known.schedule is not None and known.gap <= 1e-6:
-            status = "optimal"
-    if known.infeasible and known.schedule is None:
-        status = "infeasible"
+    impossible = known.bound.slots > horizon_of(instance) or bool(too_short(instance))
+    found = known.schedule is not None
+    status = status_of(known.goals, found=found, infeasible=known.infeasible or impossible)
+    if found and known.own and known.gap() <= OWN_GAP:
+        status = "optimal"
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        schedule = with_bound(schedule.timed(instance.time), instance, known.session.bound)
+        everywhere = best_bound(instance) if formulation.restricts else known.bound
+        if known.session is not None:
+            everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
+        schedule = with_bound(schedule.timed(instance.time), instance, everywhere)
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -175,13 +199,15 @@ def _result(known: Known) -> Result:
         reasons=_explain(known) if status == "infeasible" else (),
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
-        goal=known.goal(),
+        objective=known.goals,
         restricted=formulation.restricts,
     )
 
 
 def _explain(known: Known) -> tuple[str, ...]:
     """Explain why there is no schedule within the horizon."""
+    if reasons := too_short(known.instance):
+        return reasons
     if not known.infeasible:
         return why_infeasible(known.instance, known.bound)
     # The bound that the solver has proven would itself be the conflict.

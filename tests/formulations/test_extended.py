@@ -81,11 +81,10 @@ def test_variables_of_ones_own_get_their_values_from_the_solver() -> None:
     formulation = TIME_INDEXED.extended("late", late_jobs, objective=number_of_late_jobs)
     result = rarmodel.solve(instance_of(), formulation=formulation)
     assert result.status == "optimal"
-    assert result.goal is not None
-    assert result.goal.name == "number of late jobs"
+    assert result.objective[0].name == "number of late jobs"
     assert result.report is not None
     late = sum(end is not None and end > 4 for end in result.report.completion.values())
-    assert result.goal.value == result.goal.bound == late
+    assert result.objective[0].value == result.objective[0].bound == late
     assert result.gap == 0
 
 
@@ -104,9 +103,7 @@ def test_what_is_said_of_one_formulation_can_be_said_of_another(base: Formulatio
         for f in (TIME_INDEXED, base)
     )
     assert first.status == second.status == "optimal"
-    assert first.goal is not None
-    assert second.goal is not None
-    assert first.goal.value == pytest.approx(second.goal.value)
+    assert first.objective[0].value == pytest.approx(second.objective[0].value)
 
 
 @pytest.mark.parametrize("job", ["j0", "j3"])

@@ -128,8 +128,8 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     return tuple(tuple(options(j, job)) for j, job in enumerate(instance.jobs))
 
 
-def realised(instance: Instance, options: Sequence[Lone]) -> tuple[dict[int, int], ...]:
-    """(jobs) Workers by server index of one of the `lone_options` of each job."""
+def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[int, int], ...]:
+    """(jobs) Workers by server index of one of the `lone_options` of each job; none for None."""
     tree = topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
 
@@ -137,7 +137,9 @@ def realised(instance: Instance, options: Sequence[Lone]) -> tuple[dict[int, int
     def components(least_gbps: float) -> list[list[tuple[int, int]]]:
         return _components(tree.links, instance.cluster.servers, least_gbps)
 
-    def workers(job: Job, option: Lone) -> dict[int, int]:
+    def workers(job: Job, option: Lone | None) -> dict[int, int]:
+        if option is None:
+            return {}
         if job.running is not None:
             return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
         if option.servers == 1:

@@ -190,8 +190,8 @@ class Job(Record):
         TypeError
             If the job is moldable: who asks must be kept from such jobs.
         """
-        if isinstance(self.gpus, int):
-            return self.gpus
+        if len(self.sizes) == 1:
+            return self.sizes[0]
         raise TypeError(f"job {self.name!r} is moldable")
 
     @property

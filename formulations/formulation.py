@@ -69,17 +69,18 @@ class Scope:
         return all(rule(self, job, workers, left) for rule in self.allowed)
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def index(self) -> dict[str, int]:
+        """Index of each job by name."""
         return {job.name: j for j, job in enumerate(self.instance.jobs)}
 
     def pace(self, job: str) -> Pace:
         """What an iteration of a job is made of that has one ring size and one pace."""
-        return plain_pace(self.instance, self._index[job])
+        return plain_pace(self.instance, self.index[job])
 
     def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
         """What an iteration is made of in a placement: workers by server."""
         types = [self.servers[server].gpu_type for server in workers]
-        return pace(self.instance, self._index[job], sum(workers.values()), types)
+        return pace(self.instance, self.index[job], sum(workers.values()), types)
 
     @cached_property
     def windows(self) -> dict[str, Window]:

@@ -101,7 +101,7 @@ def _ways(servers: Sequence[Server], largest: int) -> list[int]:
 def _servers_of(scope: Scope, job: Job) -> list[Server]:
     """The servers that a job may use, in input order."""
     servers = list(scope.servers.values())
-    return [servers[s] for s in sorted(allowed_servers(scope.instance.cluster, job))]
+    return [servers[s] for s in sorted(allowed_servers(scope.instance)[scope.index[job.name]])]
 
 
 def most_rings(scope: Scope) -> dict[str, int]:

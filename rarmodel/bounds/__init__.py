@@ -1,6 +1,15 @@
-"""Lower bounds on the optimal makespan; each holds for every schedule."""
+"""Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
-from .best import all_bounds, best_bound, limit_bound, why_infeasible
+from .best import (
+    ValueBound,
+    all_bounds,
+    best_bound,
+    conflicts,
+    limit_bound,
+    objective_bound,
+    objective_bounds,
+    why_infeasible,
+)
 from .bound import ENUMERATION, LowerBound, relative_gap
 from .claim import known_bound, with_bound
 from .links import shared_links
@@ -10,15 +19,19 @@ from .values import least_values, with_makespan
 __all__ = [
     "ENUMERATION",
     "LowerBound",
+    "ValueBound",
     "all_bounds",
     "area",
     "best_bound",
+    "conflicts",
     "greatest_area",
     "known_bound",
     "least_values",
     "limit_bound",
     "long_jobs",
     "longest_job",
+    "objective_bound",
+    "objective_bounds",
     "relative_gap",
     "shared_links",
     "why_infeasible",

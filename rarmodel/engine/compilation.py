@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
@@ -56,6 +57,18 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
         super().__init__(function)
         self._options = tuple(sorted(options.items()))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load what was compiled earlier, unless another version of rarmodel left it unreadable.
+
+        Numba's index names types by their modules, which an upgrade may have moved.
+        """
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, EOFError, ImportError, pickle.UnpicklingError):
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), _sources_digest(), self._options)

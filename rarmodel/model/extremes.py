@@ -108,10 +108,7 @@ def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], so
 
 def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:
     """A placement of each job in which it is fastest if alone: workers by server index."""
-    return tuple(
-        realised(instance, job, min(options, key=_by_time))
-        for job, options in zip(instance.jobs, lone_options(instance), strict=True)
-    )
+    return realised(instance, [min(options, key=_by_time) for options in lone_options(instance)])
 
 
 def _by_time(option: Lone) -> tuple[float, int, float]:
@@ -127,7 +124,7 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     ranges = []
     for j, options in enumerate(lone_options(instance)):
         job = instance.jobs[j]
-        servers = len(allowed_servers(instance.cluster, job))
+        servers = len(allowed_servers(instance)[j])
         worst = []
         for (size, _), pace in paces(instance)[j].items():
             if any(option.servers == 1 and option.pace.size == size for option in options):
@@ -205,7 +202,7 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
     least_within = min(within_gbps(cluster, s) for s in range(len(tree.paths)))
     slots: list[int | None] = []
     for j, options in enumerate(lone_options(instance)):
-        servers = len(allowed_servers(cluster, instance.jobs[j]))
+        servers = len(allowed_servers(instance)[j])
         times: list[int | None] = []
         for (size, _), pace in paces(instance)[j].items():
             if any(option.servers == 1 and option.pace.size == size for option in options):

@@ -11,7 +11,7 @@ from . import timing
 from .caching import once_per_instance
 from .contention import ring_share
 from .extremes import job_extremes
-from .lone import lone_options, realised, within_gbps
+from .lone import Lone, lone_options, realised, within_gbps
 from .objectives import Objective, objectives_of
 from .rates import pace
 from .topology import topology
@@ -59,20 +59,19 @@ def _row(instance: Instance) -> list[int]:
     priced = [one for one in objectives_of(instance) if one.prices is not None]
     if rest is instance and not priced:
         return [extreme.least_slots for extreme in job_extremes(instance)]
-    slots = []
-    for job, options in zip(rest.jobs, lone_options(rest), strict=True):
+    best: list[tuple[int, Lone | None]] = []
+    for options in lone_options(rest):
         timed = [
             (least, option)
             for option in options
             if (least := option.pace.slots(option.servers, option.gbps))
         ]
-        if not timed:
-            slots.append(0)
-            continue
-        least, best = min(timed, key=lambda pair: pair[0])
-        workers = realised(rest, job, best)
-        slots.append(max([least, *(_cheapest(rest, job, workers, least, o) for o in priced)]))
-    return slots
+        best.append(min(timed, key=lambda pair: pair[0], default=(0, None)))
+    rings = realised(rest, [option for _, option in best])
+    return [
+        max([least, *(_cheapest(rest, job, ring, least, one) for one in priced if ring)])
+        for job, ring, (least, _) in zip(rest.jobs, rings, best, strict=True)
+    ]
 
 
 def _cheapest(

@@ -53,13 +53,24 @@ def within_gbps(cluster: Cluster, server: int) -> float:
     return cluster.intra_server_gbps if own is None else own
 
 
-def allowed_servers(cluster: Cluster, job: Job) -> frozenset[int]:
-    """The servers that a job may use, by index."""
-    return frozenset(
-        s
-        for s, server in enumerate(cluster.servers)
-        if (job.servers is None or server.name in job.servers)
-        and (job.times is None or server.gpu_type in job.times)
+@once_per_instance
+def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
+    """(jobs) The servers that a job may use, by index."""
+    servers = instance.cluster.servers
+
+    @cache  # Few jobs differ here, and servers may be many.
+    def allowed(names: tuple[str, ...] | None, types: frozenset[str] | None) -> frozenset[int]:
+        listed = None if names is None else set(names)
+        return frozenset(
+            s
+            for s, server in enumerate(servers)
+            if (listed is None or server.name in listed)
+            and (types is None or server.gpu_type in types)
+        )
+
+    return tuple(
+        allowed(job.servers, None if job.times is None else frozenset(job.times))
+        for job in instance.jobs
     )
 
 
@@ -76,6 +87,15 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     ) -> dict[int, list[tuple[int, float]]]:
         return _best_spreads(tree, sizes, allowed, spread)
 
+    @cache
+    def of_types(servers: frozenset[int], types: frozenset[str | None]) -> frozenset[int]:
+        return frozenset(s for s in servers if cluster.servers[s].gpu_type in types)
+
+    @cache
+    def fastest_within(servers: frozenset[int], size: int) -> float | None:
+        roomy = (within_gbps(cluster, s) for s in servers if cluster.servers[s].gpus >= size)
+        return max(roomy, default=None)
+
     def options(j: int, job: Job) -> list[Lone]:
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
@@ -88,19 +108,17 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
             return [Lone(own, len(held), gbps, frozenset(held))]
         found = []
         for (size, kind), own in paces(instance)[j].items():
-            no_slower = {
-                k
-                for (w, k), other in paces(instance)[j].items()
-                if w == size and other.compute <= own.compute
-            }
-            allowed = frozenset(
-                s
-                for s in allowed_servers(cluster, job)
-                if kind is None or cluster.servers[s].gpu_type in no_slower
-            )
-            roomy = [within_gbps(cluster, s) for s in allowed if cluster.servers[s].gpus >= size]
-            if roomy and (job.spread is None or job.spread.min_servers == 1):
-                found.append(Lone(own, 1, max(roomy), allowed))
+            allowed = allowed_servers(instance)[j]
+            if kind is not None:
+                no_slower = frozenset(
+                    k
+                    for (w, k), other in paces(instance)[j].items()
+                    if w == size and other.compute <= own.compute
+                )
+                allowed = of_types(allowed, no_slower)
+            within = fastest_within(allowed, size)
+            if within is not None and (job.spread is None or job.spread.min_servers == 1):
+                found.append(Lone(own, 1, within, allowed))
             found += [
                 Lone(own, servers, gbps, allowed)
                 for servers, gbps in spreads(allowed, job.spread)[size]
@@ -110,29 +128,52 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     return tuple(tuple(options(j, job)) for j, job in enumerate(instance.jobs))
 
 
-def realised(instance: Instance, job: Job, option: Lone) -> dict[int, int]:
-    """Workers by server index of a placement among `lone_options`."""
-    tree, cluster = topology(instance.cluster), instance.cluster
-    if job.running is not None:
-        index = {server.name: s for s, server in enumerate(cluster.servers)}
-        return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[int, int], ...]:
+    """(jobs) Workers by server index of one of the `lone_options` of each job; none for None."""
+    tree = topology(instance.cluster)
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+
+    @cache  # Few bandwidths differ, and servers may be many.
+    def components(least_gbps: float) -> list[list[tuple[int, int]]]:
+        return _components(tree.links, instance.cluster.servers, least_gbps)
+
+    def workers(job: Job, option: Lone | None) -> dict[int, int]:
+        if option is None:
+            return {}
+        if job.running is not None:
+            return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+        if option.servers == 1:
+            return {_largest_server(instance.cluster, option): option.pace.size}
+        equal = job.spread is not None and job.spread.equal
+        found = (_spread(option, servers, equal=equal) for servers in components(option.gbps))
+        return next(spread for spread in found if spread is not None)
+
+    return tuple(map(workers, instance.jobs, options))
+
+
+def _largest_server(cluster: Cluster, option: Lone) -> int:
+    """The largest server that gives the bandwidth: others may be what a smaller job needs."""
+    best = [
+        s
+        for s in sorted(option.allowed)
+        if cluster.servers[s].gpus >= option.pace.size and within_gbps(cluster, s) == option.gbps
+    ]
+    return max(best, key=lambda s: cluster.servers[s].gpus)
+
+
+def _spread(
+    option: Lone, component: Sequence[tuple[int, int]], *, equal: bool
+) -> dict[int, int] | None:
+    """Workers on the largest servers of a component; None if it has no room."""
     size, servers = option.pace.size, option.servers
-    if servers == 1:
-        fits = [s for s in sorted(option.allowed) if cluster.servers[s].gpus >= size]
-        best = [s for s in fits if within_gbps(cluster, s) == option.gbps]
-        # The largest one, as the others may be what a smaller job needs.
-        return {max(best, key=lambda s: cluster.servers[s].gpus): size}
-    equal = job.spread is not None and job.spread.equal
-    for component in _components(tree.links, cluster.servers, option.gbps):
-        usable = [(capacity, s) for capacity, s in component if s in option.allowed]
-        largest = usable[:servers]
-        if len(largest) < servers:
-            continue
-        if equal and size % servers == 0 and -largest[-1][0] >= size // servers:
-            return {s: size // servers for _, s in largest}
-        if not equal and -sum(capacity for capacity, _ in largest) >= size:
-            return _filled(largest, size)
-    raise AssertionError("every lone option has a placement")
+    largest = [(capacity, s) for capacity, s in component if s in option.allowed][:servers]
+    if len(largest) < servers:
+        return None
+    if equal:
+        fits = size % servers == 0 and -largest[-1][0] >= size // servers
+        return {s: size // servers for _, s in largest} if fits else None
+    room = -sum(capacity for capacity, _ in largest)
+    return _filled(largest, size) if room >= size else None
 
 
 def _filled(largest: Sequence[tuple[int, int]], size: int) -> dict[int, int]:
@@ -146,7 +187,6 @@ def _filled(largest: Sequence[tuple[int, int]], size: int) -> dict[int, int]:
     return workers
 
 
-@cache
 def _components(
     links: tuple[Link, ...], servers: tuple[Server, ...], least_gbps: float
 ) -> list[list[tuple[int, int]]]:

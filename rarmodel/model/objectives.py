@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cache
+from math import floor
 from typing import NamedTuple
 
 from rarmodel import registry
@@ -21,6 +23,10 @@ from .extremes import slots_alone
 
 Value = int | Fraction
 """A value of an objective: exact, whole where it can be."""
+
+
+NEVER = -1
+"""A slot before which nothing can complete."""
 
 
 class Shape(IntEnum):
@@ -51,6 +57,16 @@ class Term(NamedTuple):
             slots = int(slots > 0)
         value = self.weight * slots
         return value if self.divisor == 1 else exact(Fraction(value, self.divisor))
+
+    def latest(self, value: Value) -> int | None:
+        """The last completion time with a term of at most `value`; None if every one has.
+
+        A term that is above it at every time gives one before which nothing can complete.
+        """
+        slots = floor(Fraction(value) * self.divisor / self.weight)
+        if self.shape is Shape.LATE:
+            return None if slots >= 1 else self.offset if slots == 0 else NEVER
+        return NEVER if self.shape is Shape.TARDY and slots < 0 else self.offset + slots
 
 
 @dataclass(frozen=True)
@@ -119,6 +135,7 @@ def number(value: Value | None) -> int | float | None:
     return float(value) if isinstance(value, Fraction) else value
 
 
+@cache  # Entry points take milliseconds to read, and the verifier asks for each schedule.
 def objective(name: str) -> Objective:
     """The objective of a name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from rarmodel.errors import FEW, Problem, listed
 
@@ -58,6 +59,21 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
     gpus = {server.name: server.gpus for server in cluster.servers}
     types = {server.gpu_type for server in cluster.servers}
     typeless = [server.name for server in cluster.servers if server.gpu_type is None]
+
+    @cache  # Few jobs differ here, and servers may be many.
+    def capacities(
+        names: tuple[str, ...] | None, kinds: frozenset[str] | None
+    ) -> tuple[int, list[int]]:
+        listed = None if names is None else set(names)
+        allowed = [
+            server.gpus
+            for server in cluster.servers
+            if (listed is None or server.name in listed)
+            and (kinds is None or server.gpu_type in kinds)
+        ]
+        return sum(allowed), allowed
+
+    total = cluster.total_gpus
     for i, job in enumerate(jobs):
         sound = True
         for k, name in enumerate(job.servers or ()):
@@ -75,24 +91,21 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
                     place = f"[{i}].{place_of(('times', name))}"
                     yield Problem(place, "no server has GPUs of this type")
         if sound:
-            yield from _too_large(i, job, cluster)
+            kinds = None if job.times is None else frozenset(job.times)
+            yield from _too_large(i, job, total, *capacities(job.servers, kinds))
     yield from _running(jobs, cluster)
 
 
-def _too_large(i: int, job: Job, cluster: Cluster) -> Iterator[Problem]:
+def _too_large(
+    i: int, job: Job, total: int, room: int, allowed: Sequence[int]
+) -> Iterator[Problem]:
     """Ring sizes for which the servers that the job may use have no room."""
-    allowed = [
-        server.gpus
-        for server in cluster.servers
-        if (job.servers is None or server.name in job.servers)
-        and (job.times is None or server.gpu_type in job.times)
-    ]
     for k, size in enumerate(job.sizes):
         place = f"[{i}].gpus" if isinstance(job.gpus, int) else f"[{i}].gpus[{k}]"
-        if size > cluster.total_gpus:
-            message = f"job {job.name!r} asks for {size} GPUs; the cluster has {cluster.total_gpus}"
+        if size > total:
+            message = f"job {job.name!r} asks for {size} GPUs; the cluster has {total}"
             yield Problem(place, message)
-        elif not has_room(job, size, allowed):
+        elif not (job.spread is None and size <= room) and not has_room(job, size, allowed):
             spread = f" on {job.spread.told()}" if job.spread else ""
             message = (
                 f"job {job.name!r} asks for {size} GPUs{spread}; the servers that it may use, with "
@@ -105,10 +118,12 @@ def _too_large(i: int, job: Job, cluster: Cluster) -> Iterator[Problem]:
 def has_room(job: Job, size: int, capacities: Sequence[int]) -> bool:
     """Whether a ring of a size, spread as the job asks for, fits servers with so many GPUs."""
     spread = job.spread
+    if spread is None:
+        return sum(capacities) >= size
     largest = sorted(capacities, reverse=True)
-    least = spread.min_servers if spread else 1
-    most = min(size, len(largest), spread.max_servers or size if spread else size)
-    if spread and spread.equal:
+    least = spread.min_servers
+    most = min(size, len(largest), spread.max_servers or size)
+    if spread.equal:
         return any(
             size % servers == 0 and largest[servers - 1] >= size // servers
             for servers in range(least, most + 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
@@ -48,17 +50,8 @@ def caps_kept(
             by_server.setdefault(server, []).append(stay)
             if job.tenant is not None:
                 by_tenant.setdefault(job.tenant, []).append(stay)
-    changes: dict[str, dict[int, int]] = {}
-    for one in instance.cluster.reservations:
-        steps = changes.setdefault(one.server, {})
-        steps[one.start] = steps.get(one.start, 0) - one.gpus
-        if one.end is not None:
-            steps[one.end] = steps.get(one.end, 0) + one.gpus
-    sizes = {server.name: server.gpus for server in instance.cluster.servers}
-    for server, steps in changes.items():
-        for slot, job_name, held, room in _exceeded(
-            sizes[server], steps, by_server.get(server, ())
-        ):
+    for server, caps in _reserved(instance).items():
+        for slot, job_name, held, room in _exceeded(caps, by_server.get(server, ())):
             message = (
                 f"at slot {slot} jobs hold {held} GPUs of server {server!r}; reservations and "
                 f"running jobs leave {room}"
@@ -67,12 +60,30 @@ def caps_kept(
     for tenant in instance.tenants:
         if tenant.gpus is not None:
             stays = by_tenant.get(tenant.name, ())
-            for excess in _exceeded(tenant.gpus, {}, stays):
+            for excess in _exceeded({0: tenant.gpus}, stays):
                 message = (
                     f"at slot {excess.slot} jobs of tenant {tenant.name!r} hold {excess.held} "
                     f"GPUs; its cap and its running jobs leave {excess.left}"
                 )
                 yield Violation("quota", excess.job, None, excess.slot, message)
+
+
+def _reserved(instance: Instance) -> dict[str, dict[int, float]]:
+    """By server, what reservations leave of it from which slot on; no cap where none holds."""
+    sizes = {server.name: server.gpus for server in instance.cluster.servers}
+    changes: dict[str, Counter[int]] = {}
+    for one in instance.cluster.reservations:
+        steps = changes.setdefault(one.server, Counter())
+        steps[one.start] += one.gpus
+        if one.end is not None:
+            steps[one.end] -= one.gpus
+    caps: dict[str, dict[int, float]] = {}
+    for server, steps in changes.items():
+        slots = sorted(steps)
+        away = accumulate(steps[slot] for slot in slots)
+        left = (sizes[server] - gpus if gpus else inf for gpus in away)
+        caps[server] = dict(zip(slots, left, strict=True))
+    return caps
 
 
 class Excess(NamedTuple):
@@ -84,27 +95,27 @@ class Excess(NamedTuple):
     """The job that began last."""
     held: int
     """GPUs that jobs hold then."""
-    left: int
+    left: float
     """GPUs that the cap and the jobs that ran at slot 0 leave."""
 
 
-def _exceeded(cap: int, changes: Mapping[int, int], stays: Iterable[Stay]) -> Iterator[Excess]:
+def _exceeded(caps: Mapping[int, float], stays: Iterable[Stay]) -> Iterator[Excess]:
     """Where jobs hold more than is left; those that ran at slot 0 only leave less.
 
     Parameters
     ----------
-    cap, changes
-        GPUs that may be held, and by how many that changes at which slots.
+    caps
+        GPUs that may be held, from which slot on.
     stays
         Who holds how many, and when.
     """
     begins = sorted(stays)
     ends = sorted((stay.end, stay.running, stay.gpus) for stay in begins if stay.end < inf)
-    slots = {*changes, *(stay.start for stay in begins), *(int(end) for end, _, _ in ends)}
-    held = running = begun = ended = 0
+    slots = {*caps, *(stay.start for stay in begins), *(int(end) for end, _, _ in ends)}
+    cap, held, running, begun, ended = inf, 0, 0, 0, 0
     exceeded = False
     for slot in sorted(slots):
-        cap += changes.get(slot, 0)
+        cap = caps.get(slot, cap)
         while ended < len(ends) and ends[ended][0] <= slot:
             _, ran, gpus = ends[ended]
             held, running = (held, running - gpus) if ran else (held - gpus, running)

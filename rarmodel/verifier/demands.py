@@ -23,6 +23,8 @@ def placement_demands(
     job, assignment
         A job and its assignment, on servers and GPUs that exist.
     """
+    if job.servers is None and job.times is None and job.spread is None and job.running is None:
+        return
     slot = assignment.start
     used = {name: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
     for name in used:

@@ -120,6 +120,14 @@ class Traffic:
             speed=timing.speed(self._instance.time.slot_seconds, seconds),
         )
 
+    def _compute_seconds(self, ring: Placed) -> float:
+        """Forward and backward pass, at the pace of the slowest type of GPU."""
+        job, servers = ring.job, self._instance.cluster.servers
+        if job.times is None:
+            return timing.compute_seconds(job, ring.size)
+        kinds = {servers[s].gpu_type for s in ring.servers}
+        return max(timing.compute_seconds(job, ring.size, kind) for kind in kinds)
+
     def _terms_of(self, ring: Placed) -> tuple[float, float, float, float]:
         """The constant parts of (8): bits, and seconds that do not depend on the bandwidth."""
         job, cluster = ring.job, self._instance.cluster
@@ -128,8 +136,5 @@ class Traffic:
             timing.exchange_bits(job.gradient_mb, ring.size),
             timing.reduction_seconds(job.gradient_mb, ring.size, cluster.reduction_gbps),
             timing.overhead_seconds(overhead_ms, len(ring.servers)),
-            max(
-                timing.compute_seconds(job, ring.size, cluster.servers[s].gpu_type)
-                for s in ring.servers
-            ),
+            self._compute_seconds(ring),
         )

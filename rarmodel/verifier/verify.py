@@ -138,7 +138,7 @@ def _carried_out(
             )
             yield Violation("capacity", job.name, name, slot, message)
     held = sum(len(gpus) for gpus in assignment.gpus.values())
-    if held not in job.sizes:
+    if held != job.gpus and held not in job.sizes:
         exactly = "exactly " if len(job.sizes) == 1 else ""
         sizes = " or ".join(map(str, job.sizes))
         message = f"job {job.name!r} holds {held} GPUs; its ring needs {exactly}{sizes}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -153,6 +154,41 @@ def test_nothing_is_left_to_compile_once_the_clock_runs(solve: str) -> None:
     # In a process of its own, where no other test has compiled anything.
     code = LOADED_IN_TIME.format(solve)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+GONE = """
+import pickle, sys, types
+from pathlib import Path
+from rarmodel.engine import compilation
+from rarmodel.search.random_numbers import below_plain
+import numpy as np
+
+state = np.zeros(1, np.uint64)
+index = Path(below_plain._cache._cache_file._index_path)
+first = below_plain(state, 100)
+with index.open("rb") as file:
+    version = pickle.load(file)
+gone = types.ModuleType("gone")
+gone.Type = type("Type", (), {{"__module__": "gone"}})
+sys.modules["gone"] = gone
+index.write_bytes(pickle.dumps(version, protocol=-1) + {left})
+del sys.modules["gone"]
+cache = compilation._SourcesCache(below_plain.py_func, {{}})
+assert cache.load_overload(below_plain.signatures[0], below_plain.targetctx) is None
+"""
+
+
+@pytest.mark.parametrize("left", ["pickle.dumps((1, gone.Type))", "b''", "b'nonsense'"])
+def test_a_cache_that_another_version_left_is_no_error(left: str, tmp_path: Path) -> None:
+    code = GONE.format(left=left)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 

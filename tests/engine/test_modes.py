@@ -20,8 +20,8 @@ def random_ring(random: Random, instance: Instance, j: int) -> dict[int, int]:
     """Workers on servers that the job may use, in one of its sizes."""
     job, servers = instance.jobs[j], instance.cluster.servers
     if job.running is not None:
-        return realised(instance, job, lone_options(instance)[j][0])
-    gpus = [s for s in allowed_servers(instance.cluster, job) for _ in range(servers[s].gpus)]
+        return realised(instance, [options[0] for options in lone_options(instance)])[j]
+    gpus = [s for s in allowed_servers(instance)[j] for _ in range(servers[s].gpus)]
     chosen = random.sample(gpus, random.choice(job.sizes))
     return {s: chosen.count(s) for s in sorted(set(chosen))}
 

@@ -13,7 +13,7 @@ Data = dict[str, Any]
 Path = Sequence[str | int]
 
 
-def job_data(name: str, gpus: int = 1, iterations: int = 10, **fields: Any) -> Data:
+def job_data(name: str, gpus: int | list[int] = 1, iterations: int = 10, **fields: Any) -> Data:
     """A job without exchange whose iterations take 0.1 s: 10 in a slot of 1 s."""
     return {
         "name": name,

@@ -28,9 +28,9 @@ from rarmodel.model.features import (
     SPREADS,
 )
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.model.objectives import Value, objective
+from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import Run, simulate, verify
+from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
     *("makespan", "total-completion", "total-flow", "max-flow", "total-tardiness"),
@@ -176,6 +176,11 @@ def placements_of_job(instance: Instance, j: int) -> Iterator[dict[int, int]]:
 
 def every_wide_schedule(instance: Instance, latest: int) -> Iterator[Schedule]:
     """Every feasible schedule whose starts are below a slot, by the slot-by-slot reading."""
+    return (schedule for schedule, _ in every_wide_report(instance, latest))
+
+
+def every_wide_report(instance: Instance, latest: int) -> Iterator[tuple[Schedule, Report]]:
+    """Every feasible schedule as above, and the verifier's report on it."""
     jobs = range(len(instance.jobs))
     starts = [[0] if job.running else range(latest) for job in instance.jobs]
     for rings in product(*(list(placements_of_job(instance, j)) for j in jobs)):
@@ -188,8 +193,10 @@ def every_wide_schedule(instance: Instance, latest: int) -> Iterator[Schedule]:
             if None in ends:
                 continue
             schedule = _schedule(instance, begun, [end or 0 for end in ends], rings)
-            if schedule and verify(instance, schedule, slot_by_slot=True).feasible:
-                yield schedule
+            if schedule is not None:
+                report = verify(instance, schedule, slot_by_slot=True)
+                if report.feasible:
+                    yield schedule, report
 
 
 def _schedule(
@@ -207,11 +214,20 @@ def _schedule(
 
 def optimum(instance: Instance, latest: int | None = None) -> tuple[Value, ...] | None:
     """The least values of the instance's objectives, in their order; None if it is infeasible."""
-    objectives = [objective(name) for name in instance.objectives]
     best: tuple[Value, ...] | None = None
-    for schedule in every_wide_schedule(instance, latest or horizon_of(instance)):
-        report = verify(instance, schedule, slot_by_slot=True)
+    for _, report in every_wide_report(instance, latest or horizon_of(instance)):
         assert report.objective is not None
-        values = tuple(report.objective[one.name] for one in objectives)
+        values = tuple(report.objective[name] for name in instance.objectives)
         best = values if best is None or values < best else best
+    return best
+
+
+def optima(instance: Instance, latest: int | None = None) -> dict[str, Value]:
+    """The least value of each objective, whatever the instance's; empty if it is infeasible."""
+    of_all = instance.model_copy(update={"objective": OBJECTIVES})
+    best: dict[str, Value] = {}
+    for _, report in every_wide_report(of_all, latest or horizon_of(of_all)):
+        assert report.objective is not None
+        for name, value in report.objective.items():
+            best[name] = min(value, best.get(name, value))
     return best

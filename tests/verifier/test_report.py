@@ -27,6 +27,7 @@ def test_summary_is_plain_json_data(report: Report) -> None:
         "makespan_seconds": None,
         "end": None,
         "mean_completion": None,
+        "objective": None,
         "completion": {"a": None, "b": None},
         "utilisation": None,
         "violations": [
@@ -57,6 +58,7 @@ def test_summary_of_a_feasible_schedule_has_every_number() -> None:
         "makespan_seconds": 2.0,
         "end": None,
         "mean_completion": 1.5,
+        "objective": {"makespan": 2},
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},
         "violations": [],

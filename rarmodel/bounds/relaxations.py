@@ -1,0 +1,351 @@
+"""Bounds on every objective: what no schedule can be better than.
+
+All numbers are whole or exact fractions. The cluster of N GPUs is no faster than one machine that
+does N units of area, GPU times slot, in a slot: job j has an area of at least `A_j` (see
+`least_areas`) and can have no part of it before `h_j`, its head: it was not released before, or
+waits for others. Contention, servers, reservations and quotas only make schedules worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import ceil
+from typing import NamedTuple
+
+from rarmodel.model import job_extremes, lone_options
+from rarmodel.model.caching import once_per_instance
+from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
+from rarmodel.schema import Instance
+
+from .simple import least_areas
+
+MOST_WORK = 100_000
+"""Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
+
+
+class Work(NamedTuple):
+    """What one machine has to do of a job.
+
+    Attributes
+    ----------
+    job
+        Its index.
+    head
+        The slot before which it cannot start.
+    area
+        GPU slots, at least.
+    slots
+        Slots from start to completion, at least.
+    """
+
+    job: int
+    head: int
+    area: int
+    slots: int
+
+
+@once_per_instance
+def works(instance: Instance) -> tuple[Work, ...]:
+    """(jobs) What each job needs at least.
+
+    The head is the release, 0, or the end of a job that it waits for, which is at least the head
+    of that job plus its least execution time.
+    """
+    index = {job.name: j for j, job in enumerate(instance.jobs)}
+    least = [extreme.least_slots for extreme in job_extremes(instance)]
+    heads = [max(0, job.release) for job in instance.jobs]
+    waiting = [len(set(job.after)) for job in instance.jobs]
+    followers: list[list[int]] = [[] for _ in instance.jobs]
+    for j, job in enumerate(instance.jobs):
+        for name in set(job.after):
+            followers[index[name]].append(j)
+    ready = [j for j, number in enumerate(waiting) if number == 0]
+    while ready:
+        j = ready.pop()
+        for k in followers[j]:
+            heads[k] = max(heads[k], heads[j] + least[j])
+            waiting[k] -= 1
+            if waiting[k] == 0:
+                ready.append(k)
+    areas = least_areas(instance)
+    return tuple(Work(j, heads[j], areas[j], least[j]) for j in range(len(instance.jobs)))
+
+
+def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
+    """Each job completes no earlier than its head plus its least execution time.
+
+    Terms do not fall when a completion grows, so neither does their sum or the greatest of them.
+    """
+    ends = [work.head + work.slots for work in works(instance)]
+    return objective.value(instance, ends) if objective.prices is None else None
+
+
+def cheapest_placements(instance: Instance, objective: Objective) -> Value | None:
+    """Each job pays at least for its cheapest placement, for as long as it takes alone.
+
+    A ring of w GPUs whose slowest type is k uses servers of types that are no slower. So it takes
+    no less than the best of `lone_options` for w and k, and pays no less than the w cheapest GPUs
+    on those servers. A running job pays for the GPUs that it has.
+    """
+    if objective.prices is None:
+        return None
+    prices = objective.prices(instance)
+    servers = instance.cluster.servers
+    index = {server.name: s for s, server in enumerate(servers)}
+    by_price = sorted(range(len(servers)), key=prices.__getitem__)
+    known: dict[tuple[frozenset[int], int], Fraction] = {}
+
+    def price(allowed: frozenset[int], size: int) -> Fraction:
+        if (allowed, size) not in known:
+            left, paid = size, Fraction(0)
+            for s in by_price:
+                if s in allowed and left:
+                    here = min(left, servers[s].gpus)
+                    paid, left = paid + here * prices[s], left - here
+            known[allowed, size] = paid
+        return known[allowed, size]
+
+    total = Fraction(0)
+    for job, options in zip(instance.jobs, lone_options(instance), strict=True):
+        costs = []
+        for option in options:
+            if slots := option.pace.slots(option.servers, option.gbps):
+                a_slot = price(option.allowed, option.pace.size)
+                if job.running is not None:
+                    held = job.running.gpus.items()
+                    a_slot = sum((len(gpus) * prices[index[s]] for s, gpus in held), Fraction(0))
+                costs.append(a_slot * slots)
+        total += min(costs)
+    return exact(total)
+
+
+def shortest_first(instance: Instance, objective: Objective) -> Value | None:
+    """Shortest remaining area first on one machine, for sums of completions of equal weight.
+
+    A cluster's schedule is one of that machine: it can do in each slot what the cluster does, and
+    completes no job later. There, to go on with the job of the least remaining work minimises the
+    sum of completion times, with releases and preemption (L. Schrage, "A proof of the optimality
+    of the shortest remaining processing time discipline", Operations Research 16, 1968).
+    """
+    terms = linear_terms(instance, objective)
+    if terms is None or len({_weight(term) for term in terms.values()}) != 1:
+        return None
+    return _with_offsets(terms, sum_by_remaining_area(instance, terms))
+
+
+def sum_by_remaining_area(instance: Instance, jobs: Iterable[int]) -> Fraction:
+    """Least sum of completion times of some jobs on one machine of the cluster's speed, in slots.
+
+    Times are counted in N-ths of a slot, so that all of them are whole.
+    """
+    speed = instance.cluster.total_gpus
+    coming = sorted((works(instance)[j].head * speed, works(instance)[j].area) for j in jobs)
+    remaining: list[int] = []
+    now = total = at = 0
+    while at < len(coming) or remaining:
+        if not remaining:
+            now = max(now, coming[at][0])
+        while at < len(coming) and coming[at][0] <= now:
+            heappush(remaining, coming[at][1])
+            at += 1
+        area = heappop(remaining)
+        until = coming[at][0] if at < len(coming) else now + area
+        done = min(area, until - now)
+        now += done
+        if done < area:
+            heappush(remaining, area - done)
+        else:
+            total += now
+    return Fraction(total, speed)
+
+
+def mean_busy_times(instance: Instance, objective: Objective) -> Value | None:
+    """The mean-busy-time relaxation, for sums of completions with weights.
+
+    A job that holds w GPUs from s to T has done the first `A_j` of its area by `s + A_j/w ≤ T`,
+    at the mean time `M_j = s + A_j/2w`. As `A_j/w` and `ρ_j^min` are both at most T − s,
+    `T ≥ M_j + ρ_j^min/2`. The weighted sum of the M_j is least if one machine always goes on with
+    the job of the greatest weight by area, as each unit of area counts with its time times that.
+    (M. Goemans, M. Queyranne, A. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
+    release dates", SIAM Journal on Discrete Mathematics 15, 2002, for one machine.)
+    """
+    terms = linear_terms(instance, objective)
+    return None if not terms else _with_offsets(terms, sum_by_busy_time(instance, terms))
+
+
+def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
+    """Bound on the weighted sum of completion times of some jobs, in slots."""
+    speed = instance.cluster.total_gpus
+    known = works(instance)
+    weights = {j: _weight(term) for j, term in terms.items()}
+    coming = sorted((known[j].head * speed, j) for j in terms)
+    # The machine's unit of time is an N-th of a slot; twice the mean time is whole.
+    remaining = {j: known[j].area for j in terms}
+    twice = dict.fromkeys(terms, 0)
+    waiting: list[tuple[Fraction, int]] = []
+    now = at = 0
+    while at < len(coming) or waiting:
+        if not waiting:
+            now = max(now, coming[at][0])
+        while at < len(coming) and coming[at][0] <= now:
+            j = coming[at][1]
+            heappush(waiting, (-weights[j] / known[j].area, j))
+            at += 1
+        _, j = waiting[0]
+        until = coming[at][0] if at < len(coming) else now + remaining[j]
+        done = min(remaining[j], until - now)
+        twice[j] += done * (2 * now + done)
+        remaining[j] -= done
+        now += done
+        if remaining[j] == 0:
+            heappop(waiting)
+    return sum(
+        (
+            weights[j] * (Fraction(twice[j], known[j].area * speed) + known[j].slots) / 2
+            for j in terms
+        ),
+        Fraction(0),
+    )
+
+
+def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
+    """Sums of tardiness: of the jobs due first, all count as tardy, and the others as alone.
+
+    A tardiness is at least `T − d`, also where that is below 0, so the two bounds above hold for
+    the jobs of any set; and the rest of them is at least what `jobs_alone` says.
+    """
+    if objective.greatest or objective.prices is not None:
+        return None
+    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+    if not terms or any(term.shape is not Shape.TARDY for term in terms.values()):
+        return None
+    ends = [work.head + work.slots for work in works(instance)]
+    alone = {j: term.at(ends[j]) for j, term in terms.items()}
+    order = sorted(terms, key=lambda j: terms[j].offset)
+    step = max(1, len(order) ** 2 // MOST_WORK)
+    best: Value = 0
+    for number in range(len(order), 0, -step):
+        some = {j: terms[j] for j in order[:number]}
+        rest = sum((Fraction(alone[j]) for j in order[number:]), Fraction(0))
+        found = sum_by_busy_time(instance, some)
+        if len({_weight(term) for term in some.values()}) == 1:
+            weight = _weight(next(iter(some.values())))
+            found = max(found, weight * sum_by_remaining_area(instance, some))
+        best = max(best, exact(Fraction(_with_offsets(some, found)) + rest))
+    return best
+
+
+def intervals_overfull(instance: Instance, objective: Objective) -> Value | None:
+    """The greatest of terms: from a slot on, jobs that come later need time for their area.
+
+    For a value λ each job must complete by the last slot at which its term is at most λ. Jobs with
+    a head of at least a, of which all must complete by b, need `N·(b − a)` of area: if they have
+    more, λ is too small. Then the value is at least the next one that some term can have.
+    """
+    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+    if not objective.greatest or not terms:
+        return None
+    speed = instance.cluster.total_gpus
+    known = [works(instance)[j] for j in terms]
+    begins = sorted({work.head for work in known})
+    begins = begins[:: max(1, len(begins) * len(known) // MOST_WORK)]
+
+    def refuted(value: Value) -> bool:
+        latest = ((terms[work.job].latest(value), work) for work in known)
+        by_end = sorted(((end, work.head, work.area) for end, work in latest if end is not None))
+        for begin in begins:
+            area = 0
+            for end, head, one in by_end:
+                if head >= begin:
+                    area += one
+                    if area > speed * (end - begin):
+                        return True
+        return False
+
+    low = jobs_alone(instance, objective)
+    value = Fraction(low if low is not None else 0)
+    if not refuted(value):
+        return exact(value)
+    step = Fraction(1)
+    while refuted(value + step):
+        value += step
+        step *= 2
+    finest = Fraction(1, max(term.divisor for term in terms.values()))
+    while step > finest:
+        step /= 2
+        if refuted(value + step):
+            value += step
+    # A value above this one, and one that some term can have.
+    above = (_next_value(term, value) for term in terms.values())
+    return exact(min(found for found in above if found is not None))
+
+
+def _next_value(term: Term, value: Fraction) -> Fraction | None:
+    """The least value above another that a term can have."""
+    unit = _weight(term)
+    if term.shape is Shape.LATE:
+        return unit if value < unit else None
+    return (value // unit + 1) * unit
+
+
+def late_by_area(instance: Instance, objective: Objective) -> Value | None:
+    """Sums of late jobs: in an interval there is only so much room for jobs that are on time.
+
+    Of the jobs with a head of at least a that are due by b, those on time have at most `N·(b − a)`
+    of area. The least weight that must then be late is at least that of the linear knapsack:
+    those of the least weight by area are late first, and the last of them in part. Jobs that are
+    late even alone count in full, and take no room.
+    """
+    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+    if objective.greatest or not terms:
+        return None
+    if any(term.shape is not Shape.LATE for term in terms.values()):
+        return None
+    speed = instance.cluster.total_gpus
+    known = [works(instance)[j] for j in terms]
+    lost = [w for w in known if terms[w.job].at(w.head + w.slots)]
+    base = sum((_weight(terms[work.job]) for work in lost), Fraction(0))
+    open_jobs = sorted(
+        (w for w in known if not terms[w.job].at(w.head + w.slots)),
+        key=lambda work: _weight(terms[work.job]) / work.area,
+    )
+    begins = sorted({work.head for work in open_jobs})
+    ends = sorted({terms[work.job].offset for work in open_jobs})
+    thinner = max(1, len(begins) * len(ends) * len(open_jobs) // MOST_WORK)
+    most = Fraction(0)
+    for begin in begins[::thinner]:
+        for end in ends:
+            inside = [w for w in open_jobs if w.head >= begin and terms[w.job].offset <= end]
+            excess = sum(work.area for work in inside) - speed * (end - begin)
+            late = Fraction(0)
+            for work in inside:
+                if excess <= 0:
+                    break
+                part = min(work.area, excess)
+                late += _weight(terms[work.job]) * Fraction(part, work.area)
+                excess -= part
+            most = max(most, late)
+    whole = all(term.divisor == 1 for term in terms.values())
+    return exact(base + (ceil(most) if whole else most))
+
+
+def linear_terms(instance: Instance, objective: Objective) -> dict[int, Term] | None:
+    """By job, the terms of a sum that grow evenly with their completions; None if it has others."""
+    terms: Sequence[Term | None] = objective.terms(instance)
+    if objective.greatest or not terms:
+        return None
+    if any(term is None or term.shape is not Shape.LINEAR for term in terms):
+        return None
+    return {j: term for j, term in enumerate(terms) if term is not None}
+
+
+def _weight(term: Term) -> Fraction:
+    return Fraction(term.weight, term.divisor)
+
+
+def _with_offsets(terms: dict[int, Term], completions: Fraction) -> Value:
+    """A sum of terms from the weighted sum of completions; whole where all terms are."""
+    value = completions - sum((_weight(t) * t.offset for t in terms.values()), Fraction(0))
+    return ceil(value) if all(term.divisor == 1 for term in terms.values()) else exact(value)

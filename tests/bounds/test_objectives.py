@@ -1,0 +1,170 @@
+"""Bounds on every objective: never above the optimum, and worth something."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from random import Random
+
+import pytest
+from documents import instance_data, job_data
+from wide_instances import OBJECTIVES, WIDE, optima, random_wide
+
+from rarmodel.bounds import all_bounds, conflicts, objective_bound, objective_bounds
+from rarmodel.bounds.best import FIXED_SIZES, best_bound
+from rarmodel.bounds.cutting_stock import cutting_stock
+from rarmodel.files import parse_instance
+from rarmodel.model import horizon_of, unhandled
+from rarmodel.model.features import OBJECTIVES as OTHER_OBJECTIVES
+from rarmodel.model.objectives import Shape, Term, Value, objective
+from rarmodel.schema import Instance
+
+NAMES = [feature.name for feature in WIDE]
+
+
+def check(instance: Instance) -> None:
+    limit = min(horizon_of(instance), 14)
+    best = optima(instance, limit)
+    if not best:
+        return
+    assert conflicts(instance) == ()
+    if max(best["makespan"], 0) >= limit:
+        pytest.skip("an optimum may start later than was tried")
+    for bound in all_bounds(instance):
+        assert bound.slots <= best["makespan"], bound
+    for name in OBJECTIVES:
+        for found in objective_bounds(instance, objective(name)):
+            assert found.value <= best[name], (name, found)
+    if unhandled(instance, FIXED_SIZES | {OTHER_OBJECTIVES.name}, "") is None:
+        cut = cutting_stock(instance, best_bound(instance))
+        assert cut is None or cut.slots <= best["makespan"]
+
+
+@pytest.mark.parametrize("feature", NAMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_no_bound_is_above_the_optimum_with_one_feature(feature: str, seed: int) -> None:
+    check(random_wide(Random(seed), {feature}, jobs=2, servers=2, most_slots=3))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_bound_is_above_the_optimum_with_any_features(seed: int) -> None:
+    random = Random(seed)
+    features = set(random.sample(NAMES, random.randint(0, 4)))
+    check(random_wide(random, features, jobs=random.randint(2, 3), servers=2, most_slots=2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 600))
+def test_no_bound_is_above_the_optimum_of_many(seed: int) -> None:
+    random = Random(seed)
+    features = set(random.sample(NAMES, random.randint(0, 6)))
+    check(random_wide(random, features, jobs=random.randint(2, 3), servers=2, most_slots=3))
+
+
+def one_gpu(*slots: int, fields: tuple[dict[str, int], ...] = ()) -> Instance:
+    """One machine: every job has it alone, and the optimum is that of some order."""
+    extra = fields or ({},) * len(slots)
+    jobs = [
+        job_data(f"j{i}", iterations=10 * n, **more)
+        for i, (n, more) in enumerate(zip(slots, extra, strict=True))
+    ]
+    return parse_instance(instance_data(*jobs, servers=(1,), horizon=1000))
+
+
+def least_in_order(instance: Instance, name: str) -> Value:
+    """The optimum on one GPU: each order, without idle time but for releases."""
+    slots = [job.iterations // 10 for job in instance.jobs]
+    values = []
+    for order in permutations(range(len(slots))):
+        now, ends = 0, [0] * len(slots)
+        for j in order:
+            now = max(now, instance.jobs[j].release) + slots[j]
+            ends[j] = now
+        values.append(objective(name).value(instance, ends, [sum(slots)]))
+    return min(values)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_bounds_on_one_gpu_are_near_the_best_order(seed: int) -> None:
+    random = Random(seed)
+    number = random.randint(2, 5)
+    fields = tuple(
+        {
+            "release": random.randint(-2, 6),
+            "due": random.randint(1, 20),
+            "weight": random.randint(1, 3),
+        }
+        for _ in range(number)
+    )
+    instance = one_gpu(*(random.randint(1, 6) for _ in range(number)), fields=fields)
+    for name in OBJECTIVES:
+        found = objective_bound(instance, objective(name))
+        assert found is not None
+        assert found.value <= least_in_order(instance, name), (name, found)
+
+
+@pytest.mark.parametrize("name", ["makespan", "total-completion", "max-flow", "cost"])
+def test_bound_is_the_optimum_where_one_machine_is_all_there_is(name: str) -> None:
+    instance = one_gpu(5, 1, 3)
+    found = objective_bound(instance, objective(name))
+    assert found is not None
+    assert found.value == least_in_order(instance, name)
+
+
+def test_weighted_completions_on_one_machine_are_met() -> None:
+    instance = one_gpu(5, 1, 3, fields=({"weight": 7}, {"weight": 1}, {"weight": 2}))
+    found = {one.name: one.value for one in objective_bounds(instance, objective("total-flow"))}
+    assert found["mean busy times"] == least_in_order(instance, "total-flow")
+    assert "shortest remaining area" not in found  # The weights differ.
+
+
+def test_tardiness_and_late_jobs_see_that_not_all_can_be_on_time() -> None:
+    fields = ({"due": 4},) * 3
+    instance = one_gpu(4, 4, 4, fields=fields)
+    for name, value in (("total-tardiness", 12), ("max-tardiness", 8), ("late-jobs", 2)):
+        found = objective_bound(instance, objective(name))
+        assert found is not None
+        assert found.value == value
+
+
+def test_stretch_bound_is_a_value_that_a_job_can_have() -> None:
+    found = objective_bound(one_gpu(3, 3, 3), objective("max-stretch"))
+    assert found is not None
+    assert found.value == 3
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("weight", [1, 3])
+@pytest.mark.parametrize("divisor", [1, 4])
+@pytest.mark.parametrize("offset", [0, 5])
+def test_latest_is_the_inverse_of_a_term(
+    shape: Shape, weight: int, divisor: int, offset: int
+) -> None:
+    term = Term(weight, offset, divisor, shape)
+    for value in [Fraction(n, 4) for n in range(-9, 30)]:
+        good = [end for end in range(60) if term.at(end) <= value]
+        latest = term.latest(value)
+        if latest is None:
+            assert len(good) == 60
+        elif latest < 0:
+            assert good == []
+        else:
+            assert good == list(range(min(latest, 59) + 1))
+
+
+def test_deadline_before_release_plus_least_time_is_named() -> None:
+    jobs = [
+        job_data("a", iterations=30, release=2, deadline=4),
+        job_data("b", iterations=30, deadline=3),
+        job_data("c", after=["b"], deadline=3),
+    ]
+    assert conflicts(parse_instance(instance_data(*jobs))) == (
+        "job 'a' cannot complete before slot 5, even alone; its deadline is 4",
+        "job 'c' cannot complete before slot 4, even alone; its deadline is 3",
+    )
+
+
+def test_job_above_its_tenants_cap_is_named() -> None:
+    data = instance_data(job_data("a", gpus=2, tenant="x"))
+    data["tenants"] = [{"name": "x", "gpus": 1}]
+    assert conflicts(parse_instance(data)) == ("job 'a' needs 2 GPUs; its tenant 'x' may hold 1",)

@@ -160,7 +160,9 @@ class Result:
         if end := self.time.end(self.makespan):
             found["end"] = f"{end}"
         found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        for goal in () if self.by_makespan else self.objective:
+        for goal in self.objective:
+            if goal.name == "makespan":
+                continue  # It is there already, with its bound.
             value, bound = _plain(goal.value), _plain(goal.bound)
             found[goal.name] = f"{number(value, '.10g')} (at least {number(bound, '.10g')})"
         return found | {

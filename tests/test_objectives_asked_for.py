@@ -104,3 +104,11 @@ def test_the_file_names_the_objective_by_default() -> None:
     result = solve(instance, formulation="time-indexed")
     assert [goal.name for goal in result.objective] == ["max-flow"]
     assert [one.name for one in objectives_of(instance)] == ["max-flow"]
+
+
+def test_lines_show_each_objective_once() -> None:
+    result = solve("two-servers", formulation="time-indexed", objective=["makespan", "total-flow"])
+    lines = result.lines()
+    assert lines["makespan"] == "12 slots (12 s)"
+    assert lines["total-flow"].endswith(")")
+    assert list(lines).index("lower bound") < list(lines).index("total-flow")

@@ -1,19 +1,21 @@
-"""Up to which speeds and lengths the solvers' arithmetic is exact enough to be believed."""
+"""The greatest speeds and lengths for which the solvers' arithmetic is exact enough."""
 
 from __future__ import annotations
 
 from .formulation import Scope
 
 MAX_SPEED = 1_000_000
-"""Iterations per slot up to which the tolerances of linear solvers, times the number of slots, stay
-below one iteration."""
+"""Most iterations per slot for linear solvers: their tolerances, times the number of slots, then
+stay below one iteration.
+"""
 
 MAX_NONLINEAR_SPEED = 10_000
-"""The same for non-linear solvers, whose tolerances are relative to τ."""
+"""Most iterations per slot for non-linear solvers, whose tolerances are relative to τ."""
 
 MAX_LENGTH = 10_000_000
-"""Slots of a job up to which linear solvers, whose tolerances are 1e-9 of a job, tell slots apart;
-HiGHS was seen not to end at all, in spite of its time limit, with some hundred million."""
+"""Most slots of a job for which linear solvers, with tolerances of 1e-9 of a job, can tell slots
+apart. With some hundred million slots, HiGHS was seen not to end at all, despite its time limit.
+"""
 
 
 def greatest_speeds(scope: Scope) -> dict[str, int]:

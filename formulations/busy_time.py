@@ -1,9 +1,9 @@
 r"""Formulation `busy-time`: (14)–(16) over all schedules, the least limit θ*_u.
 
-Whatever the schedule, a GPU is busy for `Σ_j ρ_j` over the jobs it serves, and `ρ̂_j/u ≤ ρ_j`. So
-the least θ_u for which jobs can be shared out among GPUs, with `Σ_j ρ̂_j/u ≤ θ_u` on each, is at
-most the optimal makespan: a lower bound. When jobs run does not matter to it, nor on which servers;
-so a solution is no schedule, and only the bound counts.
+In any schedule, a GPU is busy for `Σ_j ρ_j` over the jobs it serves, and `ρ̂_j/u ≤ ρ_j`. So the
+least θ_u for which jobs can be shared out among GPUs, with `Σ_j ρ̂_j/u ≤ θ_u` on each, is at most
+the optimal makespan: a lower bound. The program ignores times and servers, so a solution is not a
+schedule, and only the bound counts.
 
 Indices: jobs j, and GPUs g = (s, i), the i-th of server s.
 
@@ -12,14 +12,14 @@ Indices: jobs j, and GPUs g = (s, i), the i-th of server s.
 `limit`                 θ_u in slots, whole as a makespan is
 ======================= ============================================================================
 
-Unless the scope asks for every schedule, equals are not told apart. Jobs of equal G_j and ρ̂_j/u are
-one: the first of them in input order stands for all n of them, and `y[j,s,i] ∈ {0, …, n}` says how
-many of them the GPU serves. That is exact: any such y with `Σ_g y_jg = n·G_j` and `y_jg ≤ n` can be
+Unless the scope asks for every schedule, the program merges jobs of equal G_j and ρ̂_j/u: the first
+of them in input order stands for all n, and `y[j,s,i] ∈ {0, …, n}` says how many of them the GPU
+serves. That is exact: any such y with `Σ_g y_jg = n·G_j` and `y_jg ≤ n` can be
 shared out again, since the k jobs first to choose find `Σ_g min(k, y_jg) ≥ k·G_j` places
-(Gale–Ryser). And GPUs are ordered by the numbers of the jobs of most work that they serve.
+(Gale–Ryser). GPUs are ordered by the numbers of the jobs with the most work that they serve.
 
 Estimates ρ̂_j are `data["estimates"]`, slots by job, or the least execution times, for which u = 1.
-Where ρ̂_j/u is not whole it is rounded down to thousandths of a slot, so that all data are whole.
+If ρ̂_j/u is not whole, it is rounded down to thousandths of a slot, so that all data are whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
 from rarmodel.heuristics import Estimate, estimate
-from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
@@ -43,22 +43,22 @@ from .formulation import Formulation, Plan, Scope, put
 
 Gpu = tuple[str, int]
 _Served = dict[Gpu, dict[str, int]]
-"""By GPU: how often it serves a job, or one of those equal to it."""
+"""By GPU: how often it serves a job, or a job merged with it."""
 
 MAX_WEIGHT = 10_000
 """Greatest weight in the order of GPUs: see `symmetry.MAX_WEIGHT`."""
 
 MAX_TERMS = 50_000
-"""Terms up to which solvers get anywhere: with 125,000, HiGHS is still at presolve after 20 s."""
+"""Most terms of a model: with 125,000, HiGHS is still in presolve after 20 s."""
 
 
 def estimates_of(scope: Scope) -> Estimate:
-    """The estimates that `data["estimates"]` gives by job; others are least execution times.
+    """The estimates in `data["estimates"]` by job; the default is the least execution time.
 
     Raises
     ------
     UsageError
-        If a job does not exist, or an estimate is no number above 0.
+        If a job does not exist, or an estimate is not a number above 0.
     """
     given = scope.read("estimates", {})
     if not hasattr(given, "items"):
@@ -100,20 +100,20 @@ def work_of(scope: Scope) -> Work:
 
 @dataclass(frozen=True)
 class Data:
-    """A scope's numbers as the constraints use them.
+    """The numbers of a scope that the constraints use.
 
     Attributes
     ----------
     scope
-        What the model covers.
+        The scope of the model.
     work
         ρ̂_j/u.
     equal
-        By job that stands for others: all jobs it stands for, itself included.
+        By job that stands for others: all jobs for which it stands, itself included.
     gpus
         All GPUs.
     weights
-        By such a job: its weight in the order of GPUs; none if GPUs are not ordered.
+        By such a job: its weight in the order of GPUs; empty if GPUs are not ordered.
     """
 
     scope: Scope
@@ -147,7 +147,7 @@ def _data(scope: Scope) -> Data:
 
 
 def gangs(m: Any, data: Data) -> None:
-    """Each job is served by as many GPUs as it needs, (1), in (14)–(16) over all schedules.
+    """As many GPUs serve each job as it needs: (1), in (14)–(16) over all schedules.
 
     ```
     Σ_g y_jg = n_j·G_j
@@ -170,7 +170,7 @@ def gangs(m: Any, data: Data) -> None:
 
 
 def busy(m: Any, data: Data) -> None:
-    """No GPU is busy beyond the limit, (14)–(16), and the limit is least.
+    """No GPU is busy beyond the limit, (14)–(16); minimise the limit.
 
     ```
     Σ_j y_jg·ρ̂_j/u ≤ θ_u
@@ -191,13 +191,13 @@ def busy(m: Any, data: Data) -> None:
 
 
 def order_of_gpus(m: Any, data: Data) -> None:
-    """GPUs are ordered by the jobs of most work that they serve, g before g'.
+    """GPUs are ordered by the jobs with the most work that they serve, g before g'.
 
     ```
     Σ_j W_j·y_jg ≥ Σ_j W_j·y_jg'
     ```
 
-    with weights W_j that make it the lexicographic order of a few jobs.
+    with weights W_j that make this the lexicographic order of a few jobs.
     """
     m.gpus_in_order = pyo.Constraint(
         list(pairwise(data.gpus)),
@@ -208,7 +208,7 @@ def order_of_gpus(m: Any, data: Data) -> None:
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
-    """State the model, with a starting solution."""
+    """Build the model, with a starting solution."""
     model = pyo.ConcreteModel("busy-time")
     data = _data(scope)
     gangs(model, data)
@@ -220,10 +220,10 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 
 
 def _shared_out(data: Data) -> _Served:
-    """Who serves whom, nearly as evenly as possible: a starting solution.
+    """A starting solution: share the jobs out almost as evenly as possible.
 
-    The longest jobs first go to the least busy GPUs (LPT); then, under limits between the bound
-    on θ_u and what that gave, to the busiest GPUs that they still fit (MULTIFIT).
+    First the jobs, longest first, go to the least busy GPUs (LPT). Then, under limits between the
+    bound on θ_u and the first result, they go to the busiest GPUs that they still fit (MULTIFIT).
     """
     best = _longest_first(data, None)
     assert best is not None  # noqa: S101 - without a limit jobs always fit
@@ -239,10 +239,10 @@ def _shared_out(data: Data) -> _Served:
 
 
 def _longest_first(data: Data, limit: int | None) -> _Served | None:
-    """Who serves whom if the longest jobs choose first, the widest of them before others.
+    """Share the jobs out: the longest choose first, and among equals the widest.
 
-    They choose the least busy GPUs, or with a limit in slots the busiest ones that they fit; None
-    if some job does not find enough.
+    They choose the least busy GPUs; with a limit in slots, the busiest GPUs that they fit. None if
+    some job does not find enough GPUs.
     """
     served: _Served = {g: {} for g in data.gpus}
     load = dict.fromkeys(data.gpus, 0)
@@ -264,7 +264,7 @@ def _longest_first(data: Data, limit: int | None) -> _Served | None:
 
 
 def _least_limit(data: Data) -> int:
-    """Slots that the longest job takes, or all jobs on average over GPUs."""
+    """Slots of the longest job, or the mean of all work over GPUs, whichever is greater."""
     unit, of = data.work.unit, data.work.of
     area = sum(of[j] * job.size for j, job in data.scope.jobs.items())
     return max(-(-max(of.values()) // unit), -(-area // (unit * len(data.gpus))))
@@ -277,18 +277,19 @@ def _slots(data: Data, served: _Served) -> int:
 
 
 def simple_bounds(scope: Scope) -> tuple[int, int]:
-    """Slots between which the least limit lies, without a solver.
+    """A range in slots for the least limit, without a solver.
 
-    From the longest job, or the mean over GPUs, to what the starting solution has.
+    The range goes from the longest job, or the mean over GPUs, to the limit of the starting
+    solution.
     """
     data = _data(scope)
     return _least_limit(data), _slots(data, _shared_out(data))
 
 
 def busiest_gpu(m: Any, scope: Scope) -> int | None:
-    """How long the busiest GPU is busy by the variables `y`, in whole slots, whatever `limit` says.
+    """How long the busiest GPU is busy by the variables `y`, in whole slots, regardless of `limit`.
 
-    None if they share no jobs out: some job is served by fewer or more GPUs than it needs.
+    None if the variables are no solution: some job has fewer or more GPUs than it needs.
     """
     data = _data(scope)
     served: _Served = {g: {} for g in data.gpus}
@@ -306,7 +307,7 @@ def busiest_gpu(m: Any, scope: Scope) -> int | None:
 
 
 def _set(m: Any, data: Data, served: _Served) -> None:
-    """Set the variables to who serves whom, if that is within the horizon."""
+    """Set the variables to a way to share the jobs out, if it is within the horizon."""
     slots = _slots(data, served)
     if slots > data.scope.horizon:
         return
@@ -320,7 +321,7 @@ def _set(m: Any, data: Data, served: _Served) -> None:
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set the variables to who serves whom in a feasible schedule."""
+    """Set the variables to the GPUs of a feasible schedule."""
     data = _data(scope)
     stands_for = {j: first for first, group in data.equal.items() for j in group}
     served: _Served = {g: {} for g in data.gpus}
@@ -333,17 +334,17 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
-    """None: when jobs run is not part of the model."""
+    """None: the model has no times."""
     return None
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about: 3 for each GPU and each job that differs from others."""
+    """Approximate number of terms in the constraints: 3 for each GPU and each distinct job."""
     return 3 * len(_data(scope).equal) * scope.instance.cluster.total_gpus
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why not: so many jobs and GPUs that no solver gets anywhere, or jobs too long."""
+    """Why the model is refused: too many jobs and GPUs for any solver, or too long jobs."""
     terms = _size(scope)
     if terms > MAX_TERMS:
         return f"the model, with about {terms:,} terms, is larger than {MAX_TERMS:,}"

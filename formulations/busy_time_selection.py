@@ -1,13 +1,14 @@
 r"""Formulation `busy-time-selection`: (14)–(16) over a pool, with a limit θ_u that is given.
 
-Which schedules of a pool keep every GPU's busy time within the limit, by estimates? Of those, the
-one of least makespan is chosen; if there is none, the model is infeasible. Variables, objective and
-pools are those of `schedule_selection`; the limit is `data["limit"]`, in slots, and estimates are
-those of `busy_time`.
+Among the schedules of a pool that keep every GPU's estimated busy time within the limit, the
+formulation chooses the one with the least makespan. If there is none, the model is infeasible.
+Variables, objective and pools are those of `schedule_selection`; the limit is `data["limit"]`, in
+slots, and estimates are those of `busy_time`.
 
-The limit concerns GPUs, so which GPUs of its servers a job holds matters here: schedules of files
-and of heuristics have theirs, and in the pool of all schedules each has the GPUs that are best for
-the limit. The limit is more than an instance asks for: a bound says nothing of schedules beyond it.
+The limit concerns GPUs, so here it matters which GPUs of a server a job holds. Schedules from files
+and heuristics keep their GPUs; in the pool of all schedules, each has the GPUs that are best for
+the limit. The limit is an added constraint, so a bound does not hold for schedules beyond the
+limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
-from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
@@ -68,7 +69,7 @@ def _limit(scope: Scope) -> float:
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
-    """State the model over the pool asked for."""
+    """Build the model over the requested pool."""
     model: Any = pyo.ConcreteModel("busy-time-selection")
     model.pool = pool_of(scope, estimates_of(scope).work)
     one_schedule(model, scope, model.pool)
@@ -78,9 +79,9 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Choose the schedule of the pool that has the same starts, completions and GPUs.
+    """Choose the schedule of the pool with the same starts, completions and GPUs.
 
-    If there is none, variables stay without values: the model has no place for the schedule.
+    If there is none, the variables stay without values: the model cannot represent the schedule.
     """
     claimed = entry_of(scope, schedule)
     pool: Pool = model.pool
@@ -93,14 +94,15 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
 
 
 def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """The values of a schedule, and whether it is within the limit.
+    """The values of a schedule, and whether it keeps the limit.
 
-    The pool of all schedules has it. Of another pool only the model knows; it is never large.
+    This works for the pool of all schedules. For another pool only the model can tell; it is never
+    large.
 
     Raises
     ------
     KeyError
-        If the pool is another, or there is no limit.
+        If the pool is not the pool of all schedules, or there is no limit.
     """
     if not holds_all(scope) or "limit" not in scope.data:
         raise KeyError("only the model knows its pool")
@@ -115,13 +117,13 @@ def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about 4 for each job, and 1 for each GPU it holds, per schedule."""
+    """Approximate number of terms: per schedule, 4 for each job and 1 for each GPU it holds."""
     terms = sum(4 + job.size for job in scope.instance.jobs)
     return terms * size_of_pool(scope)
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why not: no limit is given, or there is no pool."""
+    """Why the model is refused: no limit is given, or there is no pool."""
     if "limit" not in scope.data:
         return 'this formulation needs a limit in its data, as in {"limit": 20}'
     return pools.unfit(scope)

@@ -15,13 +15,13 @@ Variables, by the names of their Pyomo components:
 `below[j,l]`              1 if job j has a worker below link ℓ
 `above[j,l]`              1 if job j has a worker that is not below link ℓ
 `uses[j,l]`               1 if the ring of job j uses link ℓ
-`on_link[j,l,t]`          1 if it does and is active in slot t
+`on_link[j,l,t]`          1 if job j uses link ℓ and is active in slot t
 `at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
 `progress[j,n,t]`         iterations of job j in slot t, if it uses n ≥ 2 servers
 `makespan`                max_j T_j
 ========================= ==========================================================================
 
-Expressions, for constraints and objectives of one's own, as in `time_indexed`:
+Expressions for your own constraints and objectives, as in `time_indexed`:
 
 ========================= ==========================================================================
 `running[j,t]`            1 iff job j is active in slot t
@@ -30,16 +30,16 @@ Expressions, for constraints and objectives of one's own, as in `time_indexed`:
 `completion[j]`           completion T_j
 ========================= ==========================================================================
 
-Speeds are data: `φ_j(n, ℓ, p) = ⌊slot/τ⌋` of a ring on n servers whose bandwidth is what p rings on
-link ℓ leave it. As B_j is the least over the links used (reading 4) and τ falls with B, the speed
-of a ring is the least φ_j(n, ℓ, p_ℓ) over the links it uses, floor included.
+Speeds are data: `φ_j(n, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring on n servers whose bandwidth is
+that of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So
+the speed of a ring is the least φ_j(n, ℓ, p_ℓ) over the links it uses, floor included.
 
-Why it is equivalent. Every feasible schedule gives a solution of the same makespan: set all
-variables to what they mean. Conversely take starts and workers of a solution. The model lets a ring
-be slower than it is, or count more rings on a link than there are, never the reverse. More speed
-and less contention only make jobs complete earlier, and that only takes rings off links, so by
-induction over slots every job completes in reality no later than in the model, and holds its GPUs
-no longer: the schedule is feasible and its makespan no greater.
+Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
+variable the value of its meaning. Conversely take starts and workers of a solution. The model lets
+a ring be slower than it is, or see more rings on a link than there are, never the reverse. More
+speed and less contention only make jobs complete earlier, and completions only take rings off
+links. By induction over slots, every job completes in the simulation no later than in the model,
+and holds its GPUs no longer. So the schedule is feasible, and its makespan is no greater.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ COMPONENTS: tuple[Component, ...] = (
     speed,
     work,
 )
-"""What the model is made of, in order: a later one uses variables of earlier ones."""
+"""The components of the model, in order: a later one uses variables of earlier ones."""
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about: of order `H·J·(S + L·N·P)`.
+    """Approximate number of terms in the constraints: of order `H·J·(S + L·N·P)`.
 
     For H slots, J jobs, S servers, L links, rings on up to N servers, and P rings on a link.
     """
@@ -100,7 +100,7 @@ def _size(scope: Scope) -> int:
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
-    """State the model; each component adds variables and constraints of one idea."""
+    """Build the model; each component adds the variables and constraints of one idea."""
     model = pyo.ConcreteModel("time-indexed-compact")
     data = Coefficients(scope)
     for component in COMPONENTS:
@@ -110,7 +110,7 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 
 
 def _values(outcome: Outcome) -> dict[str, Values]:
-    """What each component means in a schedule."""
+    """The value of each component in a schedule, as a function."""
     o, scope = outcome, outcome.scope
     jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
     most = max(job.size for job in jobs.values())
@@ -167,13 +167,13 @@ def _outcome(scope: Scope, schedule: Schedule) -> Outcome:
 
 
 def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """What the components are worth in a schedule."""
+    """The values of the components in a schedule."""
     outcome = _outcome(scope, schedule)
     return model_of(outcome, _values(outcome))
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to what it means in a feasible schedule."""
+    """Set every variable to its value in a feasible schedule."""
     outcome = _outcome(scope, schedule)
     set_variables(model, outcome, _values(outcome))
 

@@ -11,12 +11,12 @@ Speeds = dict[tuple[str, int, str], list[int]]
 
 
 class Coefficients:
-    """A scope's numbers as the constraints use them.
+    """The numbers of a scope that the constraints use.
 
     Attributes
     ----------
     horizon, jobs, servers, slots, links
-        Number of slots, and the index sets, by name; links are those that a ring can use.
+        Number of slots, and the index sets by name; `links` has the links that a ring can use.
     size, iterations, least
         By job: GPUs G_j, iterations F_j, and least execution time ρ_j^min in slots.
     capacity
@@ -26,9 +26,9 @@ class Coefficients:
     most_rings, below
         By link: the most rings that can use it at once, and the servers below it.
     counts, spread
-        By job: numbers of servers with which the job can make progress; of these, those above 1.
+        By job: numbers of servers on which the job can make progress; the same without 1.
     rings
-        Jobs that can use links: those with a number of servers above 1.
+        Jobs that can use links: those that can use more than one server.
     together
         By job: speed φ_j within one server, if the job fits one.
     speeds
@@ -66,7 +66,7 @@ class Coefficients:
         }
 
     def _rate(self, scope: Scope, j: str) -> None:
-        """Speeds of job j by number of servers, link, and rings on it; none without progress."""
+        """Speeds of job j by number of servers, link, and rings on it; empty without progress."""
         instance, job = scope.instance, scope.jobs[j]
         pace = scope.pace(j)
 

@@ -1,7 +1,7 @@
 """The components of the compact formulation: variables and constraints of one idea each.
 
-`compact` explains the variables. Each function adds to a Pyomo model what its docstring
-states; a later one uses variables of earlier ones.
+`compact` explains the variables. Each function adds to a Pyomo model the constraints in its
+docstring; a later one uses variables of earlier ones.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def placement(m: Any, data: Coefficients) -> None:
 
 
 def capacity(m: Any, data: Coefficients) -> None:
-    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
 
     ```
     held_jst ≥ workers_js − min(O_s, G_j)·(1 − running_jt)      held_jst ≤ workers_js
@@ -140,7 +140,7 @@ def capacity(m: Any, data: Coefficients) -> None:
 
 
 def link_use(m: Any, data: Coefficients) -> None:
-    """Which links a ring uses, reading 4: those with workers of it below and above.
+    """The links that a ring uses, reading 4: those with workers of the ring below and above.
 
     ```
     below_jl ≥ on_js for s below ℓ      above_jl ≥ on_js for the other s
@@ -228,8 +228,8 @@ def speed(m: Any, data: Coefficients) -> None:
     progress_jnt ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_lpt + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
     ```
 
-    The last line is the speed that p_ℓ rings leave if the ring is on the link (v = a = 1), and
-    says nothing otherwise.
+    If the ring is on the link (v = a = 1), the last line is the speed with p_ℓ rings; otherwise it
+    has no effect.
     """
     pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
     spread = [(j, n) for j in data.rings for n in data.spread[j]]

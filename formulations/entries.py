@@ -1,4 +1,4 @@
-"""The named entries that a formulation needs beside the instance, and which of them it read."""
+"""Named entries of data for a formulation, and which of them it read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rarmodel.errors import UsageError, listed
 
 
 class Entries(Mapping[str, Any]):
-    """Entries that remember which of them were asked for, so that a misspelt one is found out."""
+    """A mapping that records which entries were read, so that misspelt ones can be reported."""
 
     def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
         self._entries = dict(entries or {})
@@ -29,21 +29,21 @@ class Entries(Mapping[str, Any]):
 
 
 def require_read(entries: Collection[str], asked: Collection[str], reader: str) -> None:
-    """Refuse entries that nothing asks for.
+    """Refuse entries that nothing reads.
 
     Parameters
     ----------
     entries
-        Names of the entries that there are.
+        Names of the given entries.
     asked
-        Names that were asked for.
+        Names that were read.
     reader
-        Who asked: a formulation's name, or several.
+        Name of the formulation or formulations that read them.
 
     Raises
     ------
     UsageError
-        With all of them in a line, and what was probably meant.
+        With all such entries in one line, and suggestions.
     """
     parts = []
     for entry in entries:

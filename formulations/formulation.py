@@ -1,4 +1,4 @@
-"""What a formulation is: a way to state the problem as a Pyomo model, and to read its answer."""
+"""The type of formulations: build a Pyomo model of the problem, and read its solution."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rarmodel.errors import UsageError
-from rarmodel.model import Extremes, Pace, Topology, plain_pace
+from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
+from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 ModelClass = Literal["integer", "linear", "nonlinear"]
-"""What a solver must be able to solve: linear in bounded integer variables; linear, with
-continuous variables too; non-linear."""
+"""Class of models that a solver must be able to solve: `integer` is linear in bounded integer
+variables, `linear` may also have continuous variables, `nonlinear` is non-linear.
+"""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a model is to cover. Models are indexed by the names of jobs, servers and links.
+    """The scope of a model. Models are indexed by the names of jobs, servers and links.
 
     Attributes
     ----------
@@ -32,18 +34,23 @@ class Scope:
     extremes
         The range of each job's execution time, in job order.
     horizon
-        Slots that the model has: schedules of greater makespan are left out.
+        Number of slots of the model: it leaves out schedules of greater makespan.
     lower_bound
         A proven lower bound on the makespan.
     data
-        What a formulation needs beside the instance, by name: weights, deadlines, a pool. Plain
-        data, as JSON has it; `--data FILE` on the command line.
+        Data that a formulation needs beside the instance, by name: weights, deadlines, a pool.
+        Plain JSON data; `--data FILE` on the command line.
     every_schedule
-        Whether the model must hold every feasible schedule. If not, it may leave out those to
-        which an equal or better one remains: of equal servers, say, one order is enough. Whatever
-        adds constraints or another objective needs every schedule.
+        Whether the model must contain every feasible schedule. If not, it may leave out a schedule
+        if an equal or better one remains: one order of equal servers is enough, for example. A
+        formulation with added constraints or another objective needs every schedule.
     allowed
-        Rules that placements must pass before variables are made for them; see `Allows`.
+        Rules that a placement must pass before it gets variables; see `Allows`.
+    stage
+        Place of the objective to minimise among those of the instance.
+    at_most
+        Greatest allowed values of the instance's objectives, the most important first. Constraints
+        keep the values of objectives before the stage; all values limit when jobs may end.
     """
 
     instance: Instance
@@ -54,18 +61,31 @@ class Scope:
     data: Mapping[str, Any] = field(default_factory=dict)
     every_schedule: bool = False
     allowed: tuple[Allows, ...] = ()
+    stage: int = 0
+    at_most: tuple[Value, ...] = ()
 
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
-        """Whether every rule lets a job have such a placement, complete or begun; see `Allows`."""
+        """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
         return all(rule(self, job, workers, left) for rule in self.allowed)
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def index(self) -> dict[str, int]:
+        """Index of each job by name."""
         return {job.name: j for j, job in enumerate(self.instance.jobs)}
 
     def pace(self, job: str) -> Pace:
-        """What an iteration of a job is made of."""
-        return plain_pace(self.instance, self._index[job])
+        """What an iteration of a job is made of that has one ring size and one pace."""
+        return plain_pace(self.instance, self.index[job])
+
+    def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
+        """What an iteration is made of in a placement: workers by server."""
+        types = [self.servers[server].gpu_type for server in workers]
+        return pace(self.instance, self.index[job], sum(workers.values()), types)
+
+    @cached_property
+    def windows(self) -> dict[str, Window]:
+        """By job: the slots in which it can be active."""
+        return dict(zip(self.jobs, windows(self.instance, self.horizon, self.at_most), strict=True))
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
@@ -76,6 +96,11 @@ class Scope:
     def servers(self) -> dict[str, Server]:
         """Servers by name, in input order."""
         return {server.name: server for server in self.instance.cluster.servers}
+
+    @cached_property
+    def server_index(self) -> dict[str, int]:
+        """Index of each server by name."""
+        return {name: s for s, name in enumerate(self.servers)}
 
     @cached_property
     def links(self) -> dict[str, Link]:
@@ -102,7 +127,7 @@ class Scope:
         Raises
         ------
         UsageError
-            If it is not there and there is no default.
+            If the entry is missing and there is no default.
         """
         if name not in self.data and default is None:
             raise UsageError(
@@ -116,7 +141,7 @@ class Scope:
         Raises
         ------
         UsageError
-            With the names; `what` says what they were given for.
+            With the names; `what` names the entry in which they occur.
         """
         _check(names, self.jobs, "job", what)
 
@@ -128,14 +153,14 @@ class Scope:
 def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
     if unknown := [str(name) for name in names if name not in known]:
         few = ", ".join(list(known)[:10]) + (", …" if len(known) > 10 else "")
-        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; there are {few}")
+        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; choose from {few}")
 
 
 class Plan(NamedTuple):
     """A solution of a model: start slot, and workers on each server (by index), job by job.
 
-    Where it matters which GPUs of its servers a job holds, `gpus` has their indices, by server
-    index; otherwise they are numbered afterwards.
+    If it matters which GPUs of a server a job holds, `gpus` has their indices, by server index;
+    otherwise rarmodel numbers them afterwards.
     """
 
     starts: tuple[int, ...]
@@ -152,58 +177,61 @@ def _proves(scope: Scope) -> bool:
 
 
 Component = Callable[[Any, Scope], None]
-"""Adds variables and constraints of one idea to a model."""
+"""A function that adds the variables and constraints of one idea to a model."""
 
 Allows = Callable[[Scope, str, Mapping[str, int], int], bool]
-"""Whether a job may be placed so: scope, job, workers by server, workers that are left to place.
+"""Whether a job may be placed so: scope, job, workers by server, number of workers left to place.
 
-A placement is made server by server, in input order, and each step of it is asked about. A rule
-that says no to a step says no to all that can follow. With 0 left the placement is complete."""
+rarmodel builds a placement server by server, in input order, and calls the rule at each step. A
+rule that refuses a step refuses all placements that continue it. With 0 left the placement is
+complete."""
 
 
 @dataclass(frozen=True)
 class Formulation:
-    """A formulation: functions that build a Pyomo model, and that go between it and schedules.
+    """A formulation: functions that build a Pyomo model and convert between it and schedules.
 
     Attributes
     ----------
     name
-        What `--formulation` calls it.
+        Name for `--formulation`.
     build
-        States the problem as a Pyomo model with one objective, to be minimised.
+        Builds a Pyomo model of the problem with one objective, to be minimised.
     load
-        Sets the model's variables to a feasible schedule, as a starting solution. Variables that
-        are fixed stay as they are.
+        Sets the model's variables to a feasible schedule, as a starting solution. Fixed variables
+        keep their values.
     plan
-        Reads starts and placements from the model's variables. None if the model has none: it is
-        a relaxation, and only its bound counts.
+        Reads starts and placements from the model's variables. It returns None if the model has
+        none: the model is then a relaxation, and only its bound counts.
     size
-        Number of terms in the model's constraints, about; known without building it.
+        Approximate number of terms in the model's constraints, computed without building the model.
     unfit
         Why solvers cannot be trusted with the model of a scope; None if they can.
     model_class
-        What a solver must be able to solve.
+        Class of models that a solver must be able to solve.
     objective
-        What is minimised, in words. `makespan` is in slots, and its bounds count as the makespan's.
+        Name of the formulation's own objective. `makespan` stands for the instance's objectives.
     restricts
-        Whether the model asks for more than the instance does, or for something else. Heuristic
-        schedules are then only used if they satisfy the model, and its bounds hold for it alone.
+        Whether the model adds constraints or another objective. rarmodel then uses heuristic
+        schedules only if they satisfy the model, and its bounds hold for this formulation only.
     proves
-        Whether, for a scope, a bound on the model's objective is one on every schedule asked for.
-        Not so for a choice from a pool.
+        Whether, for a scope, a bound on the model's objective holds for every schedule. It does not
+        for a choice from a pool.
     base
-        The formulation that this one extends; None if there is none.
+        The formulation that this formulation extends, or None.
     evaluate
-        A model without variables whose components have the values that a schedule gives them, for
-        additions to refer to; see `rarmodel.formulations.values`. It takes time with what they
-        refer to, and not with the size of the model. None if a schedule can only be judged by the
-        model itself; a KeyError or AttributeError says the same of one scope.
+        Makes a model without variables. Its components have their values in a schedule, so that
+        additions can refer to them; see `rarmodel.formulations.values`. Its time depends on the
+        components that the additions use, and not on the size of the model. None if only the model
+        itself can judge a schedule; a KeyError or AttributeError says this of one scope.
     lists_placements
-        Whether the model has a variable for each placement, so that rules can leave some out.
+        Whether the model has variables for each placement, so that rules can exclude placements.
     reads
-        Names of the entries of `data` that it may read; None if only a run tells.
+        Names of the entries of `data` that the formulation may read; None if unknown in advance.
+    handles
+        Names of the features of wider instances that it handles; see `rarmodel.model.features`.
     description
-        What it is, in a line.
+        Description in one line.
     """
 
     name: str
@@ -220,6 +248,7 @@ class Formulation:
     evaluate: Callable[[Scope, Schedule], pyo.ConcreteModel] | None = None
     lists_placements: bool = False
     reads: frozenset[str] | None = None
+    handles: frozenset[str] = frozenset()
     description: str = ""
 
     def extended(
@@ -231,7 +260,7 @@ class Formulation:
         model_class: ModelClass | None = None,
         allows: Allows | None = None,
     ) -> Formulation:
-        """Give this formulation more variables and constraints, or another objective.
+        """Extend this formulation by variables and constraints, or by another objective.
 
         Parameters
         ----------
@@ -240,18 +269,18 @@ class Formulation:
         components
             Functions `(model, scope)` that add to the Pyomo model, called in order.
         objective
-            Function `(model, scope)` that gives the expression to minimise instead.
+            Function `(model, scope)` that returns the expression to minimise instead.
         objective_name
-            What that is, in words; by default the function's name.
+            Name of the objective; by default the function's name.
         model_class
-            What a solver must be able to solve, if that changes.
+            New class of models, if it changes.
         allows
-            A rule that placements must pass: those that do not get no variables.
+            A rule for placements: a placement that fails gets no variables.
 
         Raises
         ------
         UsageError
-            If there is a rule, and this formulation lists no placements.
+            If you give a rule, and this formulation does not list placements.
         """
         base = self
         if allows is not None and not base.lists_placements:

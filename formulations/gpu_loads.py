@@ -1,4 +1,4 @@
-"""How long each GPU is busy in a schedule, by estimates, and the numbering that evens it out."""
+"""Estimated busy time of each GPU in a schedule, and the GPU numbering that evens it out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loads(gpus: Sequence[Held], work: Sequence[float]) -> dict[tuple[int, int], 
 
 
 class Stay(NamedTuple):
-    """A job's stay on one server."""
+    """The stay of a job on one server."""
 
     start: int
     end: int
@@ -40,22 +40,22 @@ class Stay(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def least_busy_numbering(gpus: int, stays: tuple[Stay, ...]) -> tuple[tuple[int, ...], ...]:
-    """Which GPUs of a server each stay takes, so that the busiest GPU is the least busy.
+    """GPUs for each stay on a server, such that the busiest GPU is the least busy.
 
-    All numberings are tried, job by job in the order of starts; idle GPUs of equal load stand for
-    each other. There are few, but for tiny instances.
+    The function tries all numberings, job by job in the order of starts; of idle GPUs of equal load
+    it tries one. Only tiny instances have few numberings.
 
     Parameters
     ----------
     gpus
-        GPUs of the server; at no time do stays need more.
+        GPUs of the server; the stays never need more at once.
     stays
         The jobs' stays.
 
     Returns
     -------
     tuple
-        GPU indices for each stay, in the order given.
+        GPU indices for each stay, in the given order.
     """
     order = sorted(range(len(stays)), key=lambda i: stays[i].start)
     load, free_at = [0.0] * gpus, [0] * gpus
@@ -88,7 +88,7 @@ def least_busy_numbering(gpus: int, stays: tuple[Stay, ...]) -> tuple[tuple[int,
 
 
 def _choices(idle: list[tuple[float, int]], count: int) -> Iterator[tuple[int, ...]]:
-    """Ways to take so many of the GPUs, sorted by load; of equal loads the first are taken."""
+    """Ways to take this many of the GPUs, sorted by load; of equal loads the first are taken."""
     if count == 0:
         yield ()
         return

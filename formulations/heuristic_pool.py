@@ -1,4 +1,4 @@
-"""The schedules that the heuristics make over all limits θ_u and all their parameters."""
+"""The schedules of the heuristics over all limits θ_u and all their parameters."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rarmodel.bounds import limit_bound
 from rarmodel.engine.arrays import Floats
 from rarmodel.heuristics import Policy, constructive_methods, estimate
 from rarmodel.heuristics.clock import ListScheduler
-from rarmodel.heuristics.room import TOLERANCE
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
 SECONDS = 5.0
-"""Time after which no further limit is tried."""
+"""After this time, no further limit is tried."""
 
 SEEDS = range(10)
-"""Seeds of the policies that draw at random."""
+"""Seeds of the random policies."""
 
 Held = dict[int, tuple[int, ...]]
 
 
 class Made(NamedTuple):
-    """A schedule that a heuristic made.
+    """A schedule of a heuristic.
 
     Attributes
     ----------
@@ -44,21 +44,21 @@ class Made(NamedTuple):
 
 
 def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
-    """All different schedules within a horizon that the installed policies make.
+    """All different schedules of the installed policies within a horizon.
 
-    Every policy, with each of its parameters κ, has every limit θ_u from the instance's horizon T
-    down to the lower bound, under which the jobs' least execution times find no room. Limits that
-    would repeat a schedule are left out: a limit only forbids GPUs, so if a run with limit θ puts
-    at most W on a GPU, no limit from W to θ forbids a GPU that it chose, and no rule chooses
-    otherwise because one that it did not choose is gone. The next limit worth trying is the
-    greatest whole number below W. That holds for a run that was given up too, with what it had
-    put on GPUs until then. Tens of runs stand for a thousand limits.
+    Every policy, with each of its parameters κ, runs with every limit θ_u from the instance's
+    horizon T down to the lower bound; below that, the jobs' least execution times do not fit.
+    Limits that would repeat a schedule are left out. A limit only forbids GPUs. So if a run with
+    limit θ puts at most W on a GPU, no limit from W to θ forbids a GPU that the run chose, and no
+    rule chooses differently because another GPU is forbidden. The next limit worth trying is the
+    greatest whole number below W. This also holds for a run that was given up, with its loads until
+    then. Tens of runs stand for a thousand limits.
 
-    Policies that draw at random have the limit T alone, with seeds 0 to 9. Last come all jobs one
-    after another, each alone in its best placement.
+    Random policies run with the limit T only, with seeds 0 to 9. The last schedule runs all jobs
+    one after another, each alone in its best placement.
 
-    All take turns, a limit each, until 5 seconds are over; only instances with thousands of jobs
-    come to that.
+    The policies take turns, one limit each, for at most 5 seconds; only instances with thousands of
+    jobs reach this time.
     """
     scheduler = ListScheduler(instance, estimate(instance).work)
     runs = [
@@ -92,7 +92,7 @@ def _key(made: Made) -> object:
 def _over_limits(
     instance: Instance, horizon: int, scheduler: ListScheduler, policy: Policy, parameters: Floats
 ) -> Iterator[Made | None]:
-    """The schedules of a policy, limit after limit; None for a limit that gives none in time."""
+    """The schedules of a policy, limit after limit; None for a limit without a schedule in time."""
     order = np.array(policy.order(instance), np.int64)
     limit = horizon_of(instance)
     lowest = limit_bound(instance).slots if policy.bisect else limit

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from rarmodel.model import timing
+from rarmodel.model import Pace, timing
 from rarmodel.model.contention import ring_share
-from rarmodel.schema import Job
+from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.schema import Job, Server, Spread
 
 from .formulation import Scope
 
@@ -21,17 +22,17 @@ class Placement:
     Attributes
     ----------
     workers
-        By server: workers y_js, where there are any.
+        By server: workers y_js, if above 0.
     links
         Links that the ring uses.
     speeds
-        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, itself
+        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, the ring itself
         included. The speed of the ring is the least over its links: B_j is the least share
         (reading 4), and τ_j falls with B_j.
     alone
         φ_j if no other ring is on its links.
     least_slots
-        Slots that it takes alone.
+        Execution time alone, in slots.
     """
 
     workers: Mapping[str, int]
@@ -42,38 +43,50 @@ class Placement:
 
 
 MAX_PLACEMENTS = 20_000
-"""Placements of one job that are worth a list: each has a variable in every slot."""
+"""Most placements of a job that are worth a list: each has a variable in every slot."""
 
 
 class Ways(NamedTuple):
-    """How many placements a job has, and the most servers that one of them uses."""
+    """The number of placements of a job, and the most servers that one of them uses."""
 
     number: int
     most_servers: int
 
 
 def number_of_placements(scope: Scope) -> dict[str, Ways]:
-    """By job: in how many ways its workers can be put on the servers.
+    """By job: the number of ways to put its workers on the servers.
 
-    Where rules leave some out, the others are counted, up to one more than `MAX_PLACEMENTS`.
+    If rules or a `spread` exclude placements, the others are counted, up to one more than
+    `MAX_PLACEMENTS`.
     """
-    if scope.allowed:
-        counted = {}
-        for j in scope.jobs:
-            servers = [len(way) for way in islice(_spreads(scope, j), MAX_PLACEMENTS + 1)]
-            counted[j] = Ways(len(servers), max(servers, default=0))
-        return counted
-    ways = ways_by_size(scope)
+    counted: dict[str, Ways] = {}
     most = len(scope.servers)
-    return {j: Ways(ways[job.size], min(job.size, most)) for j, job in scope.jobs.items()}
+    everywhere = ways_by_size(scope)
+    for j, job in scope.jobs.items():
+        if scope.allowed or job.spread is not None or job.running is not None:
+            used = [len(way) for way in islice(_spreads(scope, j), MAX_PLACEMENTS + 1)]
+            counted[j] = Ways(len(used), max(used, default=0))
+            continue
+        servers, ways = most, everywhere
+        if job.servers is not None or job.times is not None:
+            few = _servers_of(scope, job)
+            servers, by_size = len(few), _ways(few, job.sizes[-1])
+            ways = {size: by_size[size] for size in job.sizes}
+        counted[j] = Ways(sum(ways[size] for size in job.sizes), min(job.sizes[-1], servers))
+    return counted
 
 
 def ways_by_size(scope: Scope) -> dict[int, int]:
-    """By ring size: in how many ways its workers can be put on the servers."""
-    sizes = {job.size for job in scope.instance.jobs}
-    largest = max(sizes)
+    """By ring size: the number of ways to put its workers on the servers."""
+    sizes = {size for job in scope.instance.jobs for size in job.sizes}
+    ways = _ways(list(scope.servers.values()), max(sizes))
+    return {size: ways[size] for size in sizes}
+
+
+def _ways(servers: Sequence[Server], largest: int) -> list[int]:
+    """For each number of workers up to the largest: the number of ways to put them on servers."""
     ways = [1] + [0] * largest
-    for server in scope.servers.values():
+    for server in servers:
         # Ways with one more server: a window over those without it.
         window, with_it = 0, []
         for workers in range(largest + 1):
@@ -82,36 +95,45 @@ def ways_by_size(scope: Scope) -> dict[int, int]:
                 window -= ways[workers - server.gpus - 1]
             with_it.append(window)
         ways = with_it
-    return {size: ways[size] for size in sizes}
+    return ways
+
+
+def _servers_of(scope: Scope, job: Job) -> list[Server]:
+    """The servers that a job may use, in input order."""
+    servers = list(scope.servers.values())
+    return [servers[s] for s in sorted(allowed_servers(scope.instance)[scope.index[job.name]])]
 
 
 def most_rings(scope: Scope) -> dict[str, int]:
-    """By link that rings can use: how many can use it at once, with a worker below and above."""
-    wide = sum(job.size > 1 for job in scope.instance.jobs)
+    """By link that rings can use: most rings on it at once, each with workers below and above."""
+    wide = sum(job.sizes[-1] > 1 for job in scope.instance.jobs)
     most = zip(scope.links, scope.tree.most_rings, strict=True)
     return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
 
 
 def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
-    """By job: its placements by a label such as `s0:2 s1:1`; those that meet the horizon alone."""
-    index = {name: s for s, name in enumerate(scope.servers)}
+    """By job: the placements that meet the horizon alone, by labels such as `s0:2 s1:1`."""
+    index = scope.server_index
     rates = _Rates(scope, most_rings(scope))
-    # Without rules, jobs of one size have one list.
-    shared: dict[int, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
+    # Without rules, jobs that ask for the same have one list.
+    shared: dict[object, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
     options: dict[str, dict[str, Placement]] = {}
     for name, job in scope.jobs.items():
-        ways = shared.get(job.size)
+        alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
+        common = not scope.allowed and job.running is None
+        ways = shared.get(alike) if common else None
         if ways is None:
             ways = []
             for workers in _spreads(scope, name):
                 used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
                 ways.append((workers, tuple(scope.tree.links[l].node for l in used)))
-            if not scope.allowed:
-                shared[job.size] = ways
+            if common:
+                shared[alike] = ways
         options[name] = {}
+        window = scope.windows[name]
         for workers, links in ways:
-            placement = _placement(job, workers, links, rates)
-            if placement is not None and placement.least_slots <= scope.horizon:
+            placement = _placement(scope, name, workers, links, rates)
+            if placement is not None and placement.least_slots <= window.end - window.start:
                 label = label_of(workers)
                 while label in options[name]:  # Servers may have names that read like labels.
                     label += "'"
@@ -120,17 +142,30 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
 
 
 def label_of(workers: Mapping[str, int]) -> str:
-    """What a placement is called: `s0:2 s1:1`."""
+    """Label of a placement: `s0:2 s1:1`."""
     return " ".join(f"{server}:{count}" for server, count in workers.items())
 
 
-def _spreads(scope: Scope, job: str) -> Iterator[dict[str, int]]:
-    """All ways to put a job's workers on the servers that its rules allow."""
-    servers = list(scope.servers.values())
+def _spreads(scope: Scope, name: str) -> Iterator[dict[str, int]]:
+    """All ways to put a job's workers on servers that it and the rules allow, size by size."""
+    job = scope.jobs[name]
+    servers = _servers_of(scope, job)
+    if job.running is not None:
+        held = {s: len(gpus) for s, gpus in job.running.gpus.items()}
+        # A rule is asked about each step, in input order, as for the others.
+        steps = [server for server in scope.servers if server in held]
+        left, begun = job.running.size, dict[str, int]()
+        for server in steps:
+            begun = {**begun, server: held[server]}
+            left -= held[server]
+            if not scope.allows(name, begun, left):
+                return
+        yield begun
+        return
     room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
 
     def placed(s: int, begun: dict[str, int], left: int) -> Iterator[dict[str, int]]:
-        if begun and not scope.allows(job, begun, left):
+        if begun and not (_may_go_on(job.spread, begun, left) and scope.allows(name, begun, left)):
             return
         if left == 0:
             yield begun
@@ -142,45 +177,60 @@ def _spreads(scope: Scope, job: str) -> Iterator[dict[str, int]]:
             for count in range(min(left, servers[here].gpus), 0, -1):
                 yield from placed(here + 1, {**begun, servers[here].name: count}, left - count)
 
-    yield from placed(0, {}, scope.jobs[job].size)
+    for size in job.sizes:
+        yield from placed(0, {}, size)
+
+
+def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bool:
+    """Whether a placement that is begun so can become one that a job's spread allows."""
+    if spread is None:
+        return True
+    if spread.max_servers is not None and len(begun) + (left > 0) > spread.max_servers:
+        return False
+    if len(begun) + left < spread.min_servers:
+        return False
+    if not spread.equal:
+        return True
+    first, *others = begun.values()
+    return all(count == first for count in others) and left % first == 0
 
 
 class _Rates:
-    """Speeds by job, number of servers and link, each computed once."""
+    """Speeds by pace, number of servers and bandwidth, each computed once."""
 
     def __init__(self, scope: Scope, rings: Mapping[str, int]) -> None:
         self.scope = scope
         self.rings = rings
-        self.known: dict[tuple[str, int, str], tuple[int, ...]] = {}
+        self.known: dict[tuple[Pace, int, str], tuple[int, ...]] = {}
 
-    def within_one_server(self, job: Job) -> int:
-        return self._speed(job, 1, self.scope.instance.cluster.intra_server_gbps)
-
-    def on_link(self, job: Job, servers: int, link: str) -> tuple[int, ...]:
-        key = job.name, servers, link
+    def on_link(self, pace: Pace, servers: int, link: str) -> tuple[int, ...]:
+        key = pace, servers, link
         if key not in self.known:
             gbps = self.scope.links[link].gbps
             contention = self.scope.instance.contention
             self.known[key] = tuple(
-                self._speed(job, servers, ring_share(contention, gbps, p))
+                _speed(pace, servers, ring_share(contention, gbps, p))
                 for p in range(self.rings[link] + 1)
             )
         return self.known[key]
 
-    def _speed(self, job: Job, servers: int, gbps: float) -> int:
-        pace = self.scope.pace(job.name)
-        # A slot cannot do more than all iterations; without the cap coefficients are wild.
-        return min(pace.speed(servers, gbps), pace.iterations)
+
+def _speed(pace: Pace, servers: int, gbps: float) -> int:
+    # A slot cannot do more than all iterations; without the cap coefficients are wild.
+    return min(pace.speed(servers, gbps), pace.iterations)
 
 
 def _placement(
-    job: Job, workers: Mapping[str, int], links: tuple[str, ...], rates: _Rates
+    scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...], rates: _Rates
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""
-    speeds = {link: rates.on_link(job, len(workers), link) for link in links}
+    pace = scope.pace_on(job, workers)
+    speeds = {link: rates.on_link(pace, len(workers), link) for link in links}
     alone = min((speed[1] for speed in speeds.values()), default=0)
     if len(workers) == 1:
-        alone = rates.within_one_server(job)
+        (server,) = workers
+        cluster = scope.instance.cluster
+        alone = _speed(pace, 1, within_gbps(cluster, scope.server_index[server]))
     if alone == 0:
         return None
-    return Placement(workers, links, speeds, alone, timing.slots_needed(job.iterations, alone))
+    return Placement(workers, links, speeds, alone, timing.slots_needed(pace.iterations, alone))

@@ -1,6 +1,6 @@
-"""Pools of schedules, Y in (10)–(16): the heuristics', those of files, or all of a tiny instance.
+"""Pools of schedules, Y in (10)–(16): from heuristics, from files, or all of a tiny instance.
 
-`Scope.data` says which one: nothing for the heuristics', `{"schedules": [files]}`, or
+`Scope.data` selects the pool: nothing for the heuristics, `{"schedules": [files]}`, or
 `{"pool": "all"}`.
 """
 
@@ -28,16 +28,16 @@ from .gpu_loads import Held, Stay, least_busy_numbering, loads
 from .heuristic_pool import heuristic_schedules
 
 MOST_SCHEDULES = 20_000
-"""Most schedules of a pool, as many as differ in some job's start or execution time."""
+"""Most schedules of a pool, after merging those with equal starts and execution times."""
 
 MOST_ENUMERATED = 300_000
-"""Most schedules that are enumerated for the pool of all."""
+"""Most schedules to enumerate for the pool of all schedules."""
 
 MOST_PLACEMENTS = 10_000
-"""Most placements of a job of each size for that."""
+"""Most placements of a job of each size for this pool."""
 
 MOST_EVALUATIONS = 5_000_000
-"""Most simulations of partial schedules for that: about ten seconds."""
+"""Most simulations of partial schedules for this pool: about ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def times(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Starts and completions: all that (10)–(13) see of a schedule."""
+        """Starts and completions: all that (10)–(13) use of a schedule."""
         return self.starts, self.completions
 
     @cached_property
@@ -85,12 +85,12 @@ Pool = tuple[Entry, ...]
 
 
 def holds_all(scope: Scope) -> bool:
-    """Whether the pool asked for holds every schedule within the scope's horizon."""
+    """Whether the requested pool contains every schedule within the scope's horizon."""
     return "schedules" not in scope.data and scope.data.get("pool") == "all"
 
 
 def unfit(scope: Scope) -> str | None:
-    """Why there is no pool: an instance has more schedules than can be enumerated."""
+    """Why there is no pool: the instance has too many schedules to enumerate."""
     kind = _kind(scope)
     if kind == "all" and _enumerated(scope.instance, scope.horizon) is None:
         return (
@@ -102,7 +102,7 @@ def unfit(scope: Scope) -> str | None:
 
 
 def size_of_pool(scope: Scope) -> int:
-    """How many schedules the pool has, at most."""
+    """The greatest possible number of schedules in the pool."""
     kind = _kind(scope)
     if kind == "all":
         found = _enumerated(scope.instance, scope.horizon)
@@ -113,23 +113,23 @@ def size_of_pool(scope: Scope) -> int:
 
 
 def pool_of(scope: Scope, work: Sequence[float] | None = None) -> Pool:
-    """The pool asked for, by makespan, with one schedule for all that have equal times.
+    """The requested pool, by makespan, with one schedule for all that have equal times.
 
     Parameters
     ----------
     scope
-        The pool's schedules end within its horizon.
+        The schedules of the pool fit its horizon.
     work
-        (jobs) Estimated execution times ρ̂_j/u. If given, of schedules with equal times the one
-        is kept whose busiest GPU has the least of it. Pools from files keep the GPUs of the file,
-        the pool of all takes the best GPUs of each schedule.
+        (jobs) Estimated execution times ρ̂_j/u. If given, of schedules with equal times the one with
+        the least busy busiest GPU is kept. Pools from files keep the GPUs of the files; the pool of
+        all schedules takes the best GPUs for each schedule.
 
     Raises
     ------
     InputError
-        If a file of a schedule is malformed, or the schedule fails verification.
+        If a schedule file is malformed, or the schedule fails verification.
     UsageError
-        If `data` names no pool.
+        If `data` does not describe a pool.
     """
     kind = _kind(scope)
     if kind == "all":
@@ -191,7 +191,7 @@ def _from_files(scope: Scope) -> Iterable[Entry]:
 
 
 def _sources(scope: Scope) -> Sequence[Any]:
-    """The files, or schedules in memory, that the pool is made of."""
+    """The files, or schedules in memory, of the pool."""
     sources = scope.data["schedules"]
     if isinstance(sources, str | Mapping) or not isinstance(sources, Sequence):
         raise UsageError(f"schedules: {show(sources)}; a list of files is expected")
@@ -212,14 +212,14 @@ def _verified(scope: Scope, source: Any, place: str) -> Entry:
 
 
 class _All(NamedTuple):
-    """All schedules within a horizon, with the placements that their choices number."""
+    """All schedules within a horizon, and the placements to which their numbers refer."""
 
     options: Options
     starts: Ints
     completions: Ints
     choices: Ints
     different: int
-    """How many of them differ in some job's start or completion."""
+    """The number of schedules that differ in some job's start or completion."""
 
 
 @lru_cache(maxsize=2)
@@ -265,7 +265,7 @@ def _numbered(
     workers: Sequence[Mapping[int, int]],
     work: Sequence[float],
 ) -> tuple[Held, ...]:
-    """GPUs of each job such that the busiest GPU of each server is the least busy."""
+    """GPUs of each job, such that the busiest GPU of each server is the least busy."""
     held: list[dict[int, tuple[int, ...]]] = [{} for _ in workers]
     for s, server in enumerate(scope.servers.values()):
         there = [j for j, placed in enumerate(workers) if s in placed]

@@ -16,13 +16,13 @@ Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1. Components are num
 `makespan`              whole: max_j T_j
 ======================= ============================================================================
 
-Expressions, for constraints and objectives of one's own: `start[j]`, a_j, and `completion[j]`, T_j.
+Expressions for your own constraints and objectives: `start[j]`, a_j, and `completion[j]`, T_j.
 
 A star with equal links has one link for each server, and `crosses` is the paper's indicator
 1{0 < y_js[t] < G_j}. On any other tree reading 4 of the model applies: the bandwidth is the least
-over the links that the ring uses. Where the paper has an equation for what only slows a job down
-(contention, τ), the program has the inequality that keeps it from being too fast: a solution that
-is slower than it must be is a schedule all the same, as the proof in `time_indexed` says.
+over the links that the ring uses. Some equations of the paper only slow a job down (contention, τ).
+The program replaces them by inequalities that keep the job from being too fast. A solution with a
+job that is slower than necessary is still a schedule, by the proof in `time_indexed`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .placements import most_rings
 from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
 GUARD = 1e-9
-"""What the floor of φ forgives (reading 3)."""
+"""The guard of φ's floor (reading 3)."""
 
 
 def _rings(scope: Scope) -> list[str]:
@@ -100,8 +100,8 @@ def no_preemption(m: Any, scope: Scope) -> None:
     y_js[t] − y_js[t−1] ≤ O·(1 − x_j[t−1])      y_js[t−1] − y_js[t] ≤ O·(1 − x_j[t])
     ```
 
-    with O = min(O_s, G_j). An active job starts once, and holds what it held in the slot before
-    unless it was, or becomes, inactive.
+    with O = min(O_s, G_j). An active job starts once, and keeps the GPUs of the slot before unless
+    it was or becomes inactive.
     """
     h, least = scope.horizon, scope.least_slots
     jobs, slots = list(scope.jobs), range(h)
@@ -165,7 +165,7 @@ def contention(m: Any, scope: Scope) -> None:
     p_jℓ[t] ≥ crosses_jℓ[t] · Σ_j' crosses_j'ℓ[t]
     ```
 
-    As crosses_jℓ[t] = 0 is the faster, only one direction of the indicator is stated: with
+    As crosses_jℓ[t] = 0 is faster, one direction of the indicator suffices: with
     w = Σ_{s below ℓ} y_js[t] and v = G_j·x_j[t] − w, the workers above, the product w·v is above 0
     iff the ring uses the link, and then at most G_j²/4: w·v ≤ (G_j²/4)·crosses_jℓ[t].
     """
@@ -197,11 +197,12 @@ def bandwidth(m: Any, scope: Scope) -> None:
 
     ```
     B_j[t] ≤ b^i                            within one server
-    B_j[t] ≤ b_ℓ / f(α, ξ1·p_jℓ[t])         on each link it uses
+    B_j[t] ≤ b_ℓ / f(α, ξ1·p_jℓ[t])         on each link that the ring uses
     ```
 
-    The second is stated as B_j·(k + α(k−1)) ≤ b_ℓ and B_j ≤ b_ℓ, each with b^i − b_ℓ more where
-    the ring does not use ℓ: p_jℓ is 0 then. `uses_server` is 1 iff the job has workers there.
+    The second line becomes B_j·(k + α(k−1)) ≤ b_ℓ and B_j ≤ b_ℓ. If the ring does not use ℓ, both
+    right sides are greater by b^i − b_ℓ, and p_jℓ is 0. `uses_server` is 1 iff the job has workers
+    there.
     """
     slots = range(scope.horizon)
     instance = scope.instance
@@ -280,8 +281,8 @@ def iteration_time(m: Any, scope: Scope) -> None:
     (φ_j[t] − 1e-9)·τ_j[t] ≤ 1      φ_j[t] ≤ φ^max·x_j[t]
     ```
 
-    `seconds` is τ without the exchange. The floor is stated times B_j[t], as no solver divides by a
-    variable gladly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
+    `seconds` is τ without the exchange. The floor is multiplied by B_j[t], because solvers handle
+    division by a variable badly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
     """
     slots = range(scope.horizon)
     cap = greatest_speeds(scope)
@@ -344,7 +345,7 @@ COMPONENTS = (
     iteration_time,
     completion,
 )
-"""The program, in the order of the equations."""
+"""The components of the program, in the order of the equations."""
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
@@ -355,7 +356,7 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about: of order `H·J·(S·L + J·L)`."""
+    """Approximate number of terms in the constraints: of order `H·J·(S·L + J·L)`."""
     jobs, servers = len(scope.jobs), len(scope.servers)
     rings = len(_rings(scope))
     links = len(most_rings(scope))
@@ -363,21 +364,21 @@ def _size(scope: Scope) -> int:
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to what it means in a feasible schedule."""
+    """Set every variable to its value in a feasible schedule."""
     outcome = Outcome(scope, *placed_of(schedule))
     set_variables(model, outcome, _values(outcome))
 
 
 def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """What the components are worth in a schedule."""
+    """The values of the components in a schedule."""
     outcome = Outcome(scope, *placed_of(schedule))
     return model_of(outcome, _values(outcome))
 
 
 def _values(outcome: Outcome) -> dict[str, Values]:
-    """What each component means in a schedule.
+    """The value of each component in a schedule, as a function.
 
-    The bandwidth of a ring that is not active may be anything; it is the least.
+    The bandwidth of an inactive ring may have any value; here it is the least.
     """
     o, scope = outcome, outcome.scope
     jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)

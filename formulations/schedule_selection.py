@@ -8,15 +8,15 @@ the execution time ρ_j(y^k) of job j under schedule y^k, which follow from the 
 `makespan`              max_j T_j, whole
 ======================= ============================================================================
 
-Expressions, for constraints and objectives of one's own:
+Expressions for your own constraints and objectives:
 
 ======================= ============================================================================
 `start[j]`              start slot a_j
 `completion[j]`         completion T_j
 ======================= ============================================================================
 
-The pool itself is `model.pool`, a tuple of `pool.Entry`. `pool` tells which pools there are. A
-bound is one on every schedule only if the pool holds every schedule.
+The pool itself is `model.pool`, a tuple of `pool.Entry`. The module `pool` explains the kinds of
+pools. A bound holds for every schedule only if the pool contains every schedule.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def makespan(m: Any, scope: Scope, pool: Pool) -> None:
     makespan ≥ Σ_k x_jk·(a_j(y^k) + ρ_j(y^k))      makespan ≥ Σ_k x_jk·max_j' T_j'(y^k)
     ```
 
-    The second, for the first job j, follows from the first for whole numbers; it makes the optimum
-    of the relaxation that of the model.
+    For whole numbers the second, for the first job j, follows from the first. It makes the optimum
+    of the relaxation equal to that of the model.
     """
     jobs, numbers = list(scope.jobs), range(len(pool))
     m.start = pyo.Expression(
@@ -85,7 +85,7 @@ def makespan(m: Any, scope: Scope, pool: Pool) -> None:
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
-    """State the model over the pool asked for."""
+    """Build the model over the requested pool."""
     model: Any = pyo.ConcreteModel("schedule-selection")
     model.pool = pool_of(scope)
     one_schedule(model, scope, model.pool)
@@ -96,7 +96,7 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
 def load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Choose the schedule of the pool in which each job starts and completes at the same time.
 
-    If there is none, variables stay without values: the model has no place for the schedule.
+    If there is none, the variables stay without values: the model cannot represent the schedule.
     """
     times = entry_of(scope, schedule).times
     pool: Pool = model.pool
@@ -104,7 +104,7 @@ def load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
 
 
 def choose(m: Any, number: int | None) -> None:
-    """Set the variables to the choice of a schedule of the pool; of None, leave them."""
+    """Set the variables to the choice of a schedule of the pool; for None, leave them."""
     if number is None:
         return
     for j, k in m.x:
@@ -113,7 +113,7 @@ def choose(m: Any, number: int | None) -> None:
 
 
 def plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
-    """The schedule that was chosen, with the GPUs that it has in the pool; None if none was."""
+    """The chosen schedule, with its GPUs in the pool; None if none was chosen."""
     m: Any = model
     first = next(iter(scope.jobs))
     pool: Pool = m.pool
@@ -124,13 +124,13 @@ def plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
 
 
 def evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """What `start`, `completion` and `makespan` are worth in a schedule, of the pool or not."""
+    """The values of `start`, `completion` and `makespan` in a schedule, from the pool or not."""
     outcome = Outcome(scope, *placed_of(schedule))
     return model_of(outcome, shared(outcome, "start", "completion"))
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about 4 for each job and schedule."""
+    """Approximate number of terms in the constraints: 4 for each job and schedule."""
     return 4 * len(scope.jobs) * size_of_pool(scope)
 
 

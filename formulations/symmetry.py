@@ -1,17 +1,19 @@
-"""Jobs and servers that can be exchanged without changing anything else, and one order of them."""
+"""Jobs and servers that can be exchanged without another effect, and one order of them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass
 
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Schedule
 
 from .formulation import Scope
 from .values import placed_of
 
 MAX_WEIGHT = 10_000
-"""Greatest weight: solvers' tolerances must stay small beside what a single worker weighs."""
+"""Greatest weight: solvers' tolerances must stay small beside the weight of a single worker."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,10 @@ class ServerOrder:
     Attributes
     ----------
     groups
-        Servers that are equal: as many GPUs, and equal links to the same node.
+        Equal servers: as many GPUs, equal links to the same node, and no other difference.
     weights
-        By job: what a worker of it weighs. Within a group servers are ordered by the weight of
-        their workers, greatest first.
+        By job: the weight of one of its workers. Within a group, servers are ordered by the weight
+        of their workers, greatest first.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -32,29 +34,41 @@ class ServerOrder:
 
 
 def equal_jobs(scope: Scope) -> list[list[str]]:
-    """Groups of at least two jobs that differ only in name, in input order."""
+    """Groups of at least two jobs that differ only in name, in input order.
+
+    The same jobs wait for them, and they count alike in every objective.
+    """
     groups = defaultdict(list)
+    followers: dict[str, list[str]] = {}
     for name, job in scope.jobs.items():
-        groups[job.model_copy(update={"name": "-"})].append(name)
+        for before in job.after:
+            followers.setdefault(before, []).append(name)
+    terms = [one.terms(scope.instance) for one in objectives_of(scope.instance)]
+    for j, (name, job) in enumerate(scope.jobs.items()):
+        counts = tuple(of_jobs[j] for of_jobs in terms if of_jobs)
+        follow = tuple(followers.get(name, ()))
+        but_for_name = job.model_copy(update={"name": "-"}).model_dump_json()
+        groups[but_for_name, follow, counts].append(name)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def server_order(scope: Scope) -> ServerOrder:
-    """Groups of at least two equal servers, and weights of the jobs that take most GPU slots.
+    """Groups of at least two equal servers, and weights of the jobs that take the most GPU slots.
 
     The weights are powers of a base, so that the order is the lexicographic one of the jobs'
     workers, the job of the greatest weight first.
     """
     groups = defaultdict(list)
-    for name, server in scope.servers.items():
-        link = scope.links[name]
-        groups[server.gpus, link.gbps, link.parent].append(name)
+    for name in scope.servers:
+        groups[_traits(scope, name)].append(name)
     equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
     weights: dict[str, int] = {}
     if equal:
         base = 1 + max(scope.servers[group[0]].gpus for group in equal)
         longest = sorted(
-            scope.jobs, key=lambda j: scope.jobs[j].size * scope.least_slots[j], reverse=True
+            (j for j, job in scope.jobs.items() if job.running is None),
+            key=lambda j: scope.jobs[j].sizes[-1] * scope.least_slots[j],
+            reverse=True,
         )
         count = 1
         while count < len(longest) and base**count <= MAX_WEIGHT:
@@ -63,11 +77,33 @@ def server_order(scope: Scope) -> ServerOrder:
     return ServerOrder(equal, weights)
 
 
+def _traits(scope: Scope, name: str) -> Hashable:
+    """All that tells a server from others."""
+    instance, server, link = scope.instance, scope.servers[name], scope.links[name]
+    listed = tuple(j for j, job in scope.jobs.items() if job.servers and name in job.servers)
+    # Running jobs stay where they are.
+    fixed = tuple(j for j, job in scope.jobs.items() if job.running and name in job.running.gpus)
+    reserved = Counter(
+        (one.gpus, one.start, one.end)
+        for one in instance.cluster.reservations
+        if one.server == name
+    )
+    prices = tuple(
+        one.prices(instance)[scope.server_index[name]]
+        for one in objectives_of(instance)
+        if one.prices is not None
+    )
+    return (
+        *(link.gbps, link.parent, server.model_copy(update={"name": "-"})),
+        *(listed, fixed, frozenset(reserved.items()), prices),
+    )
+
+
 def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Starts, and workers by server, of each job of a schedule.
 
-    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged so that
-    they are in order. This changes no completion but those of the exchanged jobs among themselves.
+    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged into order.
+    This only exchanges the completions of equal jobs.
     """
     starts, workers = placed_of(schedule)
     if scope.every_schedule:

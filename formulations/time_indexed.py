@@ -1,7 +1,7 @@
 r"""Formulation `time-indexed`: an integer linear program equivalent to RAR-DDLS, made strong.
 
-A job's placement is one choice among all ways to put its workers on servers, so that the links its
-ring uses, its speed for each contention, and its least execution time are data. Indices: jobs j,
+A job's placement is one choice among all ways to put its workers on servers. So the links of its
+ring, its speed for each contention, and its least execution time are data. Indices: jobs j,
 servers s, links ℓ, slots t = 0 … H−1, placements k of job j, speed levels i, ring counts p.
 
 Variables, all binary, by the names of their Pyomo components:
@@ -16,7 +16,7 @@ Variables, all binary, by the names of their Pyomo components:
 `done[t]`               1 if all jobs have completed before slot t
 ======================= ============================================================================
 
-Expressions, for constraints and objectives of one's own:
+Expressions for your own constraints and objectives:
 
 ======================= ============================================================================
 `running[j,t]`          1 iff job j is active in slot t
@@ -29,15 +29,16 @@ Expressions, for constraints and objectives of one's own:
 `makespan`              max_j T_j
 ======================= ============================================================================
 
-Why it is equivalent. Every feasible schedule gives a solution of the same makespan: set all
-variables to what they mean. Conversely take the starts and placements of a solution. The model lets
-a ring be slower than it is, end later, or count more rings on a link than there are, never the
-reverse. More speed and less contention only make jobs complete earlier, and that only takes rings
-off links, so by induction over slots every job completes in reality no later than in the model, and
-holds its GPUs no longer: the schedule is feasible and its makespan no greater.
+Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
+variable the value of its meaning. Conversely take the starts and placements of a solution. The
+model lets a ring be slower than it is, end later, or see more rings on a link than there are, never
+the reverse. More speed and less contention only make jobs complete earlier, and completions only
+take rings off links. By induction over slots, every job completes in the simulation no later than
+in the model, and holds its GPUs no longer. So the schedule is feasible, and its makespan is no
+greater.
 
 Unless the scope asks for every schedule, equal jobs start in input order, and equal servers are
-ordered by the workers of the longest jobs on them: exchanging equals changes nothing else.
+ordered by the workers of the longest jobs on them. Exchanging equals changes nothing else.
 """
 
 from __future__ import annotations
@@ -47,9 +48,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
 from rarmodel.schema import Schedule
 
+from .aims import add_objectives, aims, values_of_aims
 from .arithmetic import too_fast
+from .caps import server_caps, tenant_caps, yields
 from .formulation import Formulation, Plan, Scope
 from .placements import MAX_PLACEMENTS, label_of, most_rings, number_of_placements, placements
 from .symmetry import canonical
@@ -59,6 +63,7 @@ from .time_indexed_components import (
     data_of,
     makespan,
     placement,
+    quotas,
     speed,
     starts_and_ends,
     symmetry,
@@ -66,24 +71,27 @@ from .time_indexed_components import (
 )
 from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
-COMPONENTS = (starts_and_ends, placement, capacity, contention, speed, work)
-"""What the model is made of, in order: a later one uses variables of earlier ones."""
+COMPONENTS = (starts_and_ends, placement, capacity, quotas, contention, speed, work)
+"""The components of the model, in order: a later one uses variables of earlier ones."""
 
 
 def _build(scope: Scope) -> pyo.ConcreteModel:
-    """State the model; each component adds variables and constraints of one idea."""
+    """Build the model; each component adds the variables and constraints of one idea."""
     model = pyo.ConcreteModel("time-indexed")
     data = data_of(scope)
     for component in COMPONENTS:
         component(model, data)
     if not scope.every_schedule:
         symmetry(model, data)
-    makespan(model, data)
+    # An addition may refer to the makespan; models of other objectives do without.
+    if scope.every_schedule or any(aim.is_makespan for aim in aims(scope)):
+        makespan(model, data)
+    add_objectives(model, scope)
     return model
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why not: a job with very many placements, or too great a speed."""
+    """Why the model is refused: a job with too many placements, or with too great a speed."""
     ways = number_of_placements(scope)
     for j, (number, _) in ways.items():
         if number > MAX_PLACEMENTS:
@@ -95,7 +103,7 @@ def _unfit(scope: Scope) -> str | None:
 
 
 def _size(scope: Scope) -> int:
-    """Terms in the constraints, about: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
+    """Approximate number of terms in the constraints: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
 
     For H slots and K_j placements of job j, on up to S_j servers and L_j links, with up to N_j
     numbers of servers and P rings on a link.
@@ -111,9 +119,9 @@ def _size(scope: Scope) -> int:
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to what it means in a feasible schedule.
+    """Set every variable to its value in a feasible schedule.
 
-    Where the model has one order of equal jobs and servers, they are exchanged into that order.
+    If the model has one order of equal jobs and servers, they are exchanged into that order.
     """
     data = data_of(scope)
     outcome = Outcome(scope, *canonical(scope, schedule))
@@ -126,7 +134,7 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         ring = outcome.ring(j, t) if len(outcome.workers[j]) > 1 else None
         return ring is not None and ring.speed >= data.levels[j][i]
 
-    values = _values(outcome, placed)
+    values = _values(outcome, placed) | values_of_aims(outcome)
     most = max(map(len, data.levels.values()), default=0)
     values["reaches"] = over(
         reaches,
@@ -139,14 +147,14 @@ def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
 
 
 def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """What the components are worth in a schedule, but `reaches`, which takes all placements."""
+    """The values of the components in a schedule, except `reaches`, which needs all placements."""
     outcome = Outcome(scope, *placed_of(schedule))
     placed = {j: label_of(workers) for j, workers in outcome.workers.items()}
     return model_of(outcome, _values(outcome, placed))
 
 
 def _values(outcome: Outcome, placed: Mapping[str, str | None]) -> dict[str, Values]:
-    """What each component means in a schedule; of placements, the one of each job is known."""
+    """The value of each component in a schedule, as a function; placements are known."""
     o, scope = outcome, outcome.scope
     links, slots = most_rings(scope), range(scope.horizon)
     low = min(scope.lower_bound, scope.horizon)
@@ -170,6 +178,8 @@ def _values(outcome: Outcome, placed: Mapping[str, str | None]) -> dict[str, Val
             where=lambda l, p, t: p <= links[l],
         ),
         "done": over(lambda t: t >= o.latest, range(low, scope.horizon)),
+        "capacity_yields": yields(server_caps(scope), slots, o.runs),
+        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
     }
 
 
@@ -202,4 +212,5 @@ TIME_INDEXED = Formulation(
     evaluate=_evaluate,
     lists_placements=True,
     reads=frozenset(),
+    handles=WINDOWS | PLACES | CAPS | {OBJECTIVES.name},
 )

@@ -1,7 +1,7 @@
 """The components of `time-indexed`: variables and constraints of one idea each.
 
-`time_indexed` explains the variables. Each function adds to a Pyomo model what its docstring
-states; a later one uses variables of earlier ones.
+`time_indexed` explains the variables. Each function adds to a Pyomo model the constraints in its
+docstring; a later one uses variables of earlier ones.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .placements import Placement, most_rings, placements
 from .symmetry import equal_jobs, server_order
@@ -19,20 +20,20 @@ from .symmetry import equal_jobs, server_order
 
 @dataclass(frozen=True)
 class TimeIndexedData:
-    """A scope's numbers as the constraints use them.
+    """The numbers of a scope that the constraints use.
 
     Attributes
     ----------
     scope
-        What the model covers.
+        The scope of the model.
     options
         By job: its placements by label.
     rings
-        By job with placements on several servers: those, by label.
+        By job: its placements on several servers, by label; only jobs that have some.
     levels
-        By such a job: the speeds above 0 that contention can leave it, ascending.
+        By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
-        By link: the most rings on it that some job can be among.
+        By link: the most rings on it at once.
     """
 
     scope: Scope
@@ -78,22 +79,27 @@ def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
     ```
     started[j,t] ≥ started[j,t−1]      ended[j,t+1] ≥ ended[j,t]
     ended[j,t+ρ] ≤ started[j,t]        with ρ = ρ_j^min, the least execution time
+    started[j,t] ≤ ended[k,t]          for jobs k that job j waits for
     ```
+
+    Releases and deadlines are bounds: started[j,t] = 0 before a release, ended[j,t] = 1 from a
+    deadline on. A running job has started at slot 0.
     """
-    h, least = data.scope.horizon, data.scope.least_slots
-    jobs, slots = list(data.scope.jobs), range(h)
-    m.started = pyo.Var(
-        jobs,
-        slots,
-        domain=pyo.Binary,
-        bounds=lambda _, j, t: (int(t >= h - least[j]), 1),
-    )
-    m.ended = pyo.Var(
-        jobs,
-        range(h + 1),
-        domain=pyo.Binary,
-        bounds=lambda _, j, t: (int(t == h), int(t >= least[j])),
-    )
+    scope = data.scope
+    h, least, windows = scope.horizon, scope.least_slots, scope.windows
+    jobs, slots = list(scope.jobs), range(h)
+    short = [j for j in jobs if windows[j].start + least[j] > windows[j].end]
+
+    def when_started(_: Any, j: str, t: int) -> tuple[int, int]:
+        must = t >= windows[j].end - least[j] or scope.jobs[j].running is not None
+        return int(must), int(must or t >= windows[j].start)
+
+    def when_ended(_: Any, j: str, t: int) -> tuple[int, int]:
+        must = t >= windows[j].end
+        return int(must), int(must or t >= windows[j].start + least[j])
+
+    m.started = pyo.Var(jobs, slots, domain=pyo.Binary, bounds=when_started)
+    m.ended = pyo.Var(jobs, range(h + 1), domain=pyo.Binary, bounds=when_ended)
     m.running = pyo.Expression(jobs, slots, rule=lambda m, j, t: m.started[j, t] - m.ended[j, t])
     m.start = pyo.Expression(jobs, rule=lambda m, j: h - sum(m.started[j, t] for t in slots))
     m.completion = pyo.Expression(
@@ -109,10 +115,16 @@ def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
         [(j, t) for j in jobs for t in range(h - least[j] + 1)],
         rule=lambda m, j, t: m.ended[j, t + least[j]] <= m.started[j, t],
     )
+    if short:
+        m.window_is_too_short = pyo.Constraint(short, rule=lambda m, j: m.ended[j, h] <= 0)
+    if waits := [(j, k) for j in jobs for k in dict.fromkeys(scope.jobs[j].after)]:
+        m.waits = pyo.Constraint(
+            waits, slots, rule=lambda m, j, k, t: m.started[j, t] <= m.ended[k, t]
+        )
 
 
 def placement(m: Any, data: TimeIndexedData) -> None:
-    """One placement for each job, (1), (3) and (5), which it has whenever it is active.
+    """One placement for each job, (1), (3) and (5); the job has it whenever it is active.
 
     With ρ_jk the execution time of job j alone in placement k:
 
@@ -132,7 +144,7 @@ def placement(m: Any, data: TimeIndexedData) -> None:
         rule=lambda m, j: (
             sum(m.placed[j, k] for k in options[j]) == 1
             if options[j]
-            else pyo.Constraint.Infeasible
+            else m.ended[j, scope.horizon] <= 0  # It is 1: there is no solution.
         ),
     )
     m.active_in_one = pyo.Constraint(
@@ -173,11 +185,13 @@ def placement(m: Any, data: TimeIndexedData) -> None:
 
 
 def capacity(m: Any, data: TimeIndexedData) -> None:
-    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s, others hold none.
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
 
     ```
-    held_jst = Σ_k y_js(k)·active_in_jkt      Σ_j held_jst ≤ O_s
+    held_jst = Σ_k y_js(k)·active_in_jkt      Σ_j held_jst ≤ O_s − (reserved in slot t)
     ```
+
+    `caps` says what holds where jobs that run at slot 0 are in the way of a reservation.
     """
     scope = data.scope
     slots = range(scope.horizon)
@@ -192,14 +206,36 @@ def capacity(m: Any, data: TimeIndexedData) -> None:
         slots,
         rule=lambda m, j, s, t: sum(count * m.active_in[j, k, t] for k, count in using[j, s]),
     )
-    fill = {
-        s: sum(max((c for _, c in using[j, s]), default=0) for j in scope.jobs)
-        for s in scope.servers
+    users = {s: [j for j in scope.jobs if using[j, s]] for s in scope.servers}
+    caps = {
+        s: cap
+        for s, cap in server_caps(scope).items()
+        if sum(max(count for _, count in using[j, s]) for j in users[s]) > min(cap.room)
     }
-    m.capacity = pyo.Constraint(
-        [s for s, server in scope.servers.items() if fill[s] > server.gpus],
-        slots,
-        rule=lambda m, s, t: sum(m.held[j, s, t] for j in scope.jobs) <= scope.servers[s].gpus,
+    keep_caps(m, "capacity", caps, users, lambda j, s, t: m.held[j, s, t])
+
+
+def quotas(m: Any, data: TimeIndexedData) -> None:
+    """Quotas: jobs of tenant c hold at most its q_c GPUs at once, but for jobs that run at slot 0.
+
+    ```
+    Σ_{j of c} Σ_k w_j(k)·active_in_jkt ≤ q_c
+    ```
+
+    `caps` says what holds where running jobs exceed a quota.
+    """
+    scope = data.scope
+    size = {
+        j: [(k, sum(way.workers.values())) for k, way in ways.items()]
+        for j, ways in data.options.items()
+    }
+    users = {
+        c: [j for j, job in scope.jobs.items() if job.tenant == c and size[j]]
+        for c in tenant_caps(scope)
+    }
+    caps = {c: cap for c, cap in tenant_caps(scope).items() if users[c]}
+    keep_caps(
+        m, "quota", caps, users, lambda j, _, t: sum(w * m.active_in[j, k, t] for k, w in size[j])
     )
 
 
@@ -242,7 +278,7 @@ def speed(m: Any, data: TimeIndexedData) -> None:
     """Speed of a ring under contention, (7)–(8) with their floor, by levels φ_j1 < φ_j2 < ….
 
     For each level i, link ℓ and ring count p, over the placements k that use ℓ, reach φ_ji alone,
-    and with p or more rings on ℓ no longer do:
+    and do not reach it with p or more rings on ℓ:
 
     ```
     reaches_j(i+1)t ≤ reaches_jit
@@ -304,20 +340,20 @@ def work(m: Any, data: TimeIndexedData) -> None:
         steps = [high - low for low, high in pairwise([0, *data.levels[j]])]
         progress = sum(step * m.reaches[j, i, t] for i, step in enumerate(steps) for t in slots)
         spread = sum(m.placed[j, k] for k in data.rings[j])
-        return progress >= data.scope.jobs[j].iterations * spread
+        return progress >= data.scope.jobs[j].iterations_left * spread
 
     m.work = pyo.Constraint(list(data.rings), rule=done)
 
 
 def symmetry(m: Any, data: TimeIndexedData) -> None:
-    """Equal jobs start in input order; equal servers are ordered by what longest jobs put there.
+    """Equal jobs start in input order; equal servers are ordered by the longest jobs' workers.
 
     ```
     started_jt ≥ started_j't                              j before j', equal
     Σ_j W_j·workers_js ≥ Σ_j W_j·workers_js'              s before s', equal
     ```
 
-    with weights W_j that make it the lexicographic order of a few jobs' workers.
+    with weights W_j that make this the lexicographic order of a few jobs' workers.
     """
     scope = data.scope
     pairs = [pair for group in equal_jobs(scope) for pair in pairwise(group)]
@@ -341,7 +377,7 @@ def symmetry(m: Any, data: TimeIndexedData) -> None:
 
 
 def makespan(m: Any, data: TimeIndexedData) -> None:
-    """The objective: minimise the makespan.
+    """The makespan: the first slot before which all jobs have completed.
 
     ```
     done_t ≤ ended_jt      done_t ≥ done_(t−1)      makespan = H − Σ_t done_t
@@ -356,4 +392,3 @@ def makespan(m: Any, data: TimeIndexedData) -> None:
     )
     m.stays_done = pyo.Constraint(slots[1:], rule=lambda m, t: m.done[t] >= m.done[t - 1])
     m.makespan = pyo.Expression(expr=h - sum(m.done[t] for t in slots))
-    m.objective = pyo.Objective(expr=m.makespan)

@@ -1,10 +1,10 @@
-"""What components of models are worth in a given schedule, stated once by each formulation.
+"""Values of a model's components in a given schedule; each formulation states them once.
 
-A starting solution sets the model's variables to these values. Constraints and objectives of one's
-own are judged by them without the model, which of a large instance takes minutes to build, or does
-not fit memory at all. They mostly refer to little of it: completions, starts, servers. So a
-component is then a mapping that makes a value when it is asked for: a variable of Pyomo's that is
-fixed, so that expressions over it are those of the model.
+A starting solution sets the model's variables to these values. They also let rarmodel judge your
+own constraints and objectives without the model. The model of a large instance takes minutes to
+build, or does not fit memory at all, and your functions mostly need little of it: completions,
+starts, servers. So a component is a mapping that makes values on demand. A value is a fixed Pyomo
+variable, so that expressions over it are those of the model.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from rarmodel.verifier import Period, Ring, Run, simulate
 from .formulation import Scope, put
 
 GIVEN = "_given"
-"""Where a model of values keeps what was made of them."""
+"""Attribute in which a model of values keeps its variables."""
 
 
 class Outcome:
-    """A schedule as its simulation has it, by the names of jobs, servers and links.
+    """A simulated schedule, by the names of jobs, servers and links.
 
     Attributes
     ----------
     scope
-        What models of it cover.
+        The scope of its models.
     start, end
-        By job: start slot, and completion; the slot after the horizon's end if there is none.
+        By job: start slot, and completion; without a completion, the slot after the horizon's end.
     workers
-        By job: workers by server, where there are any, in the order of servers.
+        By job: workers by server, if above 0, in the order of servers.
     latest
         The latest completion.
     """
@@ -86,27 +86,27 @@ class Outcome:
         return self.start[j] <= t < self.end[j]
 
     def ring(self, j: str, t: int) -> Ring | None:
-        """The state of a job's ring in a slot; None if it is not active."""
+        """The state of a job's ring in a slot; None if the job is inactive."""
         period = self._period(t) if self.runs(j, t) else None
         return period.rings[j] if period else None
 
     def rings_on(self, l: str, t: int) -> int:
-        """How many rings use a link in a slot."""
+        """The number of rings on a link in a slot."""
         period = self._period(t)
         return period.links.get(l, 0) if period else 0
 
 
 class Values(NamedTuple):
-    """A component's values.
+    """The values of a component.
 
     Attributes
     ----------
     at
         The value at an index.
     keys
-        The index set, made anew for each iteration over it.
+        Function that makes the index set, for each loop over it.
     has
-        Whether an index is one.
+        Whether an index belongs to the index set.
     """
 
     at: Callable[..., float]
@@ -117,7 +117,7 @@ class Values(NamedTuple):
 def over(
     at: Callable[..., float], *sets: Collection[Any], where: Callable[..., bool] | None = None
 ) -> Values:
-    """Values on all indices from some sets, or on those of them that a condition picks."""
+    """Values on all indices from some sets, or only on those that satisfy a condition."""
 
     def has(*index: Any) -> bool:
         inside = len(index) == len(sets) and all(map(_is_in, index, sets))
@@ -145,11 +145,11 @@ def placed_of(schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, i
 
 
 def shared(outcome: Outcome, *names: str) -> dict[str, Values]:
-    """The values of components that have one meaning in all formulations.
+    """The values of components that have the same meaning in all formulations.
 
     These are `started[j,t]`, `ended[j,t]`, `running[j,t]`, `workers[j,s]`, `on[j,s]`,
     `servers_used[j]`, `held[j,s,t]`, `start[j]` and `completion[j]`, as `time_indexed` explains
-    them. By default all are taken.
+    them. By default the result has all of them.
     """
     o, scope = outcome, outcome.scope
     jobs, servers, slots = scope.jobs, scope.servers, range(scope.horizon)
@@ -171,10 +171,11 @@ def set_variables(m: Any, outcome: Outcome, components: Mapping[str, Values]) ->
     """Set a model's variables to the values of a schedule, as a starting solution."""
     for name, values in components.items():
         component = m.component(name)
-        if component.ctype is pyo.Var:
+        # What only another objective or feature needs, the model may do without.
+        if component is not None and component.ctype is pyo.Var:
             for index, variable in component.items():
                 put(variable, _at(values, index))
-    if m.makespan.ctype is pyo.Var:
+    if (makespan := m.component("makespan")) is not None and makespan.ctype is pyo.Var:
         put(m.makespan, outcome.latest)
 
 
@@ -184,7 +185,7 @@ def _at(values: Values, index: Any) -> float:
 
 
 class Given(NamedTuple):
-    """A variable that a schedule gives a value."""
+    """A variable with a value from a schedule."""
 
     name: str
     variable: Any
@@ -192,18 +193,18 @@ class Given(NamedTuple):
 
 
 class Known(Mapping[Any, Any]):
-    """An indexed component whose members are fixed variables, made when they are asked for.
+    """An indexed component whose members are fixed variables, made on demand.
 
     Parameters
     ----------
     name
-        What it is called.
+        Name of the component.
     values
-        Its values.
+        Values of the component.
     numbers
         Receives the variables: a `pyo.VarList`.
     given
-        Receives what was made.
+        Receives the members that were made.
     """
 
     def __init__(self, name: str, values: Values, numbers: Any, given: list[Given]) -> None:
@@ -228,10 +229,10 @@ class Known(Mapping[Any, Any]):
 
 
 def model_of(outcome: Outcome, components: Mapping[str, Values]) -> Any:
-    """A model without variables: a schedule's values, for constraints and objectives to refer to.
+    """A model without variables: a schedule's values, for your constraints and objectives.
 
-    Its constraints say that the schedule keeps the rules on placements and the horizon; its
-    objective is the makespan. Their names, and that of the variables, are none that a user gives.
+    Its constraints ensure that the schedule keeps the rules on placements and the horizon; its
+    objective is the makespan. Their names, and that of the variables, cannot clash with yours.
     """
     scope = outcome.scope
     numbers, given = pyo.VarList(), list[Given]()
@@ -260,7 +261,7 @@ def first_changed(model: Any) -> str | None:
 def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
     """Whether each step of a placement, server by server, passes the scope's rules."""
     begun: dict[str, int] = {}
-    left = scope.jobs[job].size
+    left = sum(workers.values())
     for server, count in workers.items():
         begun[server] = count
         left -= count

@@ -47,7 +47,7 @@ def find(kind: Kind, part: object) -> Any:
     """
     found = _load(kind, part) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
-        raise UsageError(f"{part!r} is no {_SINGULAR[kind]}: it has no {', '.join(lacking)}")
+        raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
     return found
 
 
@@ -67,5 +67,5 @@ def _load(kind: Kind, part: str) -> Any:
         known = names(kind)
         close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)
         meant = f"; was {close[0]!r} meant?" if close else ""
-        raise UsageError(f"no {what} {part!r}; there are {', '.join(known)}{meant}")
+        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{meant}")
     return next(iter(matching)).load()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from .bounds import relative_gap
 from .errors import NoScheduleError
-from .schema import Schedule, SlotTime
+from .model.objectives import Value, objectives_of
+from .schema import Instance, Schedule, SlotTime
 from .tabular import frame, html_lines, number
 from .verifier import Report
 
@@ -19,21 +22,23 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 @dataclass(frozen=True)
 class Goal:
-    """An objective other than the makespan; rarmodel minimises it.
+    """What rarmodel minimises: an objective of the instance, or of the formulation.
 
     Attributes
     ----------
     name
-        Name of the objective, in words.
+        Name of the objective; in words where the formulation has its own.
     value
-        Value of the schedule; None without a schedule.
+        Value of the schedule: exact where it is an objective of the instance. None without a
+        schedule.
     bound
-        A proven lower bound on the value; None if unknown.
+        A proven lower bound on the value; None if unknown. After the first objective it holds for
+        schedules whose more important values are no worse than these.
     """
 
     name: str
-    value: float | None
-    bound: float | None
+    value: Value | float | None
+    bound: Value | float | None
 
     @property
     def gap(self) -> float | None:
@@ -41,6 +46,22 @@ class Goal:
         if self.value is None or self.bound is None:
             return None
         return relative_gap(self.value, self.bound)
+
+
+def goals_of(
+    instance: Instance, report: Report | None, bounds: Sequence[Value | float | None]
+) -> tuple[Goal, ...]:
+    """The objectives of an instance, with their values in a report, and bounds where there are."""
+    names = [one.name for one in objectives_of(instance)]
+    values = {} if report is None or report.objective is None else report.objective
+    known = [*bounds, *[None] * (len(names) - len(bounds))]
+    return tuple(Goal(name, values.get(name), at) for name, at in zip(names, known, strict=True))
+
+
+def gap_of(goals: Sequence[Goal]) -> float | None:
+    """The relative gap of the first objective that is not proven; 0 if all are, None if unknown."""
+    gaps = (goal.gap for goal in goals)
+    return next((gap for gap in gaps if gap is None or gap > 0), 0.0 if goals else None)
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,7 @@ class Result:
     solver, solver_version
         The formulation's solver; None for methods.
     status
-        `optimal`: the makespan equals a proven lower bound. `feasible`: there is a schedule.
+        `optimal`: every objective equals a proven lower bound. `feasible`: there is a schedule.
         `infeasible`: it is proven that none fits the horizon. `unknown`: none was found.
     schedule
         The best known schedule, which is verified; None if there is none.
@@ -72,8 +93,8 @@ class Result:
         Computing time.
     stopped
         Why the solve stopped, in words.
-    goal
-        The objective, if it is not the makespan; `status` and `gap` then refer to it.
+    objective
+        What was minimised, the most important first; `status` and `gap` refer to it.
     restricted
         Whether the formulation adds constraints or another objective. The lower bound then need
         not hold for schedules in general.
@@ -94,7 +115,7 @@ class Result:
     bound_name: str | None
     seconds: float
     stopped: str
-    goal: Goal | None = None
+    objective: tuple[Goal, ...] = ()
     restricted: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -117,12 +138,13 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """The relative gap of the makespan or of the other objective; None if unknown."""
-        if self.goal is not None:
-            return self.goal.gap
-        if self.makespan is None or self.lower_bound is None:
-            return None
-        return relative_gap(self.makespan, self.lower_bound)
+        """The relative gap of the first objective that is not proven; None if unknown."""
+        return gap_of(self.objective)
+
+    @property
+    def by_makespan(self) -> bool:
+        """Whether the makespan alone was minimised."""
+        return [goal.name for goal in self.objective] == ["makespan"]
 
     def lines(self) -> dict[str, str]:
         """The result as a dictionary of names and formatted values."""
@@ -138,8 +160,9 @@ class Result:
         if end := self.time.end(self.makespan):
             found["end"] = f"{end}"
         found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        if goal := self.goal:
-            found[goal.name] = f"{number(goal.value, 'g')} (at least {number(goal.bound, 'g')})"
+        for goal in () if self.by_makespan else self.objective:
+            value, bound = _plain(goal.value), _plain(goal.bound)
+            found[goal.name] = f"{number(value, '.10g')} (at least {number(bound, '.10g')})"
         return found | {
             "gap": number(self.gap, ".2%"),
             "mean completion": told(mean, form=".2f"),
@@ -188,17 +211,37 @@ class Result:
             "gap": self.gap,
             "seconds": self.seconds,
             "stopped": self.stopped,
-            "objective": self.goal.name if self.goal else "makespan",
-            "objective_value": self.goal.value if self.goal else self.makespan,
-            "objective_bound": self.goal.bound if self.goal else self.lower_bound,
+            "objective": _one_or_all([goal.name for goal in self.objective]),
+            "objective_value": _one_or_all([_plain(goal.value) for goal in self.objective]),
+            "objective_bound": _one_or_all([_plain(goal.bound) for goal in self.objective]),
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
         }
 
 
-def status_of(makespan: int | None, lower_bound: int | None, horizon: int) -> Status:
-    """The status, computed from whole numbers and not from a solver's report."""
-    if makespan is None:
-        return "infeasible" if lower_bound is not None and lower_bound > horizon else "unknown"
-    return "optimal" if lower_bound is not None and makespan <= lower_bound else "feasible"
+def _one_or_all(items: list[Any]) -> Any:
+    """What a list of one holds; otherwise the list."""
+    return items[0] if len(items) == 1 else items
+
+
+def _plain(value: Value | float | None) -> float | None:
+    """A value as JSON has it."""
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def status_of(goals: Sequence[Goal], *, found: bool, infeasible: bool = False) -> Status:
+    """The status, computed from exact values and bounds and not from a solver's report.
+
+    Parameters
+    ----------
+    goals
+        The objectives.
+    found
+        Whether there is a schedule.
+    infeasible
+        Whether it is proven that there is none.
+    """
+    if not found:
+        return "infeasible" if infeasible else "unknown"
+    return "optimal" if gap_of(goals) == 0 else "feasible"

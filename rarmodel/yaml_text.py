@@ -179,7 +179,7 @@ def _wrong_keys(root: yaml.Node) -> Iterator[Problem]:
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             place = ", ".join(filter(None, [f"line {_line(key)}", place_of(loc)]))
             if not _is_text(key):
-                yield Problem(place, "a key that is no text; write it in quotes")
+                yield Problem(place, "a key that is not text; write it in quotes")
             elif key.value in seen:
                 yield Problem(place, f"{key.value!r} occurs twice in one object; keep one")
             seen.add(key.value if _is_text(key) else None)

@@ -1,4 +1,4 @@
-"""Solver adapters: each takes a Pyomo model and gives one kind of answer."""
+"""Solver adapters: each takes a Pyomo model and returns the same kind of answer."""
 
 if __name__ != "rarmodel.solvers":
     raise ImportError(

@@ -1,4 +1,4 @@
-"""What a solver adapter is, and the one kind of answer that all of them give."""
+"""The interface of solver adapters, and their answer."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 Termination = Literal["finished", "infeasible", "time-limit", "interrupted", "error"]
-"""Why a solver stopped: it reached the gap it was to reach; it proved that there is no solution;
-time was up; Ctrl-C; anything else."""
+"""Why a solver stopped: it reached the gap; it proved that there is no solution; time was up;
+Ctrl-C; anything else.
+"""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Why a solver stopped, and what it holds. The two are independent.
+    """Why a solver stopped, and what it found. The two are independent.
 
     Attributes
     ----------
     termination
-        Why it stopped.
+        Why the solver stopped.
     has_solution
         Whether the model's variables now hold a solution.
     bound
-        A true lower bound on the objective; None if there is none.
+        A valid lower bound on the objective, or None.
     seconds
-        Time spent on handing the model over and solving it.
+        Time for transferring and solving the model.
     message
-        The solver's own word for why it stopped.
+        The solver's own reason for stopping.
     """
 
     termination: Termination
@@ -43,7 +44,7 @@ class Answer:
 
 
 def finite(value: float) -> float | None:
-    """A solver's number, or None for what it means to be infinite."""
+    """A solver's number; None if it stands for infinity."""
     return value if math.isfinite(value) and abs(value) < 1e30 else None
 
 
@@ -52,35 +53,35 @@ class Solver(Protocol):
 
     @property
     def name(self) -> str:
-        """What `--solver` calls it."""
+        """Name for `--solver`."""
 
     @property
     def model_classes(self) -> frozenset[str]:
-        """The classes of models that it solves: see `rarmodel.formulations.ModelClass`."""
+        """Classes of models that it solves: see `rarmodel.formulations.ModelClass`."""
 
     def version(self) -> str | None:
-        """Version of the solver; None if it is not installed. Takes no licence."""
+        """Version of the solver; None if it is not installed. This takes no licence."""
 
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise the model's objective.
 
-        Values that the variables hold are offered to the solver as a starting solution. A
-        solution found is written to them.
+        The values of the variables are a starting solution for the solver. The adapter writes the
+        solver's solution to the variables.
 
         Raises
         ------
         UsageError
-            If the solver cannot take the model: not installed, or not of a class it solves.
+            If the solver is not installed, or does not solve this class of models.
         """
 
 
 def first_answer(solvers: list[Solver], model: pyo.ConcreteModel, limits: Limits) -> Answer:
-    """The answer of the first solver that takes a model; those that refuse it are dropped.
+    """The answer of the first solver that accepts a model; solvers that refuse it are dropped.
 
     Raises
     ------
     UsageError
-        If the last one refuses it too.
+        If the last solver refuses it too.
     """
     while True:
         try:

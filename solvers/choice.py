@@ -1,4 +1,4 @@
-"""Which installed solver is asked if nobody says: the one that proves most of such models."""
+"""The choice of a solver for `auto`: the installed solver that proves most on a class of models."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ PREFERENCE = {
     "linear": ("highs", "scip", "gurobi"),
     "nonlinear": ("scip", "gurobi"),
 }
-"""By class of models: solvers in the order that `tests/benchmarks/exact_beside_search.py` shows; a
-table is in docs/performance.md. Gurobi comes last: its free licence is for small models."""
+"""By class of models: solvers in the order of `tests/benchmarks/exact_beside_search.py`;
+docs/performance.md has the table. Gurobi comes last: its free licence is for small models.
+"""
 
 SMALL = 10_000
-"""Terms of a model up to which HiGHS proves as much as CP-SAT, and is there at once: CP-SAT is a
-process of its own, whose start takes longer than such a model."""
+"""Up to this many terms HiGHS proves as much as CP-SAT, and starts faster: CP-SAT is a process of
+its own, whose start takes longer than such a model.
+"""
 
 
 def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -> list[Solver]:
-    """Solvers in the order in which they should be asked.
+    """Sort solvers by preference.
 
     Parameters
     ----------
     solvers
-        Some that solve the class of models.
+        Solvers of this class of models.
     model_class
-        The class; see `rarmodel.formulations.ModelClass`.
+        The class of models; see `rarmodel.formulations.ModelClass`.
     terms
-        About how many terms the model has.
+        Approximate number of terms of the model.
     """
     order = list(PREFERENCE.get(model_class, ()))
     if terms <= SMALL and "highs" in order:
@@ -50,7 +52,7 @@ def fitting_solvers(model_class: str) -> list[Solver]:
 
 
 def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
-    """The same, at least one.
+    """Installed solvers of a class of models, at least one, the preferred one first.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
     Raises
     ------
     UsageError
-        If none is installed.
+        If no such solver is installed.
     """
     fitting = fitting_solvers(model_class)
     if not fitting:

@@ -1,6 +1,6 @@
 """CP-SAT of OR-Tools, for models that are linear in bounded integer variables.
 
-It gets the model as an MPS file and runs in a process of its own: see `cpsat_process`.
+CP-SAT gets the model as an MPS file and runs in its own process: see `cpsat_process`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ CPSAT = CpSat()
 
 
 class _EndedError(UsageError):
-    """The process has ended without an answer: OR-Tools has aborted it."""
+    """The process ended without an answer: OR-Tools aborted it."""
 
 
 class _Process:
@@ -137,20 +137,20 @@ class _Process:
         self.ended.set()
 
     def ask(self, request: dict[str, Any]) -> None:
-        """Begin to solve a model."""
+        """Start to solve a model."""
         self.last = None
         self.ended.clear()
         self.tell(json.dumps(request))
 
     def tell(self, line: str) -> None:
-        """Write a line to its input."""
+        """Write a line to the process's input."""
         if self.popen.stdin is not None:
             with suppress(OSError):  # It is gone: so its output will tell.
                 self.popen.stdin.write(line + "\n")
                 self.popen.stdin.flush()
 
     def end(self) -> None:
-        """End it."""
+        """End the process."""
         if self.popen.stdin is not None:
             with suppress(OSError):
                 self.popen.stdin.close()
@@ -162,7 +162,7 @@ class _Process:
 
 
 _idle: list[_Process] = []
-"""Processes that wait for a request: loading OR-Tools takes longer than many a solve."""
+"""Processes that wait for a request: loading OR-Tools takes longer than many solves."""
 
 
 @atexit.register
@@ -172,7 +172,7 @@ def _end_all() -> None:
 
 
 def _run(request: dict[str, Any], limits: Limits, begun: float) -> tuple[dict[str, Any], bool]:
-    """Have a process solve a model; its answer, and whether Ctrl-C was pressed meanwhile."""
+    """Let a process solve a model; return its answer, and whether Ctrl-C was pressed meanwhile."""
     left = limits.time_limit
     if left is not None:
         left = max(0.0, left - (time.perf_counter() - begun))
@@ -195,7 +195,7 @@ def _run(request: dict[str, Any], limits: Limits, begun: float) -> tuple[dict[st
 
 
 def _answer(process: _Process, limits: Limits, *, stop: bool) -> dict[str, Any]:
-    """Wait for the answer or the refusal, and pass on what comes before."""
+    """Wait for the answer or the refusal, and pass on log and progress."""
     while True:
         if stop and not process.ended.is_set():
             process.tell("stop")  # Again and again: one sent while a search begins can be missed.
@@ -218,7 +218,7 @@ def _pass_on(message: dict[str, Any], limits: Limits) -> None:
 
 
 def _named(text: str, by_name: Mapping[str, Any]) -> str:
-    """Names of the MPS file in a text as those of the model."""
+    """Replace the names of the MPS file in a text by those of the model."""
 
     def named(match: re.Match[str]) -> str:
         found = by_name.get(match[2])

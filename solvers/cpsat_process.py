@@ -1,10 +1,10 @@
-"""What runs CP-SAT: a process of its own, since OR-Tools and highspy cannot share one.
+"""The process that runs CP-SAT, because OR-Tools and highspy cannot share one.
 
-Both bring a library of the same name, HiGHS, in different versions, and whichever is loaded first
-is used by the other, which then fails. So this file is run as a program, and imports nothing of
-rarmodel's. Each line of standard input is a request in JSON, or `stop`, which ends the search at
-hand; the end of input ends the program. Standard output has one JSON object a line: `log`,
-`progress` as they come, and for each request at last an `answer` or a `refusal`.
+Both contain a library of the same name, HiGHS, in different versions. Whichever is loaded first is
+used by the other, which then fails. So this file runs as a program and imports nothing from
+rarmodel. Each line of standard input is a request in JSON, or `stop`, which ends the current
+search. The end of input ends the program. Standard output has one JSON object per line: `log` and
+`progress` as they come, and at last an `answer` or a `refusal` for each request.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ ONE = "ONE_VAR_CONSTANT"
 """Pyomo's MPS writer makes the objective's constant the coefficient of this variable."""
 
 MAX_MULTIPLE = 10**9
-"""By how much a row may be multiplied to make its numbers whole."""
+"""Greatest factor that makes the numbers of a row whole."""
 
 
 FAR = 2.0**53
-"""Bounds beyond are taken for none: floats no longer hold every whole number there."""
+"""Greater bounds count as none: beyond this, floats no longer represent every whole number."""
 
 
 MAX_DENOMINATOR = 10**6
 NOISE = 1e-13
-"""What a float may be off from a fraction of such a denominator, relative to its size."""
+"""Greatest distance of a float from a fraction of such a denominator, relative to its size."""
 
 
 class RefusalError(Exception):
-    """The model is none that CP-SAT can take."""
+    """CP-SAT cannot accept the model."""
 
 
 def say(**message: Any) -> None:
@@ -45,7 +45,7 @@ def say(**message: Any) -> None:
 
 
 def exact(value: float) -> Fraction:
-    """The fraction that a float stands for: 0.1 + 0.2 is three tenths."""
+    """The fraction for which a float stands: 0.1 + 0.2 is three tenths."""
     fraction = Fraction(repr(value))
     simple = fraction.limit_denominator(MAX_DENOMINATOR)
     off = abs(float(simple - fraction))
@@ -53,7 +53,7 @@ def exact(value: float) -> Fraction:
 
 
 def whole(values: list[float], what: str) -> tuple[list[int], int]:
-    """Numbers as whole multiples of one over the second result.
+    """Express numbers as whole multiples of one divided by the second result.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
 
 
 def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
-    """Solve what is asked, and say the answer; `running` has the solver meanwhile."""
+    """Solve a request and write the answer; `running` has the solver meanwhile."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
     model, names, multiple, constant = read(request["model"])
@@ -199,7 +199,7 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
 def listen(
     requests: SimpleQueue[dict[str, Any]], running: list[Any], stopped: threading.Event
 ) -> None:
-    """Pass on requests; stop the search at hand when told to; end when nobody listens any more."""
+    """Pass on requests; stop the current search on `stop`; end when nobody reads any longer."""
     for line in sys.stdin:
         if line.strip() != "stop":
             stopped.clear()

@@ -1,7 +1,7 @@
 """Gurobi, through gurobipy, for all models: linear ones, and non-linear ones to global optimality.
 
-The licence inside the pip package allows 2,000 variables and 2,000 constraints, and fewer in
-non-linear models.
+The licence in the pip package allows 2,000 variables and 2,000 constraints, and fewer in non-linear
+models.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Columns = list[tuple[Any, Any]]
 
 
 def _hand_over(model: pyo.ConcreteModel, environment: Any) -> tuple[Any, Columns]:
-    """Gurobi with a linear model, and each Pyomo variable with Gurobi's."""
+    """A Gurobi model of a linear model, and Gurobi's variable for each Pyomo variable."""
     import gurobipy  # noqa: PLC0415
 
     from .lp_file import lp_file  # noqa: PLC0415
@@ -81,7 +81,7 @@ def _hand_over(model: pyo.ConcreteModel, environment: Any) -> tuple[Any, Columns
 
 
 def _convert(model: pyo.ConcreteModel) -> tuple[Any, Columns]:
-    """The same for a non-linear model, by Pyomo's conversion of expressions."""
+    """A Gurobi model of a non-linear model, by Pyomo's conversion of expressions."""
     import gurobipy  # noqa: PLC0415
     from pyomo.contrib.solver.solvers.gurobi.gurobi_direct_minlp import (  # noqa: PLC0415
         GurobiMINLPWriter,
@@ -141,7 +141,7 @@ def _set_parameters(engine: Any, limits: Limits, elapsed: float) -> None:
 
 
 def _watcher(limits: Limits) -> Any:
-    """A callback that passes on the log, and incumbent and bound as they change."""
+    """A callback that passes on the log, the incumbent and the bound."""
     import gurobipy  # noqa: PLC0415
 
     code = gurobipy.GRB.Callback

@@ -1,6 +1,7 @@
 """HiGHS, through highspy, for models that are linear in continuous and integer variables.
 
-Pyomo's own interface to HiGHS neither takes a starting solution nor hears Ctrl-C; highspy does.
+Pyomo's own interface to HiGHS accepts no starting solution and does not react to Ctrl-C; highspy
+does both.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ HIGHS = Highs()
 
 
 def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[Any]]:
-    """HiGHS with the model, and the Pyomo variable of each of its columns."""
+    """HiGHS with the model, and the Pyomo variable of each column."""
     import highspy  # noqa: PLC0415
 
     from .lp_file import lp_file  # noqa: PLC0415
@@ -88,7 +89,7 @@ def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
 
 
 def _reporter(progress: Callable[[float | None, float | None], None]) -> Callable[[Any], None]:
-    """Reports incumbent and bound when they change; HiGHS offers both very often."""
+    """Reports incumbent and bound when they change; HiGHS reports both very often."""
     last = None
 
     def report(event: Any) -> None:
@@ -111,7 +112,7 @@ def _offer_start(highs: Any, variables: list[Any]) -> None:
 
 
 def _run(highs: Any) -> bool:
-    """Solve in a thread of its own, so that Ctrl-C is heard; whether it was pressed."""
+    """Solve in a separate thread, so that Ctrl-C works; return whether it was pressed."""
     highs.HandleUserInterrupt = True
     interrupted = False
     highs.startSolve()

@@ -1,7 +1,7 @@
-"""A Pyomo model as an LP file, and its variables by the names they have there.
+"""Write a Pyomo model as an LP file, and map its variables by their names there.
 
-Solvers read such a file with their own interface, which gives starting solutions, callbacks and
-interruption, and takes one pass over the model whatever the solver.
+Solvers read the file through their own interface. This allows starting solutions, callbacks and
+interruption, and needs one pass over the model for every solver.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyomo.repn.plugins.lp_writer import LPWriter
 from rarmodel.errors import UsageError
 
 INTEGRALITY = 1e-5
-"""How far from a whole number a solver may leave an integer variable."""
+"""Greatest distance of an integer variable from a whole number in a solver's solution."""
 
 
 class NonlinearError(UsageError):
@@ -27,7 +27,7 @@ class NonlinearError(UsageError):
 
 @contextmanager
 def lp_file(model: pyo.ConcreteModel, solver: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The path of the model's LP file while the context lasts, and its variables by name.
+    """Path of the model's LP file while the context lasts, and its variables by name.
 
     Raises
     ------
@@ -49,12 +49,12 @@ def lp_file(model: pyo.ConcreteModel, solver: str) -> Iterator[tuple[Path, Mappi
 
 
 def check_sense(model: pyo.ConcreteModel, solver: str) -> None:
-    """Refuse a model that has not one objective, to be minimised.
+    """Refuse a model without exactly one objective, to be minimised.
 
     Raises
     ------
     UsageError
-        If it has none, several, or one to be maximised.
+        If the model has no objective, several, or one to be maximised.
     """
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1 or objectives[0].sense != pyo.minimize:
@@ -65,7 +65,7 @@ def check_sense(model: pyo.ConcreteModel, solver: str) -> None:
 
 
 def take_values(values: Iterator[tuple[Any, float]]) -> None:
-    """Write a solution to Pyomo variables; what should be whole and nearly is becomes so."""
+    """Write a solution to Pyomo variables; round nearly whole values of integer variables."""
     for variable, value in values:
         whole = round(value)
         exact = not variable.is_continuous() and abs(value - whole) <= INTEGRALITY

@@ -1,4 +1,4 @@
-"""A Pyomo model as an MPS file, and its variables by the names they have there."""
+"""Write a Pyomo model as an MPS file, and map its variables by their names there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """SCIP, through PySCIPOpt, for all models: linear ones, and non-linear ones to global optimality.
 
-Linear models go the way of all solvers here, an LP file. Others are converted by Pyomo's own
-interface to SCIP; solving them is ours, for the sake of starting solutions, Ctrl-C and the log.
+SCIP reads linear models from an LP file, as the other solvers do. Pyomo's own interface to SCIP
+converts the other models; this adapter solves them itself, for starting solutions, Ctrl-C and the
+log.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ SCIP = Scip()
 
 
 def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[tuple[Any, Any]]]:
-    """SCIP with the model, and each Pyomo variable with SCIP's."""
+    """A SCIP model of a linear model, and SCIP's variable for each Pyomo variable."""
     from pyscipopt import Model  # noqa: PLC0415
 
     from .lp_file import NonlinearError, lp_file  # noqa: PLC0415
@@ -97,7 +98,7 @@ def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 def _convert(model: pyo.ConcreteModel) -> tuple[Any, list[tuple[Any, Any]]]:
-    """The same for a non-linear model, by Pyomo's conversion of expressions."""
+    """A SCIP model of a non-linear model, by Pyomo's conversion of expressions."""
     from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect  # noqa: PLC0415
 
     converter = ScipDirect()
@@ -114,13 +115,13 @@ def _convert(model: pyo.ConcreteModel) -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 class _NoTimer:
-    """Stands in for Pyomo's timer."""
+    """Replaces Pyomo's timer."""
 
     def start(self, _: str) -> None:
-        """Begin nothing."""
+        """Do nothing."""
 
     def stop(self, _: str) -> None:
-        """End nothing."""
+        """Do nothing."""
 
 
 def _set_parameters(scip: Any, limits: Limits, elapsed: float) -> None:
@@ -148,7 +149,7 @@ def _offer_start(scip: Any, columns: list[tuple[Any, Any]]) -> None:
 
 
 def _optimize(scip: Any, limits: Limits) -> bool:
-    """Solve in a thread of its own, so that Ctrl-C is heard; whether it was pressed."""
+    """Solve in a separate thread, so that Ctrl-C works; return whether it was pressed."""
     from pyscipopt import SCIP_EVENTTYPE  # noqa: PLC0415
 
     if limits.progress is not None:

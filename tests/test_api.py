@@ -176,7 +176,7 @@ def test_method_and_formulation_exclude_each_other() -> None:
 
 
 def test_solver_without_formulation_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="a solver goes with a formulation"):
+    with pytest.raises(UsageError, match="a solver needs a formulation"):
         rarmodel.solve(instance_of(), solver="highs")
 
 
@@ -298,7 +298,7 @@ def test_unknown_part_is_a_usage_error_before_anything_is_solved() -> None:
 
 
 def test_a_comparison_without_formulations_takes_no_solver() -> None:
-    with pytest.raises(UsageError, match="a solver and data go with a formulation"):
+    with pytest.raises(UsageError, match="a solver and data need a formulation"):
         rarmodel.compare(instance_of(), methods=["first-fit"], solvers=["highs"])
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +27,8 @@ from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
-from rarmodel.results import status_of
+from rarmodel.model.objectives import Value
+from rarmodel.results import Goal, status_of
 from rarmodel.schema import Instance
 from rarmodel.solvers import Answer
 from rarmodel.verifier import verify
@@ -114,7 +116,7 @@ def test_a_wrong_claim_of_infeasibility_proves_nothing() -> None:
 
     result = solve(hard_instance(), formulation="time-indexed", solver=Impatient(claim()))
     assert result.status == "feasible"
-    assert "infeasible, though a schedule is known" in result.stopped
+    assert "infeasible model, but a schedule is known" in result.stopped
 
 
 @pytest.mark.usefixtures("idle_search")
@@ -146,7 +148,7 @@ def test_a_formulation_with_a_wrong_schedule_is_found_out() -> None:
     answer = claim(has_solution=True, bound=8.0)
     wrong = replace(TIME_INDEXED, name="all-at-once", plan=all_at_once)
     result = solve(hard_instance(), formulation=wrong, solver=Claims(answer))
-    assert "solution is dropped, and its bound: all-at-once" in result.stopped
+    assert "solution and its bound are dropped: all-at-once" in result.stopped
     assert (result.status, result.bound_name) == ("feasible", "area")
 
 
@@ -224,7 +226,7 @@ def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:
     assert result.schedule is not None
     assert alone.schedule is not None
     assert result.schedule.assignments == alone.schedule.assignments
-    assert result.stopped.startswith("no model; search had the rest of the time")
+    assert result.stopped.startswith("no model; search used the rest of the time")
 
 
 def test_no_time_at_all_still_gives_a_schedule() -> None:
@@ -251,20 +253,26 @@ def test_a_horizon_below_the_bound_is_infeasible_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("makespan", "bound", "status"),
+    ("values", "bounds", "status"),
     [
-        (7, 7, "optimal"),
-        (7, 6, "feasible"),
-        (7, None, "feasible"),
-        (None, 6, "unknown"),
-        (None, 11, "infeasible"),
-        (None, None, "unknown"),
+        ([7], [7], "optimal"),
+        ([7], [6], "feasible"),
+        ([7], [None], "feasible"),
+        ([Fraction(10**30 + 1, 3)], [Fraction(10**30, 3)], "feasible"),
+        ([Fraction(1, 3), 5], [Fraction(1, 3), 5], "optimal"),
+        ([Fraction(1, 3), 5], [Fraction(1, 3), 4], "feasible"),
+        ([2, 5], [1, 5], "feasible"),
+        ([None], [6], "unknown"),
+        ([None, None], [None, None], "unknown"),
     ],
 )
-def test_status_comes_from_whole_numbers(
-    makespan: int | None, bound: int | None, status: str
+def test_status_comes_from_exact_values(
+    values: list[Value | None], bounds: list[Value | None], status: str
 ) -> None:
-    assert status_of(makespan, bound, horizon=10) == status
+    goals = [Goal("-", value, bound) for value, bound in zip(values, bounds, strict=True)]
+    found = values[0] is not None
+    assert status_of(goals, found=found) == status
+    assert status_of(goals, found=found, infeasible=True) == (status if found else "infeasible")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")

@@ -132,7 +132,7 @@ def test_number_that_no_float_holds_is_one_line(number: str, message: str) -> No
 def test_half_of_a_surrogate_pair_is_one_line() -> None:
     text = json.dumps(replaced(instance_data(), ("jobs", 1, "name"), "\ud83d"))
     assert lines_of_text(text) == [
-        "x.json: jobs[1].name: '\\ud83d'; half of a surrogate pair is no text"
+        "x.json: jobs[1].name: '\\ud83d'; half of a surrogate pair is not text"
     ]
 
 

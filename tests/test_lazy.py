@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,3 +37,29 @@ def test_a_module_is_loaded_when_its_name_is_used(
         get("CAKE")
     assert "__name__" in names()
     del sys.modules["shop"], sys.modules["shop.shelf"], shop
+
+
+UNUSED = ("networkx", "ortools", "pandas", "pyomo", "scipy.linalg", "matplotlib")
+
+
+def test_a_solve_loads_no_library_that_it_does_not_use() -> None:
+    program = f"""
+import sys, rarmodel
+rarmodel.solve("two-servers")
+print([name for name in {UNUSED!r} if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_linear_algebra_still_works_in_somebody_s_compiled_code() -> None:
+    program = """
+import numba, numpy as np, rarmodel.engine
+print(numba.njit(lambda a: np.kron(a, a) @ np.linalg.inv(np.kron(a, a)))(2.0 * np.eye(2)).trace())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("4.0\n", "")

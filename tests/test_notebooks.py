@@ -95,7 +95,7 @@ def test_names_are_text_whatever_they_are() -> None:
     schedule = schedule_of(instance, HOSTILE)
     comparisons = rarmodel.compare(instance, methods=[Fixed(HOSTILE, schedule)])
     (result,) = comparisons[0].results
-    goal = replace(result, goal=Goal(HOSTILE, 3.0, 2.0))
+    goal = replace(result, objective=(Goal(HOSTILE, 3.0, 2.0),))
     broken = rarmodel.verify(instance, schedule_of(hostile_instance(2), HOSTILE))
     assert result.report is not None
     assert broken.violations

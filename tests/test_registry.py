@@ -79,9 +79,9 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("kind", "part", "message"),
     [
-        ("policies", "nope", "no method 'nope'; there are .*first-fit.*sjf-bco"),
-        ("formulations", "nope", "no formulation 'nope'; there are .*time-indexed"),
-        ("solvers", "nope", "no solver 'nope'; there are .*highs"),
+        ("policies", "nope", "no method 'nope'; choose one of .*first-fit.*sjf-bco"),
+        ("formulations", "nope", "no formulation 'nope'; choose one of .*time-indexed"),
+        ("solvers", "nope", "no solver 'nope'; choose one of .*highs"),
         ("policies", "time-indexed", "no method 'time-indexed'"),
         ("policies", "SJF-BCO", "no method 'SJF-BCO'"),
         ("policies", "", "no method ''"),
@@ -91,11 +91,11 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
         ("policies", ":", "method ':' cannot be imported"),
         ("policies", "json:", "method 'json:' cannot be imported"),
         ("policies", "json::dumps", "method 'json::dumps' cannot be imported"),
-        ("policies", "json:dumps", "'json:dumps' is no method: it has no name"),
-        ("formulations", "json:dumps", "is no formulation: it has no name, build, load"),
-        ("solvers", "json:dumps", "'json:dumps' is no solver: it has no name, model_classes"),
-        ("solvers", 3, "3 is no solver: it has no name, model_classes"),
-        ("policies", None, "None is no method: it has no name, __call__"),
+        ("policies", "json:dumps", "'json:dumps' is not a method: it lacks name"),
+        ("formulations", "json:dumps", "is not a formulation: it lacks name, build, load"),
+        ("solvers", "json:dumps", "'json:dumps' is not a solver: it lacks name, model_classes"),
+        ("solvers", 3, "3 is not a solver: it lacks name, model_classes"),
+        ("policies", None, "None is not a method: it lacks name, __call__"),
     ],
 )
 def test_what_is_no_such_part_is_a_usage_error(kind: Kind, part: object, message: str) -> None:

@@ -226,7 +226,7 @@ def test_keys_that_occur_twice_or_are_no_texts_are_named_with_lines(tmp_path: Pa
         read_data(path)
     assert [line.removeprefix(f"{path}: ") for line in error.value.lines()] == [
         "line 4: 'a' occurs twice in one object; keep one",
-        "line 5: a key that is no text; write it in quotes",
+        "line 5: a key that is not text; write it in quotes",
         "line 3, b[0]: 'c' occurs twice in one object; keep one",
     ]
 

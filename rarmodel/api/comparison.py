@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,8 @@ from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, unhandled
-from rarmodel.results import Result
+from rarmodel.model.objectives import Value
+from rarmodel.results import Result, gap_of, goals_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
@@ -25,7 +26,7 @@ from .solving import (
     solve_by_method,
     solvers_for,
 )
-from .sources import Data, Source, entries_of, load_instance
+from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,13 +62,31 @@ class Comparison:
         """The least makespan in slots."""
         return min((r.makespan for r in self.results if r.makespan is not None), default=None)
 
+    @property
+    def first_values(self) -> list[Value | float]:
+        """Values of the most important objective, of what adds nothing to the instance."""
+        firsts = [result.objective[0].value for result in self._on_the_instance]
+        return [value for value in firsts if value is not None]
+
+    @property
+    def first_bound(self) -> Value | float | None:
+        """The greatest proven bound on the most important objective of the instance."""
+        bounds = [result.objective[0].bound for result in self._on_the_instance]
+        return max((bound for bound in bounds if bound is not None), default=None)
+
+    @property
+    def _on_the_instance(self) -> list[Result]:
+        return [result for result in self.results if result.objective and not result.restricted]
+
     def rows(self) -> list[dict[str, Any]]:
         """One row of plain data for each result, ready for a table or a data frame.
 
         A row has the result's own fields, and `best_bound`, the `gap` to this bound, and the
         `ratio` to the least makespan. If the bound of another row proves a makespan optimal, the
         status is `optimal`. The bound of a formulation that adds constraints counts for its own
-        row only. If the objective is not the makespan, status and gap refer to the objective.
+        row only. If the objective is not the makespan, `gap`, `ratio` and status refer to the
+        objective, of several to the most important one that is not proven; the best bound on the
+        most important one counts for all rows.
         """
         rows = []
         for result in self.results:
@@ -78,19 +97,35 @@ class Comparison:
             row["ratio"] = None
             if makespan is not None and self.best_makespan is not None:
                 row["ratio"] = makespan / self.best_makespan
-            if result.goal is None:
+            if result.by_makespan:
                 row["gap"] = None
                 if makespan is not None and row["best_bound"] is not None:
                     row["gap"] = relative_gap(makespan, row["best_bound"])
                     if makespan <= row["best_bound"]:
                         row["status"] = "optimal"
+            elif result.objective and not result.restricted:
+                row |= self._by_objective(result)
             rows.append(row)
         return rows
+
+    def _by_objective(self, result: Result) -> dict[str, Any]:
+        """What a row says of other objectives than the makespan."""
+        first, *others = result.objective
+        goals = (replace(first, bound=self.first_bound), *others)
+        ratio = None
+        if first.value is not None and min(self.first_values) > 0:
+            ratio = float(first.value / min(self.first_values))
+        found = result.schedule is not None
+        status = status_of(goals, found=found, infeasible=result.status == "infeasible")
+        bounds = replace(result, objective=goals).summary()["objective_bound"]
+        gap = gap_of(goals)
+        return {"gap": gap, "ratio": ratio, "status": status, "objective_bound": bounds}
 
     def table(self) -> list[dict[str, str]]:
         """The rows as dictionaries of names and formatted values."""
         rows = self.rows()
         ends = any(row["end"] for row in rows)
+        wide = any(not result.by_makespan for result in self._on_the_instance)
         return [
             {
                 "method": _source(row),
@@ -98,7 +133,7 @@ class Comparison:
                 "makespan": number(row["makespan"]),
                 "wall-clock": _words(row["makespan_seconds"]),
                 **({"end": (row["end"] or NONE).replace("T", " ")} if ends else {}),
-                "bound": number(row["best_bound"]),
+                **(_objectives(row) if wide else {"bound": number(row["best_bound"])}),
                 "gap": number(row["gap"], ".1%"),
                 "ratio": number(row["ratio"], ".3f"),
                 "mean completion": number(row["mean_completion"], ".1f"),
@@ -151,6 +186,16 @@ def _source(row: Mapping[str, Any]) -> str:
     return row["method"] or f"{row['formulation']} ({row['solver']})"
 
 
+def _objectives(row: Mapping[str, Any]) -> dict[str, str]:
+    """Values of the objectives, and the bound on the most important one."""
+    names, values, bounds = (
+        item if isinstance(item, list) else [item]
+        for item in (row["objective"], row["objective_value"], row["objective_bound"])
+    )
+    shown = {name: number(value, ".6g") for name, value in zip(names, values, strict=True)}
+    return shown | {"bound": number(bounds[0], ".6g")}
+
+
 def _words(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
 
@@ -161,6 +206,7 @@ def compare(
     methods: Sequence[str | Method] | None = None,
     formulations: Sequence[str | Formulation] | None = None,
     solvers: Sequence[str | Solver] | None = None,
+    objective: str | Sequence[str] | None = None,
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
@@ -184,6 +230,8 @@ def compare(
     solvers
         Solvers of the formulations. Each solver solves the formulations whose class of models it
         accepts. By default, and as `auto`, the installed solver that proves most.
+    objective
+        What to minimise, instead of each instance's own objective; see `solve`.
     time_limit
         Seconds for each solve.
     data
@@ -207,11 +255,11 @@ def compare(
         methods = registry.names("policies")
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
-        raise UsageError("a solver and data go with a formulation, for instance time-indexed")
+        raise UsageError("a solver and data need a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
-    problems = [load_instance(source) for source in instances]
+    problems = [with_objective(load_instance(source), objective) for source in instances]
     entries = entries_of(data)
     parts = [registry.find("policies", asked) for asked in methods or ()]
     solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
@@ -284,6 +332,7 @@ def _skipped(instance: Instance, part: _Part, why: str) -> Result:
         bound_name=bound.name,
         seconds=0.0,
         stopped=why,
+        objective=goals_of(instance, None, []),
     )
 
 

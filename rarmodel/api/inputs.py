@@ -90,7 +90,7 @@ def import_trace(
 
     known = {field.name for field in fields(workloads.Choices)} - {"contention"}
     if unknown := sorted(choices.keys() - known):
-        raise UsageError(f"no option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        raise UsageError(f"no option {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     platform = workloads.platform_of(
         servers=servers,
         gpus_per_server=gpus_per_server,
@@ -161,7 +161,7 @@ def calibrate(
 
     known = {field.name for field in fields(calibration.Rates)}
     if unknown := sorted(set(rates or {}) - known):
-        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
     if not 0 <= span[0] <= span[1]:
         raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")

@@ -40,10 +40,10 @@ def plot(
     """
     if form == "html":
         if parts is not None:
-            raise UsageError("a page shows everything; parts go with png and svg")
+            raise UsageError("parts are for png and svg; an HTML page has all parts")
         return report(instance, schedules).encode()
     if form not in {"png", "svg"}:
-        raise UsageError(f"no form {form!r} of pictures; there are png, svg, html")
+        raise UsageError(f"no form {form!r} of plots; choose one of png, svg, html")
     from rarmodel.reports import draw_all, picture, shown_bound  # noqa: PLC0415 - few need it
 
     problem = load_instance(instance)

@@ -8,16 +8,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
-from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.bounds import best_bound, least_values, why_infeasible, with_bound, with_makespan
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, unhandled
-from rarmodel.results import Result, status_of
+from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.results import Result, goals_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
-from .sources import Data, Source, entries_of, load_instance
+from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -34,6 +34,7 @@ def solve(
     method: str | Method | None = None,
     formulation: str | Formulation | None = None,
     solver: str | Solver | None = None,
+    objective: str | Sequence[str] | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -58,6 +59,9 @@ def solve(
     solver
         The formulation's solver, given in the same way. The default `auto` picks the installed
         solver that proves most for the formulation's class of models.
+    objective
+        Name of the objective to minimise, or several names, the most important first. The default
+        is the instance's own objective.
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
@@ -81,16 +85,16 @@ def solve(
     if method is not None and formulation is not None:
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
-        raise UsageError("a solver goes with a formulation, for instance time-indexed")
+        raise UsageError("a solver needs a formulation, for instance time-indexed")
     counted = iterations is not None or patience is not None
     if counted and formulation is not None:
         raise UsageError(
-            "iterations and patience go with a method that counts iterations, for instance search"
+            "iterations and patience need a method that counts iterations, for instance search"
         )
     if data is not None and formulation is None:
-        raise UsageError("data goes with a formulation that needs it")
+        raise UsageError("data needs a formulation; name the one that reads it")
     limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
-    problem = load_instance(instance)
+    problem = with_objective(load_instance(instance), objective)
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
         if counted and not getattr(found, "counts_iterations", False):
@@ -165,14 +169,19 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = horizon_of(instance)
+    impossible = too_short(instance)
     schedule, stopped = None, "the lower bound exceeds the horizon"
-    if bound.slots <= horizon:
+    if impossible:
+        stopped = "a job takes longer than its deadline allows"
+    elif bound.slots <= horizon:
         try:
             schedule, stopped, proven = attempt(method, instance, limits)
             bound = max(bound, proven or bound, key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
+    goals = goals_of(instance, report, with_makespan(instance, least_values(instance), bound))
+    reasons = impossible or (why_infeasible(instance, bound) if bound.slots > horizon else ())
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -180,14 +189,15 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         formulation=None,
         solver=None,
         solver_version=None,
-        status=status_of(report.makespan if report else None, bound.slots, horizon),
+        status=status_of(goals, found=schedule is not None, infeasible=bool(reasons)),
         schedule=(with_bound(schedule.timed(instance.time), instance, bound) if schedule else None),
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,
         seconds=perf_counter() - begun,
         stopped=stopped,
-        reasons=why_infeasible(instance, bound) if bound.slots > horizon else (),
+        objective=goals,
+        reasons=reasons,
     )
 
 
@@ -197,14 +207,15 @@ def formulate(
     *,
     output: str | os.PathLike[str] | None = None,
     horizon: int | None = None,
+    objective: str | Sequence[str] | None = None,
     data: Data | None = None,
 ) -> tuple[pyo.ConcreteModel, ModelSize]:
     """Build the Pyomo model of an instance, and optionally write it to a file.
 
     Parameters
     ----------
-    instance, formulation, data
-        As for `solve`.
+    instance, formulation, objective, data
+        As for `solve`. Of several objectives the model minimises the first.
     output
         A file that ends in `.lp`, `.mps` or `.nl`.
     horizon
@@ -228,7 +239,7 @@ def formulate(
 
     if horizon is not None and horizon < 1:
         raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
-    problem = load_instance(instance)
+    problem = with_objective(load_instance(instance), objective)
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)

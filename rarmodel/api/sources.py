@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
     STANDARD_INPUT,
     YAML,
@@ -18,6 +18,7 @@ from rarmodel.files import (
 )
 from rarmodel.instances import catalogue, text_of
 from rarmodel.model import check_instance
+from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
 
 Source = Instance | str | os.PathLike[str]
@@ -46,6 +47,26 @@ def load_instance(source: Source) -> Instance:
             message = f"neither a file nor a bundled instance; bundled are {names}"
             raise InputError([Problem("", message)], source)
     return read_instance(source)
+
+
+def with_objective(instance: Instance, objective: str | Sequence[str] | None) -> Instance:
+    """The instance with another objective, or several, the most important first.
+
+    Raises
+    ------
+    UsageError
+        If there is no objective of a name, or a name comes twice.
+    """
+    if objective is None:
+        return instance
+    names = [objective] if isinstance(objective, str) else list(objective)
+    if not names:
+        raise UsageError("objective: name at least one")
+    for i, name in enumerate(names):
+        find_objective(name)
+        if name in names[:i]:
+            raise UsageError(f"objective {name!r} is named twice")
+    return instance.model_copy(update={"objective": names[0] if len(names) == 1 else tuple(names)})
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The paper's lemmas and theorem on one schedule: both sides' numbers, and whether they hold."""
+"""Check the paper's lemmas and theorem on one schedule, with the numbers of both sides."""
 
 from .audit import Audit, audit
 from .claims import Claim, Quantities, Range, claims_on

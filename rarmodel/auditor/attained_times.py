@@ -1,7 +1,7 @@
-"""The greatest execution times that occur: over all feasible schedules of a tiny instance.
+"""Attained execution times: the greatest over all feasible schedules of a tiny instance.
 
-Those of `job_extremes` are bounds: most servers, slowest link and most rings, whether or not they
-come together. What the paper writes ρ_j^max for is the greatest that can happen.
+`job_extremes` gives bounds: most servers, slowest link and most rings, whether or not these occur
+together. The paper's ρ_j^max is the greatest execution time that can really occur.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 
 MOST_JOBS = 8
-"""Most jobs for enumeration; more have too many schedules at any rate."""
+"""Most jobs for enumeration; more jobs have too many schedules."""
 
 MOST_PLACEMENTS = 1_000
-"""Most placements of a job of each size for it."""
+"""Most placements for enumeration, of a job of each size."""
 
 MOST_SCHEDULES = 200_000
-"""Most schedules for it."""
+"""Most schedules for enumeration."""
 
 MOST_EVALUATIONS = 1_000_000
-"""Most simulations of partial schedules for it: about two seconds."""
+"""Most simulations of partial schedules for enumeration: about two seconds."""
 
 
 def greatest_slots(instance: Instance) -> dict[str, int] | None:
     """Greatest execution time of each job in slots, by name, over all feasible schedules.
 
-    None if schedules are too many to enumerate, or there is none.
+    None if there are too many schedules to enumerate, or none.
     """
     if len(instance.jobs) > MOST_JOBS:
         return None

@@ -1,4 +1,4 @@
-"""What the claims are about, computed for one schedule: SJF-BCO's, or one that is given."""
+"""Compute the quantities in the paper's claims for one schedule: SJF-BCO's or a given one."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .claims import Claim, Quantities, Range, claims_on, exactly, plain
 from .least_limit import LeastLimit, least_limit
 
 HEURISTIC_SHARE = 0.05
-"""Part of the time left that each heuristic may take, for execution times that occur."""
+"""Share of the time left that each heuristic may use to find attained execution times."""
 
 SHARE = 0.25
-"""Part of the time left that θ*_u may take; the rest is for T*."""
+"""Share of the time left that θ*_u may use; the rest is for T*."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The paper's claims on one schedule, and all that they are about.
+    """The paper's claims on one schedule, and the quantities in them.
 
     Attributes
     ----------
@@ -42,17 +42,17 @@ class Audit:
     schedule, report
         The schedule, and the verifier's report on it.
     quantities
-        What the claims are about.
+        The quantities in the claims.
     claims
-        Every claim, with both sides' numbers.
+        Every claim, with the numbers of both sides.
     bound_name
-        What gave the lower bound on the optimum T*.
+        Name of the lower bound on the optimum T*.
     stopped
         Why the search for T* ended, in words.
     least_limit_stopped
         Why the search for θ*_u ended, in words.
     seconds
-        Time taken.
+        Computing time.
     """
 
     instance: str
@@ -66,7 +66,7 @@ class Audit:
     seconds: float
 
     def summary(self) -> dict[str, Any]:
-        """The audit as plain data, without the schedule; what `audit --json` prints."""
+        """The audit as plain data, without the schedule: the output of `audit --json`."""
         q = self.quantities
         return {
             "instance": self.instance,
@@ -103,7 +103,7 @@ def _both(name: str, between: Range) -> dict[str, float | None]:
 
 
 class _Optimum(NamedTuple):
-    """T*, what gave its lower bound, and why it is not known any better."""
+    """T*, the name of its lower bound, and why the solve ended."""
 
     slots: Range
     bound_name: str
@@ -123,12 +123,12 @@ def audit(
     instance
         The problem.
     solvers
-        Who may look for θ*_u and T*, the preferred one first; they solve integer models.
+        Solvers of integer models for θ*_u and T*, the preferred one first.
     limits
-        The time limit is for θ*_u and T*. Algorithm 1 runs to its end whatever it says, since
-        otherwise it would return another limit.
+        The time limit is for θ*_u and T*. Algorithm 1 always runs to its end; otherwise it would
+        return another limit.
     schedule
-        What to audit; by default SJF-BCO's schedule.
+        Schedule to audit; by default that of SJF-BCO.
 
     Raises
     ------
@@ -189,8 +189,8 @@ def _sjf_bco(instance: Instance) -> tuple[Schedule, int]:
     found = run_policy(instance, sjf_bco)
     if found is None:
         raise NoScheduleError(
-            f"{nothing}sjf-bco finds no schedule within the horizon of {horizon} slots; one made "
-            "by other means can be given"
+            f"{nothing}sjf-bco finds no schedule within the horizon of {horizon} slots; give "
+            "a schedule of your own"
         )
     if found.interrupted:
         raise KeyboardInterrupt  # Algorithm 1 has not returned a limit yet.
@@ -204,12 +204,12 @@ def _least(instance: Instance) -> Iterator[tuple[Job, int]]:
 
 
 def _real_slots(report: Report, schedule: Schedule) -> dict[str, int]:
-    """Execution time ρ_j of each job in slots, by name, as the verifier has it."""
+    """Execution time ρ_j of each job in slots, by name, from the verifier."""
     return {a.job: (report.completion[a.job] or 0) - a.start for a in schedule.assignments}
 
 
 def _busiest(schedule: Schedule, slots: Mapping[str, int]) -> int:
-    """The greatest sum over the jobs that a GPU serves."""
+    """The greatest sum over the jobs on one GPU."""
     busy: Counter[tuple[str, int]] = Counter()
     for assignment in schedule.assignments:
         for server, gpus in assignment.gpus.items():
@@ -235,7 +235,7 @@ def _spread(instance: Instance) -> Fraction | None:
 
 
 def _least_ratio(instance: Instance) -> Fraction:
-    """l: the least `ρ̂_j/ρ_j` that is possible, which with ρ̂_j = ρ_j^min is `1/φ`."""
+    """l: the least possible `ρ̂_j/ρ_j`. With ρ̂_j = ρ_j^min it is `1/φ`."""
     ratios = _ratios(instance)
     return Fraction(0) if ratios is None else min(1 / ratio for ratio in ratios)
 
@@ -243,9 +243,9 @@ def _least_ratio(instance: Instance) -> Fraction:
 def _attained_spread(
     instance: Instance, real: Mapping[str, int], limits: Limits, begun: float
 ) -> Range:
-    """φ from execution times that occur: in all schedules if these are few.
+    """φ from attained execution times: over all schedules if these are few.
 
-    Otherwise at least what occurs in this schedule and in those of the heuristics.
+    Otherwise at least the value from this schedule and those of the heuristics.
     """
     greatest = greatest_slots(instance)
     if greatest is not None:
@@ -266,7 +266,7 @@ def _greatest_ratio(instance: Instance, slots: Mapping[str, int]) -> Fraction:
 
 
 def _part(limits: Limits, begun: float, share: float) -> Limits:
-    """Limits with a share of the time that is left."""
+    """Limits with a share of the time left."""
     if limits.time_limit is None:
         return limits
     left = max(0.0, limits.time_limit - (perf_counter() - begun))
@@ -281,7 +281,7 @@ def _optimum(
     limits: Limits,
     begun: float,
 ) -> _Optimum:
-    """T*: by bounds if the makespan meets them, and else by `time-indexed` in the time left."""
+    """T*: by bounds if the makespan meets them, otherwise by `time-indexed` in the time left."""
     simple = best_bound(instance)
     low, name, high = simple.slots, simple.name, makespan
     least = shared.slots.low

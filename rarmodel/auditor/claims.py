@@ -1,7 +1,7 @@
 """Lemmas 2, 3, 4 and Theorem 5 as inequalities between numbers, decided exactly.
 
-All numbers are whole or fractions. Where one is known only to lie within a range, a claim that the
-whole range decides is decided, and any other is left open.
+All numbers are whole numbers or fractions. If a number is known only as a range, a claim is decided
+if its verdict is the same for the whole range; otherwise it stays open.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ Number = int | Fraction
 
 
 class Range(NamedTuple):
-    """A number that is known to lie from `low` to `high`; None stands for infinity."""
+    """A number between `low` and `high`; None stands for infinity."""
 
     low: Number | None
     high: Number | None
 
     @property
     def known(self) -> bool:
-        """Whether it is one number, or infinite."""
+        """Whether the range is a single number, or infinite."""
         return self.low == self.high
 
     def times(self, other: Range) -> Range:
-        """The range of a product of two numbers above 0."""
+        """The range of the product of two positive numbers."""
         return Range(_product(self.low, other.low), _product(self.high, other.high))
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Range(NamedTuple):
 
 
 def exactly(number: Number | None) -> Range:
-    """A number that is known."""
+    """A known number as a range."""
     return Range(number, number)
 
 
@@ -44,14 +44,14 @@ def _product(one: Number | None, other: Number | None) -> Number | None:
 
 
 def plain(number: Number | None) -> float | None:
-    """A number as JSON has it; None for infinity."""
+    """A number for JSON; None for infinity."""
     if number is None:
         return None
     return int(number) if number == int(number) else float(number)
 
 
 def written(number: Number | None) -> str:
-    """A number for people."""
+    """A number as text."""
     if number is None:
         return "infinity"
     return str(int(number)) if number == int(number) else f"{float(number):.6g}"
@@ -59,15 +59,15 @@ def written(number: Number | None) -> str:
 
 @dataclass(frozen=True)
 class Quantities:
-    """What the claims are about, for one schedule. Times are in slots.
+    """The quantities in the claims, for one schedule. Times are in slots.
 
     Attributes
     ----------
     makespan
         The greatest completion time.
     limit
-        θ̃_u: the tightest limit that Algorithm 1 returned, or if the schedule is not its, the
-        tightest one that the schedule keeps.
+        θ̃_u: the tightest limit that Algorithm 1 returned; for any other schedule, the tightest
+        limit that it keeps.
     returned
         Whether Algorithm 1 returned the limit.
     estimated_load
@@ -82,7 +82,7 @@ class Quantities:
         l and φ, from bounds on the greatest execution times. Speeds that can fall to 0 make
         `lower` 0 and `spread` infinite.
     attained_spread
-        φ from the greatest execution times that occur in some feasible schedule.
+        φ from attained execution times: the greatest over all feasible schedules.
     least_limit
         θ*_u: the least limit for which jobs can be shared out among GPUs.
     optimum
@@ -111,7 +111,7 @@ class Quantities:
 
     @property
     def attained_factor(self) -> Range:
-        """`φ·(u/l)` from execution times that occur: l is then `1/φ`, as ρ̂_j is the least one."""
+        """`φ·(u/l)` from attained execution times: l is then `1/φ`, as ρ̂_j is the least one."""
         return self.attained_spread.times(self.attained_spread)
 
 
@@ -122,17 +122,17 @@ class Claim:
     Attributes
     ----------
     claim
-        Its name: `lemma-2`, …
+        Name of the claim: `lemma-2`, …
     statement
         The inequality in the paper's symbols.
     left
         Number on the left.
     right
-        Number on the right, or the range that it lies in.
+        Number on the right, or its range.
     holds
         Whether it holds; None if the range leaves it open.
     meaning
-        What the numbers are, in words.
+        Explanation of the numbers.
     """
 
     claim: str
@@ -143,7 +143,7 @@ class Claim:
     meaning: str
 
     def summary(self) -> dict[str, Any]:
-        """The claim as plain data; null where a number is infinite, or `right` not known."""
+        """The claim as plain data; null for an infinite number, and for an unknown `right`."""
         return {
             "claim": self.claim,
             "statement": self.statement,
@@ -157,7 +157,7 @@ class Claim:
 
 
 def at_most(left: Number, right: Range) -> bool | None:
-    """Whether `left ≤ right`; None if that depends on where in its range the right side is."""
+    """Whether `left ≤ right`; None if the range of the right side does not decide."""
     if right.low is None or left <= right.low:
         return True
     if right.high is not None and left > right.high:

@@ -1,4 +1,4 @@
-"""The least limit θ*_u of (14)–(16): the number itself, or a range that it lies in."""
+"""The least limit θ*_u of (14)–(16), or a range in which it lies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .claims import Range
 
 
 class LeastLimit(NamedTuple):
-    """The least limit, and why it is not known any better.
+    """The least limit, and why the solve ended.
 
     Attributes
     ----------
     slots
-        θ*_u, from a proven lower bound to what some way to share jobs out has.
+        θ*_u, from a proven lower bound to the limit of a known way to share the jobs out.
     stopped
         Why the search ended, in words.
     """
@@ -33,10 +33,10 @@ class LeastLimit(NamedTuple):
 
 
 def least_limit(instance: Instance, solvers: list[Solver], limits: Limits) -> LeastLimit:
-    """θ*_u, by simple bounds if these meet, and else by `busy-time` within the time limit.
+    """θ*_u: by simple bounds if they meet, otherwise by `busy-time` within the time limit.
 
-    No solver's word is taken for a way to share jobs out: its busiest GPU is found from who serves
-    whom. Of its bounds, one that exceeds that is ignored.
+    The limit of a solver's solution is recomputed from the jobs on each GPU. A solver's bound above
+    this limit is ignored.
     """
     extremes = job_extremes(instance)
     # With all jobs on the same GPUs a limit of this many slots is kept, so there always is one.

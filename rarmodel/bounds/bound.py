@@ -1,11 +1,12 @@
-"""What a lower bound is, and how far from it a value may be."""
+"""The type of lower bounds, and the gap between a value and a bound."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 ENUMERATION = "enumeration"
-"""Name of a bound that says: all shorter schedules were tried, and there is none."""
+"""Name of the bound after all shorter schedules were tried and none exists."""
 
 
 class LowerBound(NamedTuple):
@@ -16,18 +17,19 @@ class LowerBound(NamedTuple):
     slots
         The bound in slots.
     name
-        What gave it.
+        Name of the bound.
     """
 
     slots: int
     name: str
 
 
-def relative_gap(value: float, bound: float) -> float:
-    """Part of a value that a perfect schedule could save at most: `(value − bound) / |value|`.
+def relative_gap(value: float | Fraction, bound: float | Fraction) -> float:
+    """The largest part of a value that a better schedule could save: `(value − bound) / |value|`.
 
-    0 where value and bound meet, also at 0, and where a bound exceeds the value by float noise.
+    The gap is 0 if value and bound are equal, also at 0, or if the bound exceeds the value by float
+    noise.
     """
     if value <= bound:
         return 0.0
-    return (value - bound) / max(abs(value), 1e-9)
+    return float(value - bound) / max(abs(float(value)), 1e-9)

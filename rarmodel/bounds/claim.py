@@ -1,4 +1,4 @@
-"""Lower bounds that travel with schedules, so that a later reader knows what was proven."""
+"""Lower bounds in schedules, so that a later reader knows what was proven."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .bound import LowerBound
 
 
 def with_bound(schedule: Schedule, instance: Instance, bound: LowerBound) -> Schedule:
-    """A schedule that carries a bound which holds for every schedule of its instance."""
+    """Return the schedule with a bound that holds for every schedule of its instance."""
     if bound.slots < 1:
         return schedule
     claim = ProvenBound(
@@ -24,16 +24,16 @@ def with_bound(schedule: Schedule, instance: Instance, bound: LowerBound) -> Sch
 def known_bound(
     instance: Instance, schedules: Iterable[Schedule], least_makespan: int | None = None
 ) -> LowerBound:
-    """The best bound at hand: of those that take no search, and those that schedules carry.
+    """The best known bound: of those that need no search, and those in the given schedules.
 
     Parameters
     ----------
     instance
-        The problem. A bound that was proven for another instance does not count.
+        The problem. Bounds that were proven for another instance are ignored.
     schedules
-        Schedules, with bounds or without.
+        Schedules, with or without bounds.
     least_makespan
-        The least verified makespan in slots. A bound above it is false, and is ignored.
+        The least verified makespan in slots. A greater bound is false, and is ignored.
     """
     known = [best_bound(instance)]
     for schedule in schedules:

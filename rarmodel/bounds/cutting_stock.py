@@ -3,12 +3,12 @@
 Think of each GPU as a lane of length θ. In a schedule of length θ each lane holds workers of
 different jobs one after another, so their execution times add up to at most θ; and job j has a
 worker in `G_j` lanes. A lane of a server with `O_s < G_j` GPUs can only hold a worker of a ring
-that spreads, for at least the least execution time of a spread ring. Everything else (that a ring
-runs on all its GPUs at once, and contention) is left out, so if the lanes do not suffice, no
-schedule has length θ.
+that spreads, for at least the least execution time of a spread ring. The bound
+ignores that a ring runs on all its GPUs at once, and it ignores contention. So if the lanes do not
+suffice, no schedule has length θ.
 
-Whether they suffice is a cutting-stock problem, and its linear relaxation is solved by column
-generation (P. Gilmore, R. Gomory, "A linear programming approach to the cutting-stock problem",
+To decide whether they suffice is a cutting-stock problem. Column generation solves its linear
+relaxation (P. Gilmore, R. Gomory, "A linear programming approach to the cutting-stock problem",
 Operations Research 9, 1961): the columns are ways to fill a lane, found by a knapsack for each
 class of servers. The relaxation is that of the program (14)–(16) over all schedules, with server
 sizes respected. Its dual prices prove the bound, and no float is trusted for that: prices are
@@ -36,17 +36,17 @@ from .knapsack import Ints, fill
 Floats = npt.NDArray[np.float64]
 
 MAX_CELLS = 20_000_000
-"""Largest table of a knapsack; instances that need more have no cutting-stock bound."""
+"""Largest table of a knapsack; larger instances have no cutting-stock bound."""
 MAX_ITEMS = 1_000
-"""Most kinds of jobs, for the linear program."""
+"""Most kinds of jobs in the linear program."""
 MAX_COLUMNS = 3_000
-"""Columns after which a length counts as not refuted."""
+"""After this many columns, a length counts as not refuted."""
 PRICE_SCALE = 10**9
 
 
 @dataclass(frozen=True)
 class _Lanes:
-    """GPUs of servers between whose sizes no job distinguishes."""
+    """Class of servers whose sizes no job distinguishes: GPUs of these servers."""
 
     count: int
     sizes: Ints
@@ -83,15 +83,15 @@ def cutting_stock(
     known
         A lower bound to start from.
     upper
-        A makespan that is known to be possible: no longer lane is looked at.
+        A known makespan: longer lanes are not considered.
     stop
-        Asked again and again whether to stop with what is proven by then.
+        Called repeatedly; if it returns True, the search stops with the best bound so far.
 
     Returns
     -------
     LowerBound or None
-        None if it proves no more than `known`, or if the instance is too large: with more than
-        1,000 kinds of jobs, or some 20 million units of time times kinds of jobs.
+        None if the bound is not above `known`, or if the instance is too large: more than 1,000
+        kinds of jobs, or about 20 million units of time times kinds of jobs.
     """
     problem = _problem(instance)
     proven = known.slots
@@ -110,7 +110,7 @@ def cutting_stock(
 
 
 def prepare() -> None:
-    """Compile what the cutting-stock bound needs, so that this does not count as its time."""
+    """Compile this bound in advance, so that compilation does not count as its time."""
     one = np.ones(1, np.int64)
     lane = _Lanes(1, one)
     _Table(_Problem((lane,), one, one), lane, 1).best(one)
@@ -149,7 +149,7 @@ def refuted(
 ) -> bool:
     """Whether the lanes are proven not to suffice for a length in slots.
 
-    `columns` gives columns to start with, and receives those that were made.
+    `columns` has the first columns, and receives the new ones.
     """
     items = len(problem.workers)
     tables = [_Table(problem, lane_class, length) for lane_class in problem.classes]
@@ -207,11 +207,11 @@ class _Table:
         self._scratch: tuple[Ints, np.ndarray[tuple[int, int], np.dtype[np.bool_]]] | None = None
 
     def most(self, item: int) -> int:
-        """How many workers of an item fit a lane."""
+        """Most workers of an item that fit a lane."""
         return self._most[item]
 
     def best(self, prices: Ints) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Greatest value of what fits a lane, and what that is."""
+        """Greatest value that fits a lane, and the items of this filling."""
         if self._scratch is None:
             shape = (len(self._pieces), self._length + 1)
             self._scratch = np.zeros(self._length + 1, np.int64), np.zeros(shape, np.bool_)
@@ -221,7 +221,7 @@ class _Table:
 
 
 def _powers(most: int) -> list[int]:
-    """Numbers of which any number up to `most`, and no greater one, is a sum."""
+    """Numbers whose sums give every number up to `most` and no greater one."""
     parts, part = [], 1
     while part <= most:
         parts.append(part)
@@ -231,18 +231,18 @@ def _powers(most: int) -> list[int]:
 
 
 class _Solution(NamedTuple):
-    """What the linear program says; guides the search for columns, and proves nothing."""
+    """Solution of the linear program: it guides the search for columns, and proves nothing."""
 
     multiple: float
-    """Fewest lanes, as a multiple of those there are."""
+    """Fewest lanes, as a multiple of the existing ones."""
     prices: Floats
-    """(items) What a worker of each item is worth."""
+    """(items) Price of a worker of each item."""
     class_prices: Floats
-    """(classes) What a lane of each class costs."""
+    """(classes) Price of a lane of each class."""
 
 
 class _Program:
-    """The linear program: fewest lanes, as a multiple of those there are."""
+    """The linear program: fewest lanes, as a multiple of the existing ones."""
 
     def __init__(self, problem: _Problem) -> None:
         import highspy  # noqa: PLC0415 - takes a while to load

@@ -1,4 +1,4 @@
-"""The best filling of one GPU's time, exactly, by dynamic programming."""
+"""The best filling of one GPU's time, by exact dynamic programming."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Bits = npt.NDArray[np.bool_]
 def fill(
     sizes: Ints, values: Ints, pieces: Ints, length: int, best: Ints, chosen: Bits, taken: Ints
 ) -> int:
-    """Greatest value of items that fit a length together.
+    """The greatest total value of items that together fit a length.
 
     Parameters
     ----------
     sizes, values
-        (items) Length and value of each item; items of no value are left out.
+        (items) Length and value of each item; items with value 0 are left out.
     pieces
-        (pieces, 2) Item, and how often it is taken at once: powers of 2, so that any number up to
+        (pieces, 2) Item and multiplicity. Multiplicities are powers of 2, so that any number up to
         an item's limit is a sum of some of its pieces.
     length
-        What the items share.
+        The length to fill.
     best, chosen
-        Scratch: `length + 1` numbers, and as many truth values for each piece.
+        Scratch memory: `length + 1` numbers, and as many truth values for each piece.
     taken
         (items) Receives how often each item is taken.
 

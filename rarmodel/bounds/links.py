@@ -1,4 +1,4 @@
-"""Contention that cannot be avoided: rings that fit no server must share the servers' links."""
+"""Unavoidable contention: rings that fit no server must share the servers' links."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TYPELESS = frozenset(feature.name for feature in FEATURES) - {GPU_TYPES.name}
 def shared_links(instance: Instance) -> LowerBound | None:
     """Rings wider than every server keep links busy, for longer if they share them.
 
-    Such a ring uses the link of each of its servers, at least k of them. In a slot in which p
-    rings share a link, let each take 1/p of it; with `φ(p)` iterations per slot at best, a ring
-    of F iterations takes at least `F / max_p p·φ(p)` of each link it uses, however contention
-    changes on the way. All of them together take at most one slot of each link in each slot.
+    Such a ring uses the links of all its servers, at least k. In a slot in which p rings share a
+    link, let each ring take 1/p of it. With at most `φ(p)` iterations per slot, a ring of F
+    iterations takes at least `F / max_p p·φ(p)` of each link it uses, however contention changes.
+    All rings together take at most one slot of each link in each slot.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Bounds from the jobs' sizes and least execution times alone, in a few passes over the jobs."""
+"""Bounds from the jobs' sizes and least execution times, in a few passes over the jobs."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def least_areas(instance: Instance) -> list[int]:
 
 
 def wide_jobs(instance: Instance) -> LowerBound:
-    """Jobs too wide to run beside each other run one after another.
+    """Jobs that are too wide to run side by side run one after another.
 
-    Of jobs with more than half the cluster's GPUs one runs at a time; `greatest_area` says what
-    that means for those that are narrower. A schedule of length θ has room for `N·θ` GPU slots
-    whatever sizes the jobs count for, as long as jobs that fit the cluster together still do.
+    Of the jobs with more than half the cluster's GPUs, one runs at a time; `greatest_area` extends
+    this to narrower jobs. A schedule of length θ has `N·θ` GPU slots. This also holds for changed
+    sizes, if jobs that fit the cluster together still fit with these sizes.
     """
     total = instance.cluster.total_gpus
     work: Counter[int] = Counter()
@@ -64,11 +64,11 @@ def wide_jobs(instance: Instance) -> LowerBound:
 
 
 def long_jobs(instance: Instance) -> LowerBound:
-    """Jobs too long to follow each other on a GPU need GPUs of their own.
+    """Jobs that are too long to follow each other on a GPU need GPUs of their own.
 
-    Of jobs longer than θ/2, a schedule of length θ has at most one on each GPU; `greatest_area`
-    says what that means for shorter ones. The bound is one more than the greatest θ for which
-    this was found to ask for more GPUs than there are.
+    A schedule of length θ has at most one job longer than θ/2 on each GPU; `greatest_area` extends
+    this to shorter jobs. The bound is one more than the greatest θ that needs more GPUs than the
+    cluster has.
     """
     total = instance.cluster.total_gpus
     gpus: Counter[int] = Counter()
@@ -87,12 +87,12 @@ def long_jobs(instance: Instance) -> LowerBound:
 
 
 def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
-    """Greatest area of items of some sizes, if sizes may be counted for what they block.
+    """Greatest area of items, if sizes may be rounded to what they block.
 
     For any `ε ≤ capacity/2`, count a size above `capacity − ε` as the whole capacity, one below ε
-    as 0, and any other as it is. Items that fit the capacity together still do: one that counts
-    for all of it leaves room only for those that count for nothing. (A dual feasible function:
-    S. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems",
+    as 0, and any other as it is. Items that fit the capacity together still fit: an item that
+    counts as the whole capacity leaves room only for items that count as 0. (A dual feasible
+    function: S. Fekete, J. Schepers, "New classes of fast lower bounds for bin packing problems",
     Mathematical Programming 91, 2001.)
 
     Parameters
@@ -100,7 +100,7 @@ def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
     weights
         Weight of the items of each size, at most `capacity`; an item's area is size times weight.
     capacity
-        What items share.
+        The size that the items share.
     """
     sizes = sorted(weights)
     weight = [0, *accumulate(weights[size] for size in sizes)]

@@ -1,4 +1,4 @@
-"""Calibration: the constants of contention, and rates, from measurements on a real cluster."""
+"""Calibration: fit the constants of contention, and rates, to measurements on a real cluster."""
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual

@@ -12,12 +12,12 @@ from rarmodel.model import exchange_bits, iteration_seconds, reduction_seconds
 from .run import Message, Run
 
 DEFAULT_SPAN = (16.0, math.inf)
-"""Sizes in MB that count: small messages take as long as the latency, which (8) does not have."""
+"""Sizes in MB to use: small messages are dominated by latency, which (8) does not have."""
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """A rate as measured.
+    """A measured rate.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Bandwidth:
     low, high
         Rates of the slowest and the fastest message.
     messages
-        Messages that count, with the run that they are of.
+        Messages used, each with its run.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Bandwidth:
     messages: tuple[tuple[Run, Message], ...]
 
     def seconds(self, run: Run, message: Message, reduction_gbps: float) -> float:
-        """Time of an all-reduce by (8), with the rate of the messages together."""
+        """Time of an all-reduce by (8), with the rate of all messages together."""
         reduction = reduction_seconds(message.size_mb, run.gpus, reduction_gbps)
         bits = exchange_bits(message.size_mb, run.gpus)
         return iteration_seconds(bits, self.gbps, reduction, 0.0, 0.0)
@@ -47,21 +47,21 @@ class Bandwidth:
 def bandwidths(
     runs: Sequence[Run], span: tuple[float, float], reduction_gbps: float
 ) -> tuple[Bandwidth, ...]:
-    """The rates that runs measure: of runs on several servers `b^e`, of those on one `b^i`.
+    """The rates that runs measure: `b^e` from runs on several servers, `b^i` from runs on one.
 
     Parameters
     ----------
     runs
         Runs of nccl-tests.
     span
-        Least and greatest size in MB of messages that count.
+        Least and greatest size in MB of the messages to use.
     reduction_gbps
-        Rate of the reduction C, whose time is part of what was measured; infinite for none.
+        Rate of the reduction, C, whose time is part of the measured time; infinite for none.
 
     Raises
     ------
     InputError
-        If a run has no message of such a size, or the reduction alone takes longer than one.
+        If a run has no message of such a size, or the reduction alone takes longer than a message.
     """
     problems: list[Problem] = []
     found: dict[str, list[tuple[Run, Message, float]]] = {}

@@ -1,4 +1,4 @@
-"""A calibration: constants of the model from measurements, and how well they explain these."""
+"""The result of a calibration: constants of the model, and how well they fit the measurements."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from .bandwidth import Bandwidth
 
 Status = Literal["fitted", "given", "held", "at limit"]
-"""Why a constant has its value: `held` where the data do not determine it."""
+"""Status of a constant: `held` if the data do not determine it."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A constant, and how sure it is.
+    """A constant with its uncertainty.
 
     Attributes
     ----------
     name
         `concurrency`, `alpha` or `overhead_ms_per_server`, or `compute_ms[…]` of a job.
     value
-        Its value.
+        Value of the constant.
     status
-        Why it has this value.
+        Why the constant has this value.
     standard_error
-        Standard error; None unless it was fitted to more rows than constants.
+        Standard error; None unless the constant was fitted to more rows than constants.
     low, high
-        Ends of the interval of 95 % by Student's distribution, within the constant's range.
+        Ends of the 95 % interval by Student's distribution, within the constant's range.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Residual:
-    """What was measured beside what the model gives.
+    """A measured value beside the model's prediction.
 
     Attributes
     ----------
     source, line
-        Where it was measured.
+        File and line of the measurement.
     label
         The job, or the size of an all-reduce.
     quantity
         `iteration_ms`, `completion_s`, `relative_time` or, of an all-reduce, `exchange_ms`.
     measured, predicted
-        Both values.
+        The measured and the predicted value.
     """
 
     source: str
@@ -68,13 +68,13 @@ class Residual:
 
     @property
     def error(self) -> float:
-        """Part by which the prediction is too high, or, below 0, too low."""
+        """Relative error: above 0 if the prediction is too high, below 0 if it is too low."""
         return self.predicted / self.measured - 1.0
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates in Gbit/s that predictions use; None where there is none.
+    """Rates in Gbit/s that predictions use; None for an unknown rate.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Constants from measurements.
+    """The result of a calibration.
 
     Attributes
     ----------
@@ -107,23 +107,23 @@ class Calibration:
     contention
         ξ1, f and ξ2; None without a table.
     parameters
-        The same with their uncertainty, and compute times that were fitted.
+        The constants with their uncertainty, and fitted compute times.
     correlation
         Correlation of the estimates of ξ1 and α; None unless both were fitted.
     degrees_of_freedom
-        Rows less constants fitted.
+        Number of rows minus number of fitted constants.
     rates
         Rates that predictions use.
     bandwidths
-        Those of them that nccl-tests measured.
+        The rates that nccl-tests measured.
     given
-        Names of those that were given or measured, and not taken from an instance.
+        Names of the rates that were given or measured, and not taken from an instance.
     residuals
         Rows of the table.
     messages
         All-reduces of nccl-tests.
     notes
-        What else is to be known, a line each.
+        Notes, one line each.
     """
 
     source: str
@@ -140,14 +140,14 @@ class Calibration:
 
     @property
     def rms_error(self) -> float | None:
-        """Root of the mean square of the rows' errors; None without a table."""
+        """Root mean square of the rows' errors; None without a table."""
         if not self.residuals:
             return None
         squares = math.fsum(residual.error**2 for residual in self.residuals)
         return math.sqrt(squares / len(self.residuals))
 
     def sections(self) -> dict[str, Any]:
-        """The sections of an instance that were calibrated, as far as they are known."""
+        """The calibrated sections of an instance, as far as known."""
         found: dict[str, Any] = {}
         rates = {name: getattr(self.rates, name) for name in self.given}
         if network := rates.pop("network_gbps", None):
@@ -159,7 +159,7 @@ class Calibration:
         return found
 
     def applied(self, instance: Instance) -> Instance:
-        """A copy of an instance with what was calibrated; a tree's links keep their rates.
+        """A copy of an instance with the calibrated values; a tree's links keep their rates.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Calibration:
         return parse_instance(data | sections, f"{instance.name}, calibrated")
 
     def summary(self) -> dict[str, Any]:
-        """Plain data of all of it, ready for JSON."""
+        """The whole result as plain data."""
         return {
             "source": self.source or None,
             "contention": self.contention and self.contention.model_dump(mode="json"),

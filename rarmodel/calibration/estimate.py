@@ -1,4 +1,4 @@
-"""From measurements to a calibration: rates first, then the constants of contention."""
+"""Calibrate: first the rates, then the constants of contention."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 _LARGE_ALPHA = 10.0
-"""With it two rings on a link take twelve times as long as one. Measured are 0 to 0.3."""
+"""Greatest plausible α: two rings on a link then take twelve times as long. Measured: 0 to 0.3."""
 
 _DIGITS = 10
-"""Digits of a fitted constant: what lies beyond differs between machines."""
+"""Digits of a fitted constant: further digits differ between machines."""
 
 
 def calibrate(
@@ -42,34 +42,35 @@ def calibrate(
     Parameters
     ----------
     table, runs
-        What was measured; one of them at least.
+        The measurements; at least one of the two.
     rates
-        Rates that are known; not those that the runs measure.
+        Known rates, except those that the runs measure.
     instance
-        Where all other rates come from, and the values of constants that the data leave open.
+        Instance that supplies all other rates, and the values of constants that the data leave
+        open.
     given
-        Constants of contention that are held at a value.
+        Constants of contention with given values.
     span
-        Least and greatest size in MB of all-reduces that count.
+        Least and greatest size in MB of the all-reduces to use.
 
     Raises
     ------
     InputError
         If a rate is needed and missing, or the data determine nothing.
     UsageError
-        If nothing was measured, a constant is out of its range, or a rate is given and measured.
+        If there are no measurements, a constant is out of its range, or a rate is given twice.
     """
     given = _checked(given or {})
     if table is None and not runs:
-        raise UsageError("nothing was measured: a table or the output of nccl-tests is needed")
+        raise UsageError("no measurements; give a table or the output of nccl-tests")
     if table is None and given:
-        raise UsageError(f"{', '.join(given)}: constants of contention go with a table")
+        raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}
     own = _rates_of(instance)
     reduction = known.get("reduction_gbps", own.get("reduction_gbps"))
     found = bandwidths(runs, span, reduction or math.inf)
     if twice := [rate.name for rate in found if rate.name in known]:
-        raise UsageError(f"{', '.join(twice)}: given, and measured by nccl-tests; choose one")
+        raise UsageError(f"{', '.join(twice)}: given and also measured by nccl-tests; choose one")
     known |= {rate.name: rate.gbps for rate in found}
     used = Rates(**(own | known))
     notes = _notes(table, known, instance, reduction)
@@ -105,11 +106,11 @@ def calibrate(
 
 
 def _checked(given: Mapping[str, float]) -> dict[str, float]:
-    """Constants as given, within their ranges."""
+    """The given constants, within their ranges."""
     wrong = []
     for name, value in given.items():
         if name not in CONTENTION:
-            wrong.append(f"no constant {name}; there are {', '.join(CONTENTION)}")
+            wrong.append(f"no constant {name}; choose from {', '.join(CONTENTION)}")
         elif name == CONCURRENCY and not 0 < value <= 1:
             wrong.append(f"{name} {value}: it must be above 0 and at most 1")
         elif name != CONCURRENCY and not 0 <= value <= MAX_NUMBER:
@@ -158,12 +159,12 @@ def _notes(
 ) -> list[str]:
     notes = []
     if table is not None and table.ignored:
-        notes.append(f"columns without a meaning are left out: {', '.join(table.ignored)}")
+        notes.append(f"unknown columns are ignored: {', '.join(table.ignored)}")
     if reduction is None:
         notes.append("reduction_gbps is not given: the reduction counts as part of the exchange")
     tree = instance is not None and not isinstance(instance.cluster.network, StarNetwork)
     if tree and "network_gbps" in known:
-        notes.append("network_gbps is left out: the links of a tree keep their rates")
+        notes.append("network_gbps is ignored: the links of a tree keep their rates")
     return notes
 
 
@@ -179,16 +180,16 @@ def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
     else:
         held = list(best.held)
     notes += [f"the rows do not determine {name}: held at {values[name]:g}" for name in held]
-    notes += [f"{name} stands at the end of its range, {values[name]:g}" for name in best.at_limit]
+    notes += [f"{name} is at the end of its range, {values[name]:g}" for name in best.at_limit]
     if best.free and best.covariance is None:
         notes.append(
-            "no more rows than constants fitted: there are no standard errors, and no test"
+            "there are no more rows than fitted constants: no standard errors, and no test"
         )
     return notes
 
 
 def _notes_of_units(residuals: Sequence[Residual], values: Mapping[str, float]) -> Iterator[str]:
-    """What looks like a slip of units: a fit so poor, or a constant so large."""
+    """Signs of a wrong unit: a very poor fit, or a very large constant."""
     asked = "are sizes in MB, rates in Gbit/s, and times in the units of their columns?"
     far = [row for row in residuals if not 0.5 <= row.predicted / row.measured <= 2.0]
     if far:
@@ -220,7 +221,7 @@ def _parameters(
 def _interval(
     cases: Cases, best: Fit, covariance: np.ndarray, name: str
 ) -> tuple[float, float, float]:
-    """Standard error of a fitted constant, and its interval of 95 % within its range."""
+    """Standard error of a fitted constant, and its 95 % interval within its range."""
     from scipy.stats import t  # noqa: PLC0415 - takes a while to load
 
     i = best.free.index(name)

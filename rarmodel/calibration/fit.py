@@ -1,7 +1,7 @@
-"""Least squares for the constants that the data determine; the others are held and named.
+"""Least squares for the constants that the data determine; the others are held.
 
-The residual of a row is the logarithm of predicted over measured time: an error of 10 % counts the
-same for a time of milliseconds and one of hours.
+The residual of a row is the logarithm of predicted divided by measured time: an error of 10 %
+counts the same for milliseconds and for hours.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from rarmodel.errors import InputError, Problem
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions, slopes
 
 DEFAULTS: Mapping[str, float] = {CONCURRENCY: 1.0, ALPHA: 0.0, OVERHEAD: 0.0}
-"""Where constants are held that neither the data nor an instance determine."""
+"""Values of constants that neither the data nor an instance determine."""
 
 _MOST_STARTS = 8
 _TOLERANCE = 1e-13
 _NULL = 1e-7
-"""Share below which a singular value, and a constant's part in its vector, count for none."""
+"""Threshold below which a singular value, or a constant's part in its vector, counts as 0."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Constants that fit best.
+    """The best fit.
 
     Attributes
     ----------
     values
         Value of each constant and compute time, by name.
     held
-        Names of those that the data do not determine, which are held at their defaults.
+        Names of constants that the data do not determine; they have their defaults.
     at_limit
-        Names of those that would leave their range, and stand at its end.
+        Names of constants whose best value is at the end of their range.
     free
-        Names of those between, which were fitted.
+        Names of the other constants, which were fitted.
     covariance
-        Covariance of these, from the residuals; None if there are no more rows than names.
+        Covariance of the fitted constants, from the residuals; None if there are no more rows than
+        names.
     cost
         Sum of the squared residuals.
     """
@@ -55,22 +56,22 @@ class Fit:
 
 
 def fit(cases: Cases, given: Mapping[str, float], defaults: Mapping[str, float]) -> Fit:
-    """Fit all that is not given, as far as the data determine it.
+    """Fit all constants that are not given, as far as the data determine them.
 
     Parameters
     ----------
     cases
         The measurements.
     given
-        Constants that the user holds at a value.
+        Constants with values from the user.
     defaults
         Value at which each of `CONTENTION` is held if the data do not determine it.
 
     Raises
     ------
     InputError
-        If they determine none of those that are free, or not the compute time of a job, or floating
-        point is not up to their numbers.
+        If the measurements determine no free constant, or not the compute time of a job, or exceed
+        floating-point precision.
     """
     found = _settled(cases, dict(given), defaults)
     asked = set(CONTENTION) - given.keys()
@@ -88,7 +89,7 @@ def _nothing_determined(cases: Cases, asked: Sequence[str]) -> str:
 
 
 def _settled(cases: Cases, fixed: dict[str, float], defaults: Mapping[str, float]) -> Fit:
-    """The best fit once what the data do not determine is held, beside what is fixed already."""
+    """The best fit after holding undetermined constants, besides those fixed already."""
     free = [name for name in cases.names if name not in fixed]
     loose = undetermined(cases, {**_generic(cases), **fixed}, free)
     places = [(CONCURRENCY, defaults[CONCURRENCY]), (ALPHA, defaults[ALPHA])]
@@ -128,7 +129,7 @@ def _holding(
 
 
 def _generic(cases: Cases) -> dict[str, float]:
-    """Values of no special meaning: what the data determine there, they determine in general."""
+    """Generic values: what the data determine there, they determine in general."""
     typical = 1e3 * cases.measured / np.where(np.isnan(cases.scale), 1.0, cases.scale)
     values = {CONCURRENCY: 0.83, ALPHA: 0.37, OVERHEAD: 0.013 * float(np.median(typical))}
     for i, name in enumerate(cases.names[len(CONTENTION) :]):
@@ -144,7 +145,7 @@ def undetermined(cases: Cases, values: Mapping[str, float], free: Sequence[str])
     cases
         The measurements.
     values
-        Where to look: a value for each name.
+        The point at which to look: a value for each name.
     free
         Names that may change.
     """
@@ -161,7 +162,7 @@ def undetermined(cases: Cases, values: Mapping[str, float], free: Sequence[str])
 
 
 def _best(cases: Cases, fixed: Mapping[str, float], free: Sequence[str]) -> Fit:
-    """The least squares over all starts; ends of ranges are tried as such."""
+    """The least squares over all starts; ends of ranges are tried too."""
     candidates = [_from_start(cases, {**start, **fixed}, free) for start in _starts(cases, fixed)]
     best = min(candidates, key=lambda found: found.cost)
     at_limit: list[str] = []
@@ -178,7 +179,7 @@ def _best(cases: Cases, fixed: Mapping[str, float], free: Sequence[str]) -> Fit:
 
 
 def _starts(cases: Cases, fixed: Mapping[str, float]) -> Iterator[dict[str, float]]:
-    """Starts in each range of ξ1 over which the same rows contend: within one there is no kink."""
+    """One start in each range of ξ1 over which the same rows contend: no kink lies within it."""
     generic = _generic(cases)
     shared = [p for p in cases.rings if p > 1]
     kinks = sorted({1.0, *(1.0 / p for p in shared)})
@@ -200,7 +201,7 @@ def _range(cases: Cases, name: str) -> tuple[float, float]:
 
 
 def _unit(cases: Cases, name: str) -> float:
-    """What counts as a change of about one in a constant."""
+    """The scale of a change in a constant."""
     return 1.0 if name in {CONCURRENCY, ALPHA} else _generic(cases)[name]
 
 
@@ -216,7 +217,7 @@ def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -
     Raises
     ------
     InputError
-        If floating point is not up to the numbers.
+        If the numbers exceed floating-point precision.
     """
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
 
@@ -258,7 +259,7 @@ def _too_far_apart() -> InputError:
 
 
 def _with_covariance(cases: Cases, found: Fit) -> Fit:
-    """The fit with the covariance of what is free, `s²(JᵀJ)⁻¹`."""
+    """The fit with the covariance of the free constants, `s²(JᵀJ)⁻¹`."""
     freedom = len(cases.measured) - len(found.free)
     if freedom < 1 or not found.free:
         return found

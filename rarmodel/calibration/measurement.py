@@ -1,4 +1,4 @@
-"""One measurement: a job in a placement beside others, and how long it took."""
+"""One measurement: a job in a placement beside others, and its time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rarmodel.errors import InputError, Problem
 from rarmodel.schema.base import Count, Name, NonNegative, Positive, Record
 
 Quantity = Literal["iteration_ms", "completion_s", "relative_time"]
-"""What was measured."""
+"""Kinds of measured times."""
 
 
 class Measurement(Record):
@@ -24,25 +24,25 @@ class Measurement(Record):
     """
 
     job: Name | None = None
-    """The job's name. Rows without `compute_ms` share a fitted compute time if they share it."""
+    """The job's name. Rows of one job without `compute_ms` share a fitted compute time."""
 
     gpus: Count
-    """Workers of its ring, w_j."""
+    """Workers in the job's ring, w_j."""
 
     servers: Count
-    """Servers that they are on."""
+    """Number of servers that the workers use."""
 
     concurrent_jobs: Count
-    """Rings on the link that it shares with most, its own included: p_j of equation (6)."""
+    """Number of rings, the job's own included, on its most shared link: p_j of equation (6)."""
 
     gradient_mb: NonNegative
-    """Size of its gradient in MB (10^6 bytes), m_j."""
+    """Size of the job's gradient in MB (10^6 bytes), m_j."""
 
     compute_ms: NonNegative | None = None
-    """Forward and backward pass of a mini-batch in milliseconds; fitted if it is left out."""
+    """Forward and backward pass of a mini-batch in milliseconds; fitted if left out."""
 
     network_gbps: Positive | None = None
-    """Rate of that link in Gbit/s, b^e; otherwise the one given for the whole table."""
+    """Rate of the job's most shared link in Gbit/s, b^e; by default the table's."""
 
     iterations: Count | None = None
     """Iterations done within `completion_s`."""
@@ -51,10 +51,10 @@ class Measurement(Record):
     """Measured time of an iteration in milliseconds."""
 
     completion_s: Positive | None = None
-    """Measured time of all iterations in seconds, under the same contention throughout."""
+    """Measured time of all iterations in seconds, under constant contention."""
 
     relative_time: Annotated[Positive | None, Field(validate_default=True)] = None
-    """Measured time over that of the same job in the same placement, alone on its links."""
+    """Measured time divided by that of the same job in the same placement, alone on its links."""
 
     @field_validator("servers")
     @classmethod
@@ -90,7 +90,7 @@ class Measurement(Record):
 
     @property
     def quantity(self) -> Quantity:
-        """Which time was measured."""
+        """The kind of the measured time."""
         if self.iteration_ms is not None:
             return "iteration_ms"
         return "completion_s" if self.completion_s is not None else "relative_time"
@@ -103,10 +103,10 @@ class Measurement(Record):
 
     @property
     def exchanges(self) -> bool:
-        """Whether the job exchanges gradients at all."""
+        """Whether the job exchanges gradients."""
         return self.gpus > 1 and self.gradient_mb > 0
 
     @property
     def on_link(self) -> bool:
-        """Whether it exchanges them between servers."""
+        """Whether the job exchanges gradients between servers."""
         return self.exchanges and self.servers > 1

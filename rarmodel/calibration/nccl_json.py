@@ -1,7 +1,7 @@
-"""What `all_reduce_perf -J FILE` writes (`src/util.cu` of nccl-tests, file versions 1 and 2).
+"""Read the JSON of `all_reduce_perf -J FILE` (`src/util.cu` of nccl-tests, file versions 1 and 2).
 
-Of the ranks of a process it lists the first alone: ranks 0 and 8 of two processes with 8 GPUs each.
-What is no number is `"nan"`, and with `-c 0` the number of wrong values is null.
+The file lists only the first rank of each process: ranks 0 and 8 of two processes with 8 GPUs each.
+NaN is written as `"nan"`, and with `-c 0` the number of wrong values is null.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
-    """A part of the file, of which only what is needed here is named."""
+    """A part of the file; only the fields that we need are declared."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 class _Device(_Part):
-    """A rank; later ones of its process may be left out."""
+    """A rank; further ranks of its process may be missing."""
 
     rank: _Natural
     group: int = 0
@@ -39,7 +39,7 @@ class _Device(_Part):
 
 
 class _Config(_Part):
-    """Who took part: in each process as many ranks as threads times GPUs of each."""
+    """The participants: each process has as many ranks as threads times GPUs per thread."""
 
     nthreads: _Count
     ngpus: _Count
@@ -56,7 +56,7 @@ class _Half(_Part):
 
 
 class _Result(_Part):
-    """The results of a size in bytes; `root` is −1 where there is none."""
+    """The results of a size in bytes; `root` is −1 if there is none."""
 
     size: _Natural
     redop: str
@@ -66,7 +66,7 @@ class _Result(_Part):
 
 
 class _OutOfBounds(_Part):
-    """How many values were wrong in all."""
+    """The total number of wrong values."""
 
     count: _Natural
 
@@ -81,7 +81,7 @@ class _File(_Part):
 
 
 def read_json(text: str, problems: list[Problem]) -> Found:
-    """What was written; whatever is wrong with it is added to the problems."""
+    """Parse the file; problems are added to the list."""
     nothing = Found({}, set(), [])
     try:
         file = _File.model_validate(json.loads(text))
@@ -106,7 +106,7 @@ def read_json(text: str, problems: list[Problem]) -> Found:
 
 
 def _hosts(config: _Config, problems: list[Problem]) -> dict[int, str]:
-    """Host of each rank, those included that are left out because their process is listed."""
+    """Host of each rank, including ranks that the file leaves out."""
     hosts: dict[int, str] = {}
     each = config.nthreads * config.ngpus
     if each * len(config.devices) > MAX_GPUS:

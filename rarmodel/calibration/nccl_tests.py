@@ -1,10 +1,10 @@
-"""What `all_reduce_perf` of NVIDIA's nccl-tests prints: who took part, and each message's time.
+"""Read the printed output of `all_reduce_perf` of NVIDIA's nccl-tests: ranks and times.
 
-Its forms differ by version: `size count type redop root time algbw busbw #wrong` with the last
+The columns differ by version: `size count type redop root time algbw busbw #wrong` with the last
 four once for out-of-place and once for in-place; `error` instead of `#wrong` and no `root` before
-2022; `bytes N type op … res` before 2019. With `-c 0` nothing is checked and `N/A` stands for
-the wrong values. MPI and Slurm may put a mark before each line, NCCL's own log may lie between.
-What it writes to a file (`-J`) is read by `nccl_json`.
+2022; `bytes N type op … res` before 2019. With `-c 0` nothing is checked and the wrong values are
+`N/A`. MPI and Slurm may mark each line, and NCCL's own log may appear between lines. `nccl_json`
+reads the files of `-J`.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ class _Line(NamedTuple):
 
 
 def read_run(source: str, max_mb: float = MAX_MB) -> Run:
-    """Read what `all_reduce_perf` printed or wrote from a file, or stdin if `source` is `-`.
+    """Read the output of `all_reduce_perf`, printed or from `-J`; `-` is stdin.
 
     Parameters
     ----------
     source
         The file.
     max_mb
-        Most MB to read.
+        Greatest size in MB.
 
     Raises
     ------
     InputError
-        With every problem of the file: no such output, of another collective, without the list
-        of ranks, of a ring of one, with wrong results, or with numbers that contradict each other.
+        With every problem of the file: it is not such output, is of another collective, lacks the
+        list of ranks, has a ring of one, wrong results, or numbers that contradict each other.
     """
     name, raw = read_bytes(source, max_mb, LARGER)
     text = decoded(raw, name)
@@ -70,7 +70,7 @@ def read_run(source: str, max_mb: float = MAX_MB) -> Run:
 
 
 def _read_text(text: str, problems: list[Problem]) -> Found:
-    """What was printed; whatever is wrong with it is added to the problems."""
+    """Parse the printed output; problems are added to the list."""
     lines = [_Line(i, _MARK.sub("", line)) for i, line in enumerate(text.splitlines(), 1)]
     problems += _failures(lines)
     hosts, groups = _hosts(lines, problems)
@@ -78,7 +78,7 @@ def _read_text(text: str, problems: list[Problem]) -> Found:
 
 
 def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
-    """Whatever says that the run is none of an all-reduce that worked."""
+    """Problems that show that the run is not a successful all-reduce."""
     for number, text in lines:
         place = f"line {number}"
         if (found := _STARTING.search(text)) and "all_reduce" not in found[1]:

@@ -1,4 +1,4 @@
-"""A picture of a calibration: predicted against measured times, and the errors row by row."""
+"""Plot a calibration: predicted against measured times, and the errors row by row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMATS = ("png", "svg", "pdf")
-"""Kinds of picture, by the end of the file's name."""
+"""Formats of plots, by the ending of the file's name."""
 
 _UNITS = {
     "iteration_ms": "time of an iteration, ms",
@@ -30,12 +30,12 @@ _NAMED = 24
 
 
 def kind_of(path: str) -> str:
-    """The kind of picture that the end of a file's name asks for.
+    """The format of a plot, by the ending of a file's name.
 
     Raises
     ------
     UsageError
-        If there is no such kind, or Matplotlib is not installed.
+        If there is no such format, or Matplotlib is not installed.
     """
     kind = PurePath(path).suffix.removeprefix(".").lower()
     if kind not in FORMATS:
@@ -50,12 +50,12 @@ def kind_of(path: str) -> str:
 
 
 def picture(calibration: Calibration, kind: str) -> bytes:
-    """Draw a calibration: two panels for each quantity that was measured.
+    """Plot a calibration: two panels for each measured quantity.
 
     Parameters
     ----------
     calibration
-        What to draw.
+        The calibration.
     kind
         One of `FORMATS`.
 
@@ -94,7 +94,7 @@ def picture(calibration: Calibration, kind: str) -> bytes:
 
 
 def _against(axes: Axes, unit: str, residuals: Sequence[Residual]) -> None:
-    """Predicted against measured; on the line they are equal."""
+    """Predicted against measured times; they are equal on the line."""
     both = [value for row in residuals for value in (row.measured, row.predicted)]
     ends = [min(both) / 1.1, max(both) * 1.1]
     axes.plot(ends, ends, color="0.7", linewidth=1, zorder=1)
@@ -115,7 +115,7 @@ def _against(axes: Axes, unit: str, residuals: Sequence[Residual]) -> None:
 
 
 def _make_logarithmic(axes: Axes) -> None:
-    """Powers of ten on both axes, as plain numbers: those of Matplotlib's own are formulas."""
+    """Powers of ten on both axes, as plain numbers instead of Matplotlib's formulas."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
 
     axes.set(xscale="log", yscale="log")

@@ -1,6 +1,6 @@
-"""What equation (8) predicts for a table of measurements, and how that changes with each constant.
+"""Predictions of equation (8) for a table of measurements, and their derivatives.
 
-The prediction is made by the model's own functions, which take columns as they take numbers.
+The predictions use the model's own functions, which accept columns as well as numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .table import Measurements
 
 CONCURRENCY, ALPHA, OVERHEAD = "concurrency", "alpha", "overhead_ms_per_server"
 CONTENTION = (CONCURRENCY, ALPHA, OVERHEAD)
-"""The constants that are fitted, named as in an instance: ξ1, α and ξ2."""
+"""The constants to fit, named as in an instance: ξ1, α and ξ2."""
 
 _LEAST_SECONDS = 1e-60
 
@@ -43,20 +43,20 @@ class Cases:
     measured
         Measured times, in each row's own unit.
     scale
-        The row's unit in seconds' stead: 1000 for an iteration in milliseconds, the iterations of
-        a completion time; NaN for a time relative to that without contention.
+        Factor from seconds to the row's unit: 1000 for an iteration in milliseconds, the iterations
+        for a completion time; NaN for a relative time.
     bits, reduction
-        What a worker exchanges, and seconds of its reduction.
+        Bits that a worker exchanges, and seconds of its reduction.
     gbps
         Rate of the exchange without contention.
     servers
         Servers used.
     rings, ring
-        The different numbers of rings on a link, and which of them each row has; 0 for no link.
+        The distinct numbers of rings on a link, and the index of each row's number; 0 for no link.
     compute
-        Known milliseconds of computing; 0 where they are fitted.
+        Known compute time in milliseconds; 0 if it is fitted.
     jobs, job
-        Jobs whose compute time is fitted, and which of them each row is of; −1 for none.
+        Jobs whose compute time is fitted, and the index of each row's job; −1 for none.
     """
 
     measured: Column
@@ -73,21 +73,21 @@ class Cases:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that can be fitted: the constants of contention, and compute times by job."""
+        """All names that can be fitted: the constants of contention, and compute times by job."""
         return (*CONTENTION, *(f"compute_ms[{job}]" for job in self.jobs))
 
 
 def cases_of(
     table: Measurements, network_gbps: float | None, intra_gbps: float | None, reduction_gbps: float
 ) -> Cases:
-    """Measurements as columns.
+    """Turn measurements into columns.
 
     Parameters
     ----------
     table
         The measurements.
     network_gbps
-        Rate of links, b^e, where a row has none of its own.
+        Rate of links, b^e, for rows without their own.
     intra_gbps
         Bandwidth within a server, b^i.
     reduction_gbps
@@ -96,7 +96,7 @@ def cases_of(
     Raises
     ------
     InputError
-        If a rate is needed and not there, or a job of unknown compute time has no name.
+        If a required rate is missing, or a job of unknown compute time has no name.
     """
     rows = table.rows
     _require(table, network_gbps, intra_gbps)
@@ -125,7 +125,7 @@ def cases_of(
 
 
 def _require(table: Measurements, network_gbps: float | None, intra_gbps: float | None) -> None:
-    """Every rate that a row needs, and a name wherever a compute time is to be found by it."""
+    """Check that rows have every required rate, and a name if their compute time is fitted."""
     needs = {
         "network_gbps is needed by jobs on several servers": [
             line
@@ -169,7 +169,7 @@ def _compute_ms(cases: Cases, values: Mapping[str, float]) -> Column:
 
 
 def _seconds(cases: Cases, values: Mapping[str, float], factors: Column) -> Column:
-    """Time of an iteration, τ of (8); of a job that does nothing just above 0, for logarithms."""
+    """Time of an iteration, τ of (8); slightly above 0 for a job that does nothing."""
     seconds = iteration_seconds(
         cases.bits,
         cases.gbps / factors,
@@ -181,7 +181,7 @@ def _seconds(cases: Cases, values: Mapping[str, float], factors: Column) -> Colu
 
 
 def predictions(cases: Cases, values: Mapping[str, float]) -> Column:
-    """What the model gives for each row, in the row's own unit.
+    """The model's prediction for each row, in the row's own unit.
 
     Parameters
     ----------
@@ -196,9 +196,9 @@ def predictions(cases: Cases, values: Mapping[str, float]) -> Column:
 
 
 def slopes(cases: Cases, values: Mapping[str, float]) -> Column:
-    """Derivatives of the logarithms of `predictions`: a row for each row, a column for each name.
+    """Derivatives of the logarithms of `predictions`: one row per measurement, one column per name.
 
-    At a number of rings for which f is just 1 they are those without contention.
+    At a number of rings for which f is exactly 1, they are the derivatives without contention.
     """
     factors = _factors(cases, values)
     seconds, alone = _seconds(cases, values, factors), _seconds(cases, values, 1.0)

@@ -1,4 +1,4 @@
-"""A run of nccl-tests: who took part, each message's time, and what makes it no ring's."""
+"""A run of nccl-tests: ranks, times of messages, and checks that they form one ring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Message(NamedTuple):
     Attributes
     ----------
     line
-        Its line in the file; in JSON its place among the results, from 1 on.
+        Line in the file; in JSON the place among the results, from 1.
     size_mb
         Size in MB (10^6 bytes), the gradient's of (8).
     seconds
@@ -42,7 +42,7 @@ class Run:
     gpus
         Ranks, w of (8).
     servers
-        Hosts that they are on.
+        Number of hosts of the ranks.
     messages
         All-reduces, in the file's order.
     """
@@ -54,7 +54,7 @@ class Run:
 
 
 class Told(NamedTuple):
-    """A measured all-reduce, where the file tells of it, and the bus bandwidth there, in GB/s."""
+    """A measured all-reduce, its place in the file, and its bus bandwidth there in GB/s."""
 
     message: Message
     place: str
@@ -62,14 +62,14 @@ class Told(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a file says of a run.
+    """The content of a run's file.
 
     Attributes
     ----------
     hosts
         Host of each rank.
     groups
-        Groups of ranks that ran at once.
+        Groups of ranks that ran at the same time.
     messages
         All-reduces, in the file's order.
     """
@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
 
 def problems_of_ring(found: Found) -> Iterator[Problem]:
-    """What keeps ranks from being one ring of two or more."""
+    """Why ranks do not form one ring of two or more."""
     if len(found.groups) > 1:
         text = f"{len(found.groups)} groups at once, which contend; a run of one group is expected"
         yield Problem("", text)
@@ -93,9 +93,9 @@ def problems_of_ring(found: Found) -> Iterator[Problem]:
 
 
 def contradictions(found: Found) -> Iterator[Problem]:
-    """Bus bandwidths that do not follow from size, time and ranks: of another collective, say.
+    """Bus bandwidths that contradict size, time and ranks, for example of another collective.
 
-    The tolerance is what rounding to two decimals, and to four digits of the time, makes of them.
+    The tolerance covers rounding to two decimals, and of the time to four digits.
     """
     gpus = len(found.hosts)
     for message, place, told in found.messages:

@@ -20,13 +20,13 @@ from rarmodel.workloads.table import Row, Table, open_table
 from .measurement import Measurement
 
 COLUMNS = tuple(Measurement.model_fields)
-"""All columns that a table can have."""
+"""All possible columns of a table."""
 
 NEEDED = tuple(name for name, field in Measurement.model_fields.items() if field.is_required())
-"""Columns that it must have."""
+"""Required columns."""
 
 TIMES = ("iteration_ms", "completion_s", "relative_time")
-"""Columns of which it must have one."""
+"""Columns of which exactly one is required."""
 
 _TEXTS = {"job"}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -44,9 +44,9 @@ class Measurements:
     rows
         The measurements.
     lines
-        Line of each in the file; its place from 1 on if they were made in Python.
+        Line of each measurement in the file; its place, from 1, if they were made in Python.
     ignored
-        Columns that mean nothing to us.
+        Unknown columns.
     """
 
     source: str
@@ -56,7 +56,7 @@ class Measurements:
 
 
 def read_measurements(source: str, max_mb: float = MAX_MB) -> Measurements:
-    """Read a table of at most so many MB from a file, or from standard input if `source` is `-`.
+    """Read a table of at most this many MB from a file, or from standard input for `-`.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _rows(table: Table) -> tuple[list[tuple[Measurement, int]], list[Problem]]:
 
 
 def _values(cells: Mapping[str, str]) -> dict[str, Any]:
-    """What the cells of a row stand for; those without a value are left out."""
+    """The values of a row's cells; empty cells are left out."""
     return {
         name: text if name in _TEXTS else _value(text)
         for name, text in cells.items()
@@ -153,7 +153,7 @@ def _values(cells: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> float | int | str:
-    """A cell as a number; what is none stays a text, which the schema refuses by name."""
+    """A cell as a number; other text stays text, which the schema refuses by name."""
     if _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if _NUMBER.fullmatch(text.lower()) else text

@@ -1,6 +1,6 @@
-"""Campaigns: many runs from one file, each in a process of its own, that survive what happens.
+"""Campaigns: fault-tolerant batches of runs from one file, each run in its own process.
 
-The names below load what they need when they are first used: a run's process needs few of them.
+Each name below loads its module on first use: a run's process needs few of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster that exists already: each in a process that a worker starts."""
+"""Runs on an existing Dask cluster; a worker starts a process for each run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .pool import Pool
 from .supervise import run_on_worker
 
 AHEAD = 2
-"""Runs handed over for each thread of the workers: one to do, and one to go on with."""
+"""Runs handed over per thread of the workers: one to do, and one in reserve."""
 CONNECT_SECONDS = 10
 
 
 @contextmanager
 def dask_pool(scheduler: str) -> Iterator[Pool]:
-    """The workers of a scheduler, each with as many runs at once as it has threads.
+    """The workers of a Dask scheduler; each does as many runs at once as it has threads.
 
-    If a worker dies, Dask gives its runs to others. On leaving, runs that no worker has begun are
-    withdrawn; the others end by themselves.
+    If a worker dies, Dask gives its runs to other workers. On exit, runs that no worker has begun
+    are withdrawn; the others continue to their end.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def dask_pool(scheduler: str) -> Iterator[Pool]:
 
 
 async def _reach(scheduler: str) -> None:
-    """Connect for a moment: a client that fails to takes a minute to be gone."""
+    """Connect briefly to test the address: a client takes a minute to fail."""
     from distributed.comm import connect  # noqa: PLC0415 - optional
     from distributed.security import Security  # noqa: PLC0415
 
@@ -72,12 +72,12 @@ async def _reach(scheduler: str) -> None:
 
 
 def _check_versions(workers: Mapping[str, Any]) -> None:
-    """Refuse workers on which each run would fail. Those that come later are not asked.
+    """Refuse workers on which every run would fail. Workers that join later are not checked.
 
     Raises
     ------
     UsageError
-        If some have another version, or none.
+        If some workers have another version of rarmodel, or none.
     """
     found = {address: said["packages"]["rarmodel"] for address, said in workers.items()}
     if other := sorted(address for address, version in found.items() if version != __version__):

@@ -1,4 +1,4 @@
-"""Running campaigns: plan, do what is not done yet, record each outcome as it comes, export."""
+"""Run campaigns: plan, do the open runs, record each outcome, export the table."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from .workplace import make_workplace, remove_workplace, workplaces
 
 LEDGER, TABLE = "ledger.sqlite", "table.parquet"
 INSTANCES, SCHEDULES = "instances", "schedules"
-"""What a campaign's folder holds, beside a folder to work in while runs are done."""
+"""Contents of a campaign's folder, besides working folders during runs."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes
     ----------
     planned
-        Different runs that are planned.
+        Number of different planned runs.
     done, failed
-        Runs that have finished, and that have failed.
+        Number of finished runs, and of failed runs.
     failures
-        Name and error of each that failed.
+        Name and error of each failed run.
     interrupted
-        Whether Ctrl-C has ended it before its time.
+        Whether Ctrl-C ended the campaign early.
     lost
-        Runs that had finished, and whose schedules are gone: they are open again.
+        Number of finished runs whose schedules are gone: they are open again.
     """
 
     planned: int
@@ -57,7 +57,7 @@ class Standing:
 
     @property
     def open(self) -> int:
-        """Runs that are still to be done."""
+        """Number of runs still to be done."""
         return self.planned - self.done - self.failed
 
 
@@ -90,26 +90,26 @@ def run_campaigns(
     retry_failed: bool = False,
     tell: Callable[[Standing], None] | None = None,
 ) -> Standing:
-    """Do the runs of campaigns that are not done yet, and write the table of all of them.
+    """Do all open runs of campaigns, and write the table of all runs.
 
-    After Ctrl-C, what is finished by then.
+    After Ctrl-C, return the progress so far.
 
     Parameters
     ----------
     sources
         Campaign files, or names of bundled campaigns.
     output
-        A folder for ledger, instances, schedules and table; made if it does not exist. What its
-        ledger knows is not done again.
+        A folder for ledger, instances, schedules and table; made if it does not exist. Runs that
+        its ledger has recorded are not repeated.
     workers
-        Processes at once on this machine; by default as many as it has cores, fewer if runs have
-        several threads.
+        Number of processes at the same time on this machine. By default as many as cores, fewer if
+        runs have several threads.
     scheduler
-        Address of a Dask scheduler on whose workers the runs are done instead.
+        Address of a Dask scheduler whose workers do the runs instead.
     retry_failed
-        Whether to do again what has failed.
+        Whether to repeat failed runs.
     tell
-        Told how far it is, after each run.
+        Called with the progress after each run.
 
     Raises
     ------
@@ -167,19 +167,19 @@ def run_campaigns(
 
 
 def standing(folder: str | os.PathLike[str]) -> Standing:
-    """How far the campaign in a folder is.
+    """Progress of the campaign in a folder.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is no campaign.
     """
     with open_ledger(Path(folder) / LEDGER) as ledger:
         return _standing(ledger, Path(folder))
 
 
 def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> int:
-    """Write the table of the campaign in a folder, as Parquet; returns the number of rows.
+    """Write the table of the campaign in a folder as Parquet; return the number of rows.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> in
 
 
 def _lost(ledger: Ledger, folder: Path) -> list[str]:
-    """Runs that have finished, and whose schedules somebody has removed."""
+    """Finished runs whose schedules somebody has removed."""
     there = {path.stem for path in (folder / SCHEDULES).glob("*.json")}
     return [run for run in ledger.scheduled() if run not in there]
 
@@ -215,7 +215,7 @@ def _folder(output: Path) -> Path:
     Raises
     ------
     InputError
-        If it cannot be made, or holds files of others: those of a campaign would mix with them.
+        If the folder cannot be made, or has other files, which would mix with the campaign's.
     """
     _make(output)
     try:
@@ -239,13 +239,13 @@ def _make(folder: Path) -> None:
 
 
 def _at_once(runs: Sequence[Planned]) -> int:
-    """Processes that keep all processors busy, if each has as many threads as the most."""
+    """Number of processes that keep all processors busy, each with the most threads of any run."""
     most: int = max(run.task.options["threads"] for run in runs)
     return max(1, processors() // most)
 
 
 def _works(plan: Plan, todo: Sequence[str]) -> Iterator[Work]:
-    """What a pool needs for each run, with its instance only when its turn comes."""
+    """The work for each run; its instance is loaded only when needed."""
     planned = {run.task.run: run for run in plan.runs}
     for name in todo:
         run = planned[name]
@@ -254,14 +254,14 @@ def _works(plan: Plan, todo: Sequence[str]) -> Iterator[Work]:
 
 
 def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
-    """Write down an outcome, its schedule first."""
+    """Record an outcome, its schedule first."""
     if outcome.schedule is not None:
         write_text(folder / SCHEDULES / f"{run}.json", outcome.schedule)
     ledger.record(run, replace(outcome, schedule=None))
 
 
 def _gather(ledger: Ledger, folder: Path) -> None:
-    """Record what processes have finished, and a driver could not record any more."""
+    """Record finished runs that an earlier driver could not record."""
     states = ledger.states() | dict.fromkeys(_lost(ledger, folder), "open")
     for place in workplaces(ledger, folder):
         for result in place.glob(f"*/{RESULT}"):

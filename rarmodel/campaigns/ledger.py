@@ -1,7 +1,7 @@
-"""The ledger of a campaign: an SQLite file with what is planned and what became of each run.
+"""The ledger of a campaign: an SQLite file with the planned runs and their outcomes.
 
-One process writes it; others may read meanwhile. Each outcome is one transaction, so that what is
-finished stays finished, whatever happens to the process after it.
+One process writes the ledger; others may read it meanwhile. Each outcome is one transaction, so a
+finished run stays finished, whatever happens to the process later.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .task import Outcome, Task
 
 VERSION = 1
 LOCK = "ledger.lock"
-"""A file beside the ledger, which holds the lock of drivers."""
+"""A file beside the ledger with the lock of drivers."""
 PATIENCE = 30.0
-"""Seconds to wait for a lock that another process holds for a moment."""
+"""Seconds to wait for a lock that another process holds briefly."""
 LOCK_PATIENCE = 0.5
-"""The same for the lock of drivers: of two that ask for it at once, none would get it."""
+"""Seconds to wait for the lock of drivers; of two that ask at the same time, none would get it."""
 
 _TABLES = """
 CREATE TABLE tasks (run TEXT PRIMARY KEY, task TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -50,11 +50,11 @@ _OWN = {"tasks", "plan", "outcomes"}
 _LATER_TABLES = (
     "CREATE TABLE IF NOT EXISTS workplaces (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
 )
-"""Tables that ledgers of this version did not have at first."""
+"""Tables that the first ledgers of this version did not have."""
 
 
 class Entry(NamedTuple):
-    """A planned run, and what became of it; None as long as nothing did."""
+    """A planned run and its outcome; None while it has none."""
 
     run: str
     planned: Planned
@@ -67,16 +67,16 @@ class Ledger:
     Parameters
     ----------
     path
-        The file; made if it does not exist and `writes`.
+        The file; made if it does not exist and `writes` is true.
     writes
-        Whether this process writes it: only one may at a time.
+        Whether this process writes it: only one process may write at a time.
 
     Raises
     ------
     UsageError
         If another process writes it.
     InputError
-        If there is none to read, or the file is no ledger.
+        If there is no ledger to read, or the file is not a ledger.
     """
 
     def __init__(self, path: Path, *, writes: bool = False) -> None:
@@ -123,13 +123,13 @@ class Ledger:
             raise InputError([Problem("", wrong)], str(path))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
         if self._lock is not None:
             self._lock.close()
 
     def plan(self, runs: Iterable[Planned]) -> None:
-        """Plan these runs, in this order, instead of what was planned; outcomes are kept."""
+        """Replace the plan by these runs, in this order; outcomes are kept."""
         rows = [(planned.task.run, planned) for planned in runs]
         with self._connection as ledger:
             ledger.execute("DELETE FROM plan")
@@ -154,7 +154,7 @@ class Ledger:
             )
 
     def record(self, run: str, outcome: Outcome) -> None:
-        """Write down what became of a run."""
+        """Record the outcome of a run."""
         with self._connection as ledger:
             ledger.execute(
                 "INSERT OR REPLACE INTO outcomes (run, failed, outcome) VALUES (?, ?, ?)",
@@ -162,17 +162,17 @@ class Ledger:
             )
 
     def workplaces(self) -> list[str]:
-        """Names of the folders made to work in that are not removed yet."""
+        """Names of working folders that are not removed yet."""
         rows = self._connection.execute("SELECT name FROM workplaces ORDER BY name")
         return [name for (name,) in rows]
 
     def add_workplace(self, name: str) -> None:
-        """Note that a folder was made to work in."""
+        """Note a new working folder."""
         with self._connection as ledger:
             ledger.execute("INSERT INTO workplaces VALUES (?)", (name,))
 
     def forget_workplace(self, name: str) -> None:
-        """Note that it is removed."""
+        """Note that a working folder is removed."""
         with self._connection as ledger:
             ledger.execute("DELETE FROM workplaces WHERE name = ?", (name,))
 
@@ -185,7 +185,7 @@ class Ledger:
         return {run: names[failed] for run, failed in rows}
 
     def scheduled(self) -> list[str]:
-        """Each planned run that has ended with a schedule, in the plan's order."""
+        """Each planned run that ended with a schedule, in the plan's order."""
         rows = self._connection.execute(
             "SELECT run FROM plan JOIN outcomes USING (run) "
             "WHERE NOT failed AND json_valid(outcome) "
@@ -195,7 +195,7 @@ class Ledger:
         return [run for (run,) in rows]
 
     def failures(self) -> list[tuple[str, str]]:
-        """Name and error of each planned run that has failed, in the plan's order."""
+        """Name and error of each failed planned run, in the plan's order."""
         rows = self._connection.execute(
             "SELECT run, outcome FROM plan JOIN outcomes USING (run) "
             "WHERE failed GROUP BY run ORDER BY min(position)"
@@ -207,7 +207,7 @@ class Ledger:
         return found
 
     def entries(self) -> Iterator[Entry]:
-        """Everything that is planned, in order; a run that two campaigns share occurs twice."""
+        """The whole plan, in order; a run that two campaigns share occurs twice."""
         rows = self._connection.execute(
             "SELECT run, task, campaign, limits, instance_name, source, source_parameters, outcome "
             "FROM plan JOIN tasks USING (run) LEFT JOIN outcomes USING (run) ORDER BY position"
@@ -228,7 +228,7 @@ class Ledger:
 
 @contextmanager
 def _intact(run: str) -> Iterator[None]:
-    """Say of which run it is that a ledger holds no sense: SQLite only checks its own pages."""
+    """Name the run whose data are damaged: SQLite only checks its own pages."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -237,12 +237,12 @@ def _intact(run: str) -> Iterator[None]:
 
 @contextmanager
 def open_ledger(path: Path, *, writes: bool = False) -> Iterator[Ledger]:
-    """A ledger for a while; see `Ledger`.
+    """Open a ledger as a context; see `Ledger`.
 
     Raises
     ------
     InputError
-        If it cannot be used any more, for instance because a disk is full.
+        If the ledger cannot be used any longer, for instance because a disk is full.
     """
     try:
         ledger = Ledger(path, writes=writes)

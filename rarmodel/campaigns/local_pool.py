@@ -1,4 +1,4 @@
-"""Runs on this machine: as many processes at once as it has cores."""
+"""Runs on this machine: as many processes at the same time as it has cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .task import Outcome, Work
 
 @contextmanager
 def local_pool(workers: int, folder: Path) -> Iterator[Pool]:
-    """A pool of so many processes at once; each leaves its outcome in a folder below `folder`.
+    """A pool of processes; each leaves its outcome in a folder below `folder`.
 
-    On leaving, runs that are not finished are ended.
+    On exit, the pool ends unfinished runs.
     """
     over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Limiting and measuring the memory of processes, where the system can."""
+"""Limit and measure the memory of processes, where the system can."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 def limit_memory(megabytes: float) -> None:
-    """Let this process and each that it starts have no more memory than so many MB.
+    """Limit the memory of this process, and of each process that it starts, to this many MB.
 
-    On Linux its data: heap, stacks of threads, and all else that it can write to and does not
-    share. Elsewhere its addresses, where the system limits these; on Windows nothing.
+    On Linux the limit is on data: heap, stacks of threads, and all other memory that the process
+    can write to and does not share. On other systems it is on addresses, if the system can limit
+    them. On Windows there is no limit.
     """
     try:
         import resource  # noqa: PLC0415 - there is none on Windows
@@ -30,7 +31,7 @@ def limit_memory(megabytes: float) -> None:
 
 
 def most_memory_mb() -> float | None:
-    """Most memory that this process, or one it started and saw the end of, has had, in MB."""
+    """Peak memory, in MB, of this process or of a process that it started and that ended."""
     own = peak_memory_mb()
     if own is None:
         return None
@@ -41,7 +42,7 @@ def most_memory_mb() -> float | None:
 
 
 def peak_memory_mb(pid: int | None = None) -> float | None:
-    """Most memory that a process, by default this one, has had at once, in MB; None if unknown."""
+    """Peak memory of a process, by default this one, in MB; None if unknown."""
     with suppress(OSError):
         status = Path(f"/proc/{'self' if pid is None else pid}/status").read_text(
             "ascii", "replace"

@@ -1,4 +1,4 @@
-"""The runs of a campaign: the product of its lists, each with its instance, in the file's order."""
+"""The runs of a campaign: the product of its lists, in the file's order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_THREADS = 1
 FILES = ("cluster", "slurm_conf", "slurm_topology")
 """Parameters of an import that name files."""
 MAX_RUNS = 1_000_000
-"""Runs that a campaign has at most; each takes about 2 kB of memory to plan."""
+"""Most runs of a campaign; each takes about 2 kB of memory to plan."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Planned:
     campaign
         Name of the campaign.
     task
-        What the run is.
+        The task of the run.
     limits
         Limits of its process.
     instance_name
         Name of its instance.
     source
-        Where that comes from: `file NAME`, `generate FAMILY` or `import TRACE`.
+        Source of the instance: `file NAME`, `generate FAMILY` or `import TRACE`.
     source_parameters
-        What the generator or importer was told by the campaign.
+        Parameters of the family or the importer in the campaign.
     """
 
     campaign: str
@@ -60,7 +60,7 @@ class Planned:
 
 @dataclass
 class Plan:
-    """Runs, and the texts of their instances by hash."""
+    """The runs, and the JSON of their instances by hash."""
 
     runs: list[Planned] = field(default_factory=list)
     instances: dict[str, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     Raises
     ------
     InputError
-        With every name that is unknown and every instance that cannot be had.
+        With every unknown name and every instance that cannot be made.
     """
     parts_at_least = _count(campaign.methods) + len(campaign.formulations)
     count = _count(campaign.instances) * parts_at_least * len(campaign.seeds)
@@ -96,7 +96,7 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     problems: list[Problem] = []
 
     def attempt(place: str, function: Callable[[], Any]) -> Any:
-        """What a function gives; None, and problems noted, if it fails."""
+        """Call a function; if it fails, note the problems and return None."""
         try:
             return function()
         except InputError as error:
@@ -162,7 +162,7 @@ def _planned(
 
 
 def _count(entries: Sequence[Source | MethodEntry]) -> int:
-    """Combinations of all entries together."""
+    """The combined results of all entries."""
     return sum(prod(map(len, entry.vary.values())) for entry in entries)
 
 
@@ -173,7 +173,7 @@ def _combinations(entry: Source | MethodEntry) -> Iterator[dict[str, Any]]:
 
 
 def _options(own: Options, common: Options) -> list[dict[str, Any]]:
-    """Every combination of options, own ones before common ones."""
+    """Every combination of options; a part's own options override the campaign's."""
     given = {"threads": (DEFAULT_THREADS,), **common.given(), **own.given()}
     return [dict(zip(given, values, strict=True)) for values in product(*given.values())]
 
@@ -230,7 +230,7 @@ def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instanc
 
 
 def _called(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
-    """What a function makes of parameters that a file names, and that nobody has looked at yet."""
+    """Apply a function to parameters from a file, which are unchecked."""
     try:
         return function(**parameters)
     except RarmodelError:

@@ -1,4 +1,4 @@
-"""What runs many things at once, and how a driver goes through all of its work with it."""
+"""The interface of pools that do several runs at once, and the driver's loop over them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ LOST = f"what runs the campaign is gone; {KEPT}"
 
 
 class PoolLostError(RarmodelError):
-    """The pool is gone, and took what was not finished with it."""
+    """The pool is gone, and with it all unfinished work."""
 
 
 class Pool(NamedTuple):
-    """Where runs are done.
+    """A place where runs are done.
 
     Attributes
     ----------
     executor
-        Calls functions, several at once.
+        Executor that calls functions, several at once.
     run
-        Does a run, in a process of its own; None if it was stopped.
+        Function that does a run in its own process; it returns None if the run was stopped.
     width
-        How much work to hand over at once: a little more than is done at once.
+        Number of runs to hand over at once: a little more than are done at once.
     """
 
     executor: Executor
@@ -38,9 +38,9 @@ class Pool(NamedTuple):
 
 
 def outcomes(pool: Pool, works: Iterable[Work]) -> Iterator[tuple[str, Outcome]]:
-    """Name and outcome of each run, as they finish.
+    """Yield the name and outcome of each run as it finishes.
 
-    Work is fetched as it is handed over, so that all of it need not be held at once.
+    Work is fetched only when it is handed over, so that it need not all be in memory at once.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The process of a run: `python -m rarmodel.campaigns.process TASK RESULT`, both JSON files.
 
-It limits its own memory before it loads anything large, does its task, and leaves the outcome in a
-file that is whole or not there. It ends when what it got as standard input does: whoever started it
-holds the other end, and takes it along even if killed.
+The process limits its own memory before it loads anything large, does its task, and leaves the
+outcome in a file, whole or not at all. It ends when its standard input ends: its parent holds the
+other end, so the process ends even if the parent is killed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .task import Failure, Outcome, Work, failed, with_parameters
 
 LIBRARIES = ("numpy", "numba", "pyomo")
 MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memory alloc", "memoryerror")
-"""What an error says that comes of too little memory, in small letters."""
+"""Texts in lower case by which an error shows that memory ran out."""
 
 
 def end_with_parent() -> None:
-    """End this process, and what it started, when standard input ends.
+    """End this process, and the processes it started, when standard input ends.
 
-    A method that reads standard input finds it empty, and does not wait for that end.
+    A method that reads standard input finds it empty and does not wait.
     """
     held = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -57,7 +57,7 @@ def end_with_parent() -> None:
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of what a result depends on."""
+    """Versions of the software on which a result depends."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for library in ("rarmodel", *LIBRARIES):
         try:
@@ -68,7 +68,7 @@ def versions() -> dict[str, str | None]:
 
 
 def perform(work: Work) -> tuple[dict[str, Any], str | None]:
-    """Solve as the task says: the result's summary, and the schedule as JSON."""
+    """Do the task: the result's summary, and the schedule as JSON."""
     from rarmodel import api, files, registry  # noqa: PLC0415 - after the limit of memory
     from rarmodel.errors import UsageError  # noqa: PLC0415
 
@@ -98,7 +98,7 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
 
 
 def outcome_of(work: Work) -> Outcome:
-    """What becomes of a task; whatever it raises is an outcome too."""
+    """The outcome of a task; an exception is an outcome too."""
     try:
         result, schedule = perform(work)
         outcome = Outcome(result=result, schedule=schedule)

@@ -1,7 +1,7 @@
-"""The paper's figures 4 to 7: values read off them, and ours beside them.
+"""The paper's figures 4 to 7: published values beside ours.
 
-The paper publishes neither rates nor gradients nor seeds, so absolute values need not agree: what
-is compared are ratios, each to a reference within the same figure and, on our side, the same seed.
+The paper does not publish rates, gradients or seeds, so absolute values need not agree. We compare
+ratios, each to a reference in the same figure and, on our side, of the same seed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READINGS = (SJF_BCO, "sjf-bco-occupied-first")
 
 LOWER_BOUND = "lower bound"
 BESIDE = ("search", LOWER_BOUND)
-"""What the paper does not have, shown beside its policies."""
+"""Rows that the paper does not have, shown beside its policies."""
 
 Row = Mapping[str, Any]
 
@@ -38,10 +38,10 @@ class Figure(NamedTuple):
     campaign
         Name of the bundled campaign.
     measure
-        What it shows: `makespan` or `mean_completion`, in slots.
+        The measure: `makespan` or `mean_completion`, in slots.
     setting, symbol
-        Column of the table that varies along its axis, and what stands before its value; None if
-        it compares policies only.
+        Column of the table that varies along the axis, and the text before its value; None if the
+        figure compares policies only.
     published
         Values read off the figure, ± 10 slots, by our name of the policy and setting.
     along
@@ -100,33 +100,33 @@ FIGURES = (
         along=True,
     ),
 )
-"""All that section 8 of the paper shows."""
+"""All figures of the paper's section 8."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A value of a figure beside ours.
+    """A published value beside ours.
 
     Attributes
     ----------
     figure
         Name of the campaign.
     measure
-        What is measured, in slots.
+        The measure, in slots.
     setting
         Value along the axis, in words; empty if there is none.
     method
         Our name of the policy, `search`, or `lower bound`.
     published, published_ratio
-        What the figure shows, and its ratio to the reference; None if it is not in the figure.
+        The published value, and its ratio to the reference; None if it is not in the figure.
     seeds
-        Seeds with a value: those for which a schedule was found.
+        Number of seeds for which a schedule was found.
     mean, deviation, least, greatest
-        Ours over the seeds: mean, standard deviation of the sample, least, greatest.
+        Our values over the seeds: mean, standard deviation of the sample, least, greatest.
     ratio, ratio_deviation
         Mean and standard deviation of the ratio to the reference of the same seed.
     above
-        Seeds in which it is above the reference.
+        Number of seeds in which the value is above the reference.
     """
 
     figure: str
@@ -146,12 +146,12 @@ class Compared:
 
 
 def compare_figures(folder: str | os.PathLike[str]) -> list[Compared]:
-    """The figures beside what the campaign in a folder has found.
+    """The figures beside the results of the campaign in a folder.
 
     Raises
     ------
     InputError
-        If there is no campaign, or none of the bundled ones is part of it.
+        If there is no campaign, or it has none of the bundled campaigns.
     """
     with open_ledger(Path(folder) / LEDGER) as ledger:
         rows = [row for row in rows_of(ledger) if row["state"] == "done"]
@@ -199,7 +199,7 @@ def _compared(figure: Figure, rows: Sequence[Row]) -> Iterator[Compared]:
 
 
 def _values(figure: Figure, rows: Sequence[Row]) -> dict[tuple[str, int | None], dict[int, float]]:
-    """Our values by method and setting, and for each of them by seed.
+    """Our values by method and setting, and within these by seed.
 
     The lower bound is the greatest that any run on the same instance has proven.
     """

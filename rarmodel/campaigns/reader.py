@@ -1,4 +1,4 @@
-"""Reading campaign files: YAML, with the line of everything that is wrong."""
+"""Read campaign files: YAML, with the line of every problem."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rarmodel.yaml_text import Lines, lines_of, located, parse_yaml
 from .schema import Campaign
 
 FIGURES = "figures"
-"""Name that stands for all bundled campaigns."""
+"""Name for all bundled campaigns together."""
 
 
 def bundled_campaigns() -> list[str]:
-    """Names of the bundled campaigns: one for each figure of the paper's experiments."""
+    """Names of the bundled campaigns, one for each figure of the paper's experiments."""
     folder = resources(__package__) / "figures"
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name[0] != "_")
 
@@ -28,12 +28,12 @@ def bundled_campaigns() -> list[str]:
 def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines, Path]]:
     """Read a campaign file, or a bundled campaign by name, or all of them as `figures`.
 
-    A file of such a name comes first.
+    If a file has the name of a bundled campaign, the file is read.
 
     Returns
     -------
     list
-        Each campaign, the lines of its places, and the folder that its files are relative to.
+        Each campaign, the lines of its places, and the folder to which its file names are relative.
 
     Raises
     ------

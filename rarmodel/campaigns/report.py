@@ -1,4 +1,4 @@
-"""The page that compares the methods of a campaign, from its folder or from its table."""
+"""The HTML page that compares the methods of a campaign, from its folder or its table."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
     Parameters
     ----------
     source
-        The folder of a campaign, which may still run: what is finished or failed by now is shown.
-        Or a Parquet file with its table, as `export` writes it.
+        The folder of a campaign, which may still be running; the page shows the runs so far. Or a
+        Parquet file with its table, as `export` writes it.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
     Raises
     ------
     InputError
-        If there is no campaign or table, or no run in it that is finished or failed.
+        If there is no campaign or table, or no finished or failed run in it.
     UsageError
         If Jinja2 or Bokeh is not installed.
     """

@@ -1,4 +1,4 @@
-"""The schema of a campaign file: what is run on what, how often, and within which limits."""
+"""The schema of a campaign file: methods, instances, seeds and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SEEDS = 1_000_000
 
 
 def _named(field: str) -> BeforeValidator:
-    """A text alone stands for an object with that one field."""
+    """Turn a text alone into an object with that one field."""
     return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 
@@ -27,7 +27,7 @@ def _listed(value: object) -> object:
 
 
 def _seeds(value: object) -> object:
-    """A list, or two ends with two dots between them, both included."""
+    """Parse a list, or a range `A..B` that includes both ends."""
     if isinstance(value, list | tuple):
         return value
     ends = re.fullmatch(r"(\d{1,10})\.\.(\d{1,10})", value) if isinstance(value, str) else None
@@ -44,7 +44,7 @@ def _seeds(value: object) -> object:
 
 
 def _finite(value: Any) -> Any:
-    """The same value, if JSON can write all of it."""
+    """Return the value if JSON can represent all of it."""
     numbers = [value]
     while numbers:
         number = numbers.pop()
@@ -58,7 +58,7 @@ def _finite(value: Any) -> Any:
 
 
 Value = Annotated[JsonValue, AfterValidator(_finite)]
-"""What JSON can write."""
+"""A JSON value."""
 
 Seed = Annotated[int, Field(strict=True, ge=0, le=MAX_SEED)]
 """A seed."""
@@ -74,13 +74,13 @@ Alternatives = dict[Name, Annotated[tuple[Value, ...], Field(min_length=1)]]
 
 
 class Varied(Record):
-    """What has parameters: fixed ones, and ones that take each value of a list in turn."""
+    """An entry with parameters: fixed ones, and varied ones with a list of values each."""
 
     parameters: Annotated[Parameters, Field(default_factory=dict)]
     """Values of parameters."""
 
     vary: Annotated[Alternatives, Field(default_factory=dict)]
-    """Values that parameters take in turn; of several parameters, all combinations."""
+    """Lists of values for parameters; several parameters give all combinations."""
 
     @model_validator(mode="after")
     def _no_parameter_is_both(self) -> Self:
@@ -95,13 +95,13 @@ class Varied(Record):
 
 
 class Source(Varied):
-    """Where instances come from: exactly one of three, and what `generate` or `import` is told."""
+    """A source of instances: exactly one of three fields, and parameters for it."""
 
     instance: Name | None = None
     """A file, or the name of a bundled instance; a text alone stands for this field."""
 
     generate: Name | None = None
-    """A family to draw from; its seed is the run's unless `parameters` has one."""
+    """A family of random instances; its seed is the run's unless `parameters` has one."""
 
     import_: Annotated[Name | None, Field(alias="import")] = None
     """A trace."""
@@ -118,12 +118,12 @@ class Source(Varied):
 
 
 class Options(Record):
-    """Options of `solve`; each is a value, or a list of values that are taken in turn."""
+    """Options of `solve`; each is a value, or a list of values to vary."""
 
     time_limit: Annotated[
         tuple[Positive, ...] | None, BeforeValidator(_listed), Field(min_length=1)
     ] = None
-    """Seconds after which a solve stops with what it has."""
+    """Seconds after which a solve stops with its best schedule so far."""
 
     gap: Annotated[
         tuple[Annotated[float, Field(strict=True, ge=0, lt=1)], ...] | None,
@@ -135,7 +135,7 @@ class Options(Record):
     threads: Annotated[tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)] = (
         None
     )
-    """Threads of a run; 1 if nothing is said."""
+    """Threads of a run; 1 by default."""
 
     iterations: Annotated[
         tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)
@@ -151,33 +151,33 @@ class MethodEntry(Varied):
     """A method to run."""
 
     method: Name
-    """Its name, or `package.module:Name`; a text alone stands for this field."""
+    """Name of the method, or `package.module:Name`; a text alone stands for this field."""
 
     options: Options = Options()
-    """Options that differ from the campaign's."""
+    """Options that override the campaign's."""
 
 
 class FormulationEntry(Record):
     """A formulation to solve."""
 
     formulation: Name
-    """Its name, or `package.module:Name`; a text alone stands for this field."""
+    """Name of the formulation, or `package.module:Name`; a text alone stands for this field."""
 
     solvers: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
-    """Solvers that each solve it; by default the one that `solve` takes."""
+    """Solvers, each of which solves the formulation; by default the preferred one."""
 
     data: Name | None = None
-    """A JSON file with what it needs beside the instance."""
+    """A JSON file with data that the formulation needs beside the instance."""
 
     options: Options = Options()
-    """Options that differ from the campaign's."""
+    """Options that override the campaign's."""
 
 
 class ProcessLimits(Record):
-    """What the process of a run may take before it is ended."""
+    """Limits of a run's process; at a limit it is ended."""
 
     seconds: Positive | None = None
-    """Time from its start, compilation and verification included."""
+    """Time from the start of the process, compilation and verification included."""
 
     memory_mb: Positive | None = None
     """Memory of a process in MB (10^6 bytes), where the system can limit it."""
@@ -189,17 +189,18 @@ class Campaign(Record):
     Raises
     ------
     pydantic.ValidationError
-        If a field is missing, unknown, of the wrong type or out of range, or nothing is to be run.
+        If a field is missing, unknown, of the wrong type or out of range, or there is nothing to
+        run.
     """
 
     name: Name
-    """Name of the campaign; rows of the table carry it."""
+    """Name of the campaign; every row of the table repeats it."""
 
     description: str | None = None
-    """What it is about, for people."""
+    """Description of the campaign, for readers."""
 
     instances: Annotated[tuple[Annotated[Source, _named("instance")], ...], Field(min_length=1)]
-    """Instances and families of them."""
+    """Instances, and families of instances."""
 
     methods: tuple[Annotated[MethodEntry, _named("method")], ...] = ()
     """Methods."""
@@ -208,10 +209,10 @@ class Campaign(Record):
     """Formulations."""
 
     options: Options = Options()
-    """Options of all of them."""
+    """Options of all methods and formulations."""
 
     seeds: Seeds = (0,)
-    """Seeds of random families, methods and solvers alike."""
+    """Seeds of random families, methods and solvers."""
 
     limits: ProcessLimits = ProcessLimits()
     """Limits of each run's process."""

@@ -1,4 +1,4 @@
-"""One run in a process of its own: started, watched, ended at its limits, and its outcome read."""
+"""Do one run in its own process: start it, watch it, end it at its limits, read its outcome."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from .task import DETAILS, Failure, Outcome, Work, failed
 RESULT = "result.json"
 POLL_SECONDS = 0.02
 LEAVE_SECONDS = 5.0
-"""Time for a process to end after it has left its outcome."""
+"""Time for a process to end after it has written its outcome."""
 LAST_LINE = 200
-"""Characters of its last line that an error repeats."""
+"""Most characters of the last line that an error repeats."""
 
 
 def run_in_process(
     work: Work, folder: Path, stop: Callable[[], bool] = lambda: False
 ) -> Outcome | None:
-    """Do a run in a process of its own.
+    """Do a run in its own process.
 
     Parameters
     ----------
     work
-        What to do.
+        The work to do.
     folder
-        Where the process leaves its outcome, in `RESULT`; made if it does not exist.
+        Folder in which the process writes its outcome, `RESULT`; made if it does not exist.
     stop
-        Asked again and again whether to end the process.
+        Called repeatedly; if it returns True, the process is ended.
 
     Returns
     -------
     Outcome or None
-        None if it was stopped.
+        None if the run was stopped.
     """
     folder = folder.absolute()  # A method may change the process's working folder.
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def run_on_worker(work: Work) -> Outcome:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started."""
+    """End a process and all processes that it started."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -112,14 +112,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_of(log: Path) -> str:
-    """The end of what a process wrote, which may be far more than memory holds."""
+    """The end of a process's output, which may be too large for memory."""
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 4 * DETAILS))  # 4 bytes a character at most
         return file.read().decode("utf-8", "replace")
 
 
 def _post_mortem(work: Work, code: int, log: str, *, late: bool) -> tuple[Failure, str]:
-    """How a process failed that left no outcome, and why, in a line."""
+    """How and why a process failed that wrote no outcome, in one line."""
     if late:
         return "time", f"the time limit of {work.seconds:g} s is up"
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")

@@ -1,4 +1,4 @@
-"""The table of a campaign: a row for each run that has finished or failed, as a Parquet file."""
+"""The table of a campaign: one row per finished or failed run, as a Parquet file."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ RESULT_FIELDS = {
 """Columns from `Result.summary()`."""
 
 MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
-"""Columns that may differ if the same runs are done again."""
+"""Columns that may differ if the same runs are repeated."""
 
 VERSIONS = ("rarmodel", "solver_version", "python", "numpy", "numba", "pyomo")
 
 
 def rows_of(ledger: Ledger) -> list[dict[str, Any]]:
-    """One row of plain data for each run that has finished or failed, in the plan's order."""
+    """One row of plain data for each finished or failed run, in the plan's order."""
     return [
         _row(entry.run, entry.planned, entry.outcome)
         for entry in ledger.entries()
@@ -93,7 +93,7 @@ def table_of(ledger: Ledger) -> pa.Table:
 
 
 def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
-    """Write the table of a ledger as a Parquet file; returns the number of rows.
+    """Write the table of a ledger as a Parquet file; return the number of rows.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Name and type of each column, in the order of a row, parameters where they belong."""
+    """Name and type of each column, in the order of a row."""
     known: dict[str, str] = {
         **RESULT_FIELDS,
         "seed": "int64",
@@ -133,7 +133,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _row_order() -> tuple[str, ...]:
-    """The columns of every table, and where those of one campaign stand."""
+    """The columns of every table, and the places of a campaign's own columns."""
     return (
         *("campaign", "run", "instance", "instance_hash", "source", "source_"),
         *("method", "formulation", "solver", "parameter_", "option_", "data", "seed"),
@@ -153,7 +153,7 @@ def _type_of(values: Sequence[Any]) -> str:
 
 
 def _cells(values: Sequence[Any], kind: str) -> list[Any]:
-    """Values of a column; what is no text in a column of texts is written as JSON."""
+    """Values of a column; in a column of texts, other values become JSON."""
     if kind == "double":
         return [None if value is None else float(value) for value in values]
     if kind != "string":
@@ -162,6 +162,6 @@ def _cells(values: Sequence[Any], kind: str) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    """Text as Parquet can hold it; halves of surrogate pairs, as in odd file names, as escapes."""
+    """Text that Parquet can hold; halves of surrogate pairs (odd file names) become escapes."""
     text = value if isinstance(value, str) else canonical(value)
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""A run as data: what it is, the hash that names it, and what its process is told and answers."""
+"""A run as data: its task, the hash that names it, and its outcome."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from rarmodel.errors import UsageError, one_line
 from rarmodel.schema import Instance
 
 DIGITS = 20
-"""Hexadecimal digits of a run's name."""
+"""Number of hexadecimal digits in a run's name."""
 
 LINE, DETAILS = 500, 4000
-"""Characters kept of an error, and of the end of what a process wrote before it failed."""
+"""Most characters of an error, and of the end of a failed process's output."""
 
 Failure = Literal["exception", "memory", "time", "died", "worker"]
-"""How a run can fail: an exception, out of memory or of time, a process or a worker that died."""
+"""How a run failed: an exception, out of memory or time, or a process or worker that died."""
 
 
 def canonical(value: object) -> str:
-    """JSON text that is the same for equal values."""
+    """JSON text that is equal for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical_instance(instance: Instance) -> str:
-    """The one text of an instance; fields without a value are left out."""
+    """The canonical JSON of an instance; fields without a value are left out."""
     return canonical(instance.model_dump(mode="json", exclude_none=True))
 
 
@@ -40,22 +40,22 @@ def digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """What a run is: two runs of equal fields would do the same.
+    """The content of a run: runs with equal fields would do the same.
 
     Attributes
     ----------
     instance
         Hash of the instance.
     method, formulation, solver
-        Names; `formulation` and `solver` go together, without a method.
+        Names; either a method, or a formulation with a solver.
     parameters
         Parameters of the method.
     options
         Options of `solve`.
     data
-        What the formulation needs beside the instance.
+        Data that the formulation needs beside the instance.
     seed
-        Seed of everything that draws at random.
+        Seed of all random numbers.
     rarmodel, solver_version
         Versions.
     """
@@ -73,24 +73,24 @@ class Task:
 
     @property
     def run(self) -> str:
-        """Name of the run: a hash of all that it is."""
+        """Name of the run: a hash of all its fields."""
         return digest(self.to_json())[:DIGITS]
 
     def to_json(self) -> str:
-        """The one JSON text of the task."""
+        """The canonical JSON of the task."""
         return canonical(vars(self))  # Not `asdict`, whose copies take most of planning's time.
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a pool is given: a task, the text of its instance, and the limits of its process.
+    """The work for a pool: a task, its instance, and the limits of its process.
 
     Attributes
     ----------
     run
         Name of the run.
     task
-        What it is.
+        The task of the run.
     instance
         The instance as JSON.
     seconds, memory_mb
@@ -109,35 +109,35 @@ class Work:
 
     @classmethod
     def from_json(cls, text: str) -> Work:
-        """The work that a JSON text stands for."""
+        """Parse the work from JSON text."""
         fields = json.loads(text)
         return cls(**{**fields, "task": Task(**fields["task"])})
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
     failure
-        How it failed; None if it did not.
+        How the run failed; None if it did not.
     error
-        Why, in a line; empty if it did not.
+        Why it failed, in one line; empty if it did not.
     details
-        The end of what its process wrote, if it failed.
+        The end of the process's output, if the run failed.
     result
         `Result.summary()`; empty if it failed.
     schedule
-        The schedule as JSON; None if there is none, and in a ledger, as it is a file of its own.
+        The schedule as JSON; None if there is none. In a ledger it is None, as it has its own file.
     versions
-        Versions of what it ran on, as far as known.
+        Versions of the software, as far as known.
     process_seconds
-        Time that its process took.
+        Time of the whole process.
     peak_memory_mb
-        Most memory of a process of the run in MB; None if it is not known.
+        Peak memory of the run's processes in MB; None if unknown.
     host
-        Where it ran.
+        Name of the machine.
     """
 
     failure: Failure | None = None
@@ -156,12 +156,12 @@ class Outcome:
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:
-        """The outcome that a JSON text stands for."""
+        """Parse the outcome from JSON text."""
         return cls(**json.loads(text))
 
 
 def failed(failure: Failure, error: str, details: str = "") -> Outcome:
-    """What became of a run that failed: why in one line, and neither that nor the rest long."""
+    """The outcome of a failed run: the reason in one line, and a limited part of the output."""
     line = one_line(error[: LINE + 1])
     return Outcome(
         failure=failure,
@@ -171,12 +171,12 @@ def failed(failure: Failure, error: str, details: str = "") -> Outcome:
 
 
 def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
-    """A method with other parameters: what its `vary` makes of them.
+    """The method that its `vary` returns for these parameters.
 
     Raises
     ------
     UsageError
-        If it takes none, or none of such a name, or a value is out of its range.
+        If the method takes no parameters or no such parameter, or a value is out of its range.
     """
     if not parameters:
         return method
@@ -187,7 +187,7 @@ def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
         inspect.signature(vary).bind(**parameters)
     except TypeError as error:
         known = ", ".join(inspect.signature(vary).parameters)
-        raise UsageError(f"method {method.name!r}: {error}; there are {known}") from error
+        raise UsageError(f"method {method.name!r}: {error}; choose from {known}") from error
     try:
         return vary(**parameters)
     except UsageError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -31,6 +32,14 @@ DATA = click.option(
     "--data",
     metavar="FILE",
     help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
+)
+
+
+OBJECTIVE = click.option(
+    "--objective",
+    metavar="NAME[,NAME…]",
+    callback=lambda _context, _option, names: names.split(",") if names else None,
+    help="Objective to minimise instead of the instance's, or several, the most important first.",
 )
 
 
@@ -81,6 +90,7 @@ def rarmodel() -> None:
     help="Solver of the formulation; `rarmodel solvers` lists them. By default "
     f"{AUTO}: the installed solver that proves most.",
 )
+@OBJECTIVE
 @DATA
 @click.option(
     "--time-limit",
@@ -109,6 +119,7 @@ def solve(
     method: str | None,
     formulation: str | None,
     solver: str | None,
+    objective: list[str] | None,
     data: str | None,
     time_limit: float | None,
     iterations: int | None,
@@ -138,6 +149,7 @@ def solve(
             method=method,
             formulation=formulation,
             solver=solver,
+            objective=objective,
             data=data,
             time_limit=time_limit,
             iterations=iterations,
@@ -274,6 +286,7 @@ def audit(
     help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
     f"installed solver that proves most. {SEVERAL}",
 )
+@OBJECTIVE
 @DATA
 @click.option(
     "--time-limit",
@@ -290,6 +303,7 @@ def compare(
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
     solvers: tuple[str, ...],
+    objective: list[str] | None,
     data: str | None,
     time_limit: float,
     gap: float,
@@ -315,6 +329,7 @@ def compare(
             methods=methods if asked else None,
             formulations=formulations if asked else None,
             solvers=solvers or None,
+            objective=objective,
             data=data,
             time_limit=time_limit,
             gap=gap,
@@ -369,6 +384,7 @@ def schema(kind: str) -> int:
     metavar="SLOTS",
     help="Number of slots of the model. By default as many as solve would use.",
 )
+@OBJECTIVE
 @DATA
 @JSON
 def formulate(
@@ -376,6 +392,7 @@ def formulate(
     formulation: str,
     output: str,
     horizon: int | None,
+    objective: list[str] | None,
     data: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
@@ -385,7 +402,9 @@ def formulate(
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, data)
-    _, size = api.formulate(instance, formulation, output=output, horizon=horizon, data=data)
+    _, size = api.formulate(
+        instance, formulation, output=output, horizon=horizon, objective=objective, data=data
+    )
     if as_json:
         answer_json(size.summary())
     else:
@@ -396,6 +415,8 @@ def formulate(
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 success, 1 infeasible or unsolved, 2 bad input or usage."""
+    # Modules and compilation make many objects that last: looking for cycles among them is futile.
+    gc.set_threshold(100_000)
     say_what_is_logged()
     with killable():
         sys.exit(_code())

@@ -1,4 +1,4 @@
-"""What an instance is made of, and what can be said of it before anything is solved."""
+"""Summarise an instance without solving it."""
 
 from .description import Description, describe
 from .facts import JobTimes, Level, Size

@@ -1,4 +1,4 @@
-"""An instance in numbers, before anything is solved."""
+"""The summary of an instance."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Description:
-    """An instance in numbers.
+    """A summary of an instance: sizes, execution times, load and lower bounds.
 
     Attributes
     ----------
     instance
         The instance.
     servers
-        GPUs of a server, and number of such servers, largest first.
+        Pairs of GPUs per server and number of such servers, largest first.
     levels
         The network's links by level, from the root.
     oversubscription
-        Least and greatest rate of the links below a switch over that of its uplink; None if no
-        switch has one.
+        Least and greatest ratio of the rate of the links below a switch to the rate of its uplink;
+        None if no switch has an uplink.
     jobs
         Each job, in order.
     sizes
         The jobs by size, smallest first.
     load
-        Slots for which all GPUs are busy if every job runs in its best placement alone.
+        Slots for which all GPUs are busy if every job runs alone in its best placement.
     bounds
-        Lower bounds on the makespan that take no search.
+        Lower bounds on the makespan that need no search.
     reasons
         Why no schedule meets the horizon, if the bounds prove it.
     """
@@ -58,7 +58,7 @@ class Description:
 
     @property
     def best(self) -> LowerBound:
-        """The greatest of the bounds; of equal ones the first."""
+        """The greatest of the bounds; of equal bounds the first."""
         return max(self.bounds, key=lambda bound: bound.slots)
 
     @property
@@ -67,7 +67,7 @@ class Description:
         return self.best.slots > horizon_of(self.instance)
 
     def lines(self) -> dict[str, str]:
-        """The instance as names and values for people."""
+        """The summary as a dictionary of names and formatted values."""
         instance, time = self.instance, self.instance.time
         cluster, contention = instance.cluster, instance.contention
         found = {"instance": instance.name}
@@ -107,14 +107,14 @@ class Description:
         return text
 
     def _cost(self) -> str:
-        """What placement and contention can cost at most, over the jobs."""
+        """The greatest slowdown by placement and contention, over the jobs."""
         if any(job.most_slots is None for job in self.jobs):
             return "a job can come to a halt"
         most = max((job.most_slots or 0) / job.least_slots for job in self.jobs)
         return f"a job takes up to {most:.3g} times its least time"
 
     def size_rows(self) -> list[dict[str, str]]:
-        """The jobs by size, as names and values for people."""
+        """The jobs by size, as rows of formatted values."""
         time = self.instance.time
         total = sum(size.gpu_slots for size in self.sizes)
         return [
@@ -135,7 +135,7 @@ class Description:
         ]
 
     def job_rows(self) -> Iterator[dict[str, str]]:
-        """Each job, as names and values for people."""
+        """The jobs, as rows of formatted values."""
         time = self.instance.time
         for job in self.jobs:
             yield {
@@ -152,7 +152,7 @@ class Description:
             }
 
     def bound_rows(self) -> list[dict[str, str]]:
-        """The bounds, as names and values for people."""
+        """The bounds, as rows of formatted values."""
         time = self.instance.time
         return [
             {
@@ -164,12 +164,12 @@ class Description:
         ]
 
     def summary(self, *, jobs: bool = False) -> dict[str, Any]:
-        """The description as plain data; what `describe --json` prints.
+        """The summary as plain data: the output of `describe --json`.
 
         Parameters
         ----------
         jobs
-            Whether each job is listed.
+            Whether to list each job.
         """
         instance, time = self.instance, self.instance.time
         cluster, contention = instance.cluster, instance.contention
@@ -221,12 +221,12 @@ class Description:
 
 
 def describe(instance: Instance) -> Description:
-    """Describe an instance: sizes, times of jobs, load, bounds.
+    """Summarise an instance: sizes, execution times, load, bounds.
 
     Parameters
     ----------
     instance
-        The problem. Nothing is solved, and nothing is compiled.
+        The problem. `describe` solves nothing and compiles nothing.
     """
     jobs = tuple(job_times(instance))
     bounds = all_bounds(instance)
@@ -251,5 +251,5 @@ def describe(instance: Instance) -> Description:
 
 
 def _span(ends: tuple[float, float]) -> str:
-    """Least and greatest value, or the one that is both."""
+    """Least and greatest value, or a single value if they are equal."""
     return " to ".join(dict.fromkeys(f"{end:,.10g}" for end in ends))

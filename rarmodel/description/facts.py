@@ -1,4 +1,4 @@
-"""What can be worked out of an instance without solving it: times of jobs, links by level."""
+"""Facts about an instance that need no solver: execution times of jobs, links by level."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from rarmodel.schema import Instance
 
 @dataclass(frozen=True)
 class JobTimes:
-    """One job, and how long it takes by where it runs.
+    """One job, with its execution times by placement.
 
     Attributes
     ----------
     name
         Name of the job.
     gpus
-        GPUs that it holds, G_j.
+        GPUs that the job holds, G_j.
     iterations
         Training iterations, F_j.
     least_slots
-        Execution time in slots, alone in its best placement: it cannot be shorter.
+        Least execution time in slots: alone in its best placement.
     servers
-        Servers of that placement.
+        Number of servers in that placement.
     packed, spread
-        Least execution time in slots on one server, and on several; None where that is impossible.
+        Least execution time in slots on one server and on several; None if impossible.
     slowest_alone
-        Execution time in slots, alone in its worst placement; None if it stands still there.
+        Execution time in slots, alone in its worst placement; None if it makes no progress there.
     most_slots
-        Bound on the execution time in slots there with as many other rings as fit; None if these
-        can bring it to a halt.
+        Upper bound on the execution time in slots with as many other rings as fit; None if these
+        can stop the job.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Size:
     iterations, least_slots, servers
         Least and greatest value of the jobs; see `JobTimes`.
     slowest_alone, most_slots
-        The greatest value; None if a job can stand still.
+        The greatest value; None if some job can stop.
     gpu_slots
         Sum over the jobs of GPUs times least execution time.
     """
@@ -81,7 +81,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Level:
-    """Links of a network that are equally far from its root.
+    """The links of a network at one distance from its root.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Level:
 
 
 def job_times(instance: Instance) -> Iterator[JobTimes]:
-    """How long each job takes, by where it runs."""
+    """The execution times of each job, by placement."""
     for job, extreme, best, least, slowest in zip(
         instance.jobs,
         job_extremes(instance),
@@ -122,7 +122,7 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
 
 
 def size_of(jobs: Sequence[JobTimes]) -> Size:
-    """Jobs of one size together."""
+    """Group the jobs by size."""
     return Size(
         gpus=jobs[0].gpus,
         jobs=len(jobs),
@@ -136,7 +136,7 @@ def size_of(jobs: Sequence[JobTimes]) -> Size:
 
 
 def network(instance: Instance) -> tuple[tuple[Level, ...], list[float]]:
-    """Links by level, and of each switch the rate of its links below over that of its uplink."""
+    """Links by level; and for each switch, the rate of its links below divided by its uplink's."""
     tree = topology(instance.cluster)
     uplink = {link.node: link for link in tree.links}
     below: dict[str, float] = {}
@@ -164,6 +164,6 @@ def _ends(values: Iterable[int]) -> tuple[int, int]:
 
 
 def _greatest(values: Iterable[int | None]) -> int | None:
-    """The greatest value; None stands for more than any."""
+    """The greatest value, where None is greater than any number."""
     found = list(values)
     return None if None in found else max(value or 0 for value in found)

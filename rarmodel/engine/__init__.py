@@ -2,7 +2,7 @@
 
 from .arrays import NEVER, Arrays, State, arrays_of, new_state
 from .evaluate import (
-    LATE,
+    CUT_OFF,
     OVERFULL,
     STUCK,
     Engine,
@@ -14,7 +14,7 @@ from .evaluate import (
 )
 
 __all__ = [
-    "LATE",
+    "CUT_OFF",
     "NEVER",
     "OVERFULL",
     "STUCK",

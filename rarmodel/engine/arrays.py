@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.model import plain_pace
 from rarmodel.model.contention import ring_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
+
+from .modes import rows_of
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.uint32]
@@ -35,7 +36,7 @@ JOB = np.dtype(
         ("compute", np.float64),  # seconds of forward and backward pass in an iteration
     ]
 )
-"""What a job is."""
+"""What a job is in one of its modes: ring size, slowest type of GPU, rate within its server."""
 
 RING = np.dtype(
     [
@@ -45,13 +46,14 @@ RING = np.dtype(
         ("finish", np.int64),  # completion time if nothing changes; NEVER while the speed is 0
         ("bandwidth", np.float64),  # Gbit/s with the changes collected so far, or UNKNOWN
         ("settled", np.float64),  # Gbit/s when speeds were last right, B_j
+        ("mode", np.uint32),  # which of `Arrays.modes` it is in
         ("servers", np.uint32),  # number of servers used
         ("links", np.uint32),  # number of links used
         ("heap_at", np.uint32),  # place in the heap, or NOWHERE
     ],
     align=True,
 )
-"""State of a job's ring; of a ring on one server only the last four matter, and `finish`."""
+"""State of a job's ring; of a ring on one server only the last five matter, and `finish`."""
 
 COMPLETION = np.dtype([("finish", np.int64), ("job", np.uint32)], align=True)
 """Entry of the heap: when a job completes."""
@@ -88,12 +90,12 @@ class Arrays(NamedTuple):
     """Milliseconds that each server used adds to an iteration, ξ2."""
     intra_gbps: float
     """Bandwidth within a server in Gbit/s, b^i."""
-    jobs: Records
-    """(jobs) of `JOB`."""
+    modes: Records
+    """(modes) of `JOB`. Where jobs have one mode each, job j has mode j; else see `modes`."""
     server_gpus: Ints
     """(servers) GPUs of each server, O_s."""
     packed: Ints
-    """(jobs) Execution time in slots on one server; NEVER if the speed is 0 there."""
+    """(modes) Execution time in slots on one server; NEVER if the speed is 0 there."""
     path_at: Indices
     """(servers + 1) Offsets into `path`."""
     path: Indices
@@ -139,33 +141,33 @@ def arrays_of(instance: Instance) -> Arrays:
     """Lay an instance out for compiled code."""
     tree = topology(instance.cluster)
     cluster, contention = instance.cluster, instance.contention
-    wide = sum(job.size > 1 for job in instance.jobs)
+    wide = sum(job.sizes[-1] > 1 for job in instance.jobs)
     most_rings = [min(most, wide) for most in tree.most_rings]
-    rows: dict[tuple[float, int], list[float]] = {}
+    shared: dict[tuple[float, int], list[float]] = {}
     for link, most in zip(tree.links, most_rings, strict=True):
-        if (link.gbps, most) not in rows:
-            rows[link.gbps, most] = [
+        if (link.gbps, most) not in shared:
+            shared[link.gbps, most] = [
                 ring_share(contention, link.gbps, rings) for rings in range(most + 1)
             ]
-    shares = [rows[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
-    jobs = np.zeros(len(instance.jobs), JOB)
-    packed = np.zeros(len(instance.jobs), np.int64)
-    for i in range(len(jobs)):
-        pace = plain_pace(instance, i)
-        jobs[i] = (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute)
-        slots = pace.slots(1, cluster.intra_server_gbps)
+    shares = [shared[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
+    rows = list(rows_of(instance))
+    modes = np.zeros(len(rows), JOB)
+    packed = np.zeros(len(rows), np.int64)
+    for i, (pace, within_gbps) in enumerate(rows):
+        modes[i] = (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute)
+        slots = pace.slots(1, within_gbps)
         packed[i] = NEVER if slots is None else slots
     depth = max(map(len, tree.paths))
     return Arrays(
         slot_seconds=instance.time.slot_seconds,
         overhead_ms_per_server=contention.overhead_ms_per_server,
         intra_gbps=cluster.intra_server_gbps,
-        jobs=jobs,
+        modes=modes,
         packed=packed,
         server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
         path_at=_offsets([len(path) for path in tree.paths]),
         path=np.array([link for path in tree.paths for link in path], np.uint32),
-        member_at=_offsets([depth * min(job.size, len(tree.paths)) for job in instance.jobs]),
+        member_at=_offsets([depth * min(job.sizes[-1], len(tree.paths)) for job in instance.jobs]),
         row_at=_offsets([len(row) for row in shares]),
         share=np.array([share for row in shares for share in row], np.float64),
     )
@@ -173,7 +175,7 @@ def arrays_of(instance: Instance) -> Arrays:
 
 def new_state(arrays: Arrays) -> State:
     """Room for a simulation; `kernel.reset` makes it start."""
-    jobs, links = len(arrays.jobs), len(arrays.row_at) - 1
+    jobs, links = len(arrays.member_at) - 1, len(arrays.row_at) - 1
     state = State(
         counters=np.zeros(5, np.int64),
         rings=np.zeros(jobs, RING),

@@ -13,20 +13,31 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.types import Literal
+from numba.np import linalg
 
 from rarmodel.duration import duration
 
+# Numba would load SciPy's linear algebra, for a tenth of a second, just to know that it is there.
+_ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+import_module("numba.np.arraymath")
+linalg.ensure_blas = _ensure_blas
+
 _F = TypeVar("_F", bound=Callable[..., Any])
-_COMPILED_FOLDERS = ("bounds", "engine", "heuristics", "model", "search")
+_COMPILED_FOLDERS = ("bounds", "dispatch", "engine", "heuristics", "model", "search")
 _LOG = logging.getLogger("rarmodel")
 
 
@@ -47,15 +58,74 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         self._options = tuple(sorted(options.items()))
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load what was compiled earlier, unless another version of rarmodel left it unreadable.
+
+        Numba's index names types by their modules, which an upgrade may have moved.
+        """
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, EOFError, ImportError, pickle.UnpicklingError):
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), _sources_digest(), self._options)
 
 
-class _Inner(CPUDispatcher):  # type: ignore[misc]
+class _Compiled(CPUDispatcher):  # type: ignore[misc]
+    """A function that Numba compiles."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Find the version for the types of a call in compiled code, or compile it.
+
+        Numba would compile one more version for each argument that is a constant.
+        """
+        args = tuple(arg.literal_type if isinstance(arg, Literal) else arg for arg in args)
+        return super().get_call_template(args, kws)
+
+
+class _InnerCode(JITCodeLibrary):  # type: ignore[misc]
+    """Code that only its callers optimise and turn into machine code, with their own."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _InnerCompiler(Compiler):  # type: ignore[misc]
+    """What compiles an inner function; Numba would make machine code that nobody calls."""
+
+    def __init__(self, typing: Any, target: Any, _: Any, *arguments: Any) -> None:
+        super().__init__(typing, target, _InnerCode(target.codegen(), "inner"), *arguments)
+        self.state.flags.no_compile = True
+
+
+class _Inner(_Compiled):
     """A function that is compiled into its callers, and by itself where Python calls it."""
+
+    def __init__(self, function: Callable[..., Any], targetoptions: dict[str, bool]) -> None:
+        super().__init__(function, targetoptions=targetoptions, pipeline_class=_InnerCompiler)
+
+    def add_overload(self, result: Any) -> None:
+        """Make a version known to its callers, by a key in place of an address."""
+        key = object()
+        self.targetctx.insert_user_function(key, result.fndesc, [result.library])
+        self.overloads[tuple(result.signature.args)] = result._replace(entry_point=key)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it from Python: a placement rule may be a plain function."""
+        return _outer(self.py_func)(*arguments)
+
+
+class _ByPointer(_Compiled):
+    """A function that compiled code calls by pointer; for Python it is compiled once more."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it from Python."""
         return _outer(self.py_func)(*arguments)
 
 
@@ -82,8 +152,8 @@ def compiled(
     signature
         Compile now, and for these types only; by default on the first call, for its types.
     inner
-        The function is compiled into its callers: this halves the time that compilation takes.
-        Only where Python calls it, it is compiled by itself as well.
+        The function is compiled into its callers, and written to disk with them: this halves the
+        time that compilation takes. Where Python calls it, it is compiled by itself as well.
     by_pointer
         The function is handed to compiled code as an argument; for Python the same holds.
     allocates
@@ -92,18 +162,19 @@ def compiled(
     parallel
         Other threads may run meanwhile: the function releases the interpreter's lock.
     """
-    by_itself = not (inner or by_pointer)
     options = {
         "nopython": True,
         "no_cfunc_wrapper": not by_pointer,
-        "no_cpython_wrapper": not by_itself,
+        "no_cpython_wrapper": inner or by_pointer,
         "forceinline": inner,
         "_nrt": allocates,
         "nogil": parallel,
     }
-    dispatcher = (CPUDispatcher if by_itself else _Inner)(function, targetoptions=options)
-    with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no place for a cache
-        dispatcher._cache = _SourcesCache(function, options)
+    kind = _Inner if inner else _ByPointer if by_pointer else _Compiled
+    dispatcher = kind(function, targetoptions=options)
+    if not inner:
+        with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no place for a cache
+            dispatcher._cache = _SourcesCache(function, options)
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()

@@ -64,6 +64,7 @@ def all_schedules(
     count = _enumerate(
         arrays,
         new_state(arrays),
+        np.arange(jobs),
         first,
         flat.at,
         flat.server,
@@ -82,6 +83,7 @@ def all_schedules(
 def _enumerate(
     arrays: Arrays,
     state: State,
+    modes: Ints,
     first: Ints,
     option_at: Ints,
     option_server: Ints,
@@ -127,7 +129,7 @@ def _enumerate(
         if evaluations > most_evaluations:
             return -1
         makespan = simulate(
-            arrays, state, order[: job + 1], starts, at, server, workers, horizon, completed
+            arrays, state, order[: job + 1], modes, starts, at, server, workers, horizon, completed
         )
         if makespan >= 0 and job + 1 < jobs:
             job += 1

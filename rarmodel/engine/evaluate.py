@@ -12,8 +12,9 @@ from rarmodel.schema import Instance, Schedule
 from .arrays import NEVER, Arrays, Ints, State, arrays_of, new_state
 from .compilation import compiled
 from .kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
+from .modes import modes_in, modes_of
 
-OVERFULL, STUCK, LATE = -1, -2, -3
+OVERFULL, STUCK, CUT_OFF = -1, -2, -3
 """Why an evaluation gave no makespan: a server holds more workers than it has GPUs; some job
 never completes; the makespan exceeds the limit."""
 
@@ -35,7 +36,7 @@ class Evaluation(NamedTuple):
     Attributes
     ----------
     makespan
-        The latest completion in slots, or OVERFULL, STUCK or LATE.
+        The latest completion in slots, or OVERFULL, STUCK or CUT_OFF.
     completion
         (jobs) Completion times in slots; `NEVER` for jobs that had not completed when the
         evaluation ended without a makespan.
@@ -52,6 +53,11 @@ class Engine:
         self.arrays = arrays_of(instance)
         self.state = new_state(self.arrays)
         self._completed = np.zeros(len(instance.jobs), np.int64)
+        self._mode = np.arange(len(instance.jobs))
+        self._modes = None
+        if len(self.arrays.modes) > len(instance.jobs):
+            self._modes = modes_of(instance)
+            self._compute = self.arrays.modes["compute"].copy()
 
     def evaluate(self, starts: Ints, placements: Placements, limit: int = NEVER) -> Evaluation:
         """Simulate jobs that start at given slots on given servers.
@@ -64,11 +70,13 @@ class Engine:
             Workers of each job on each server. GPU indices do not matter to time, only that no
             server holds more workers than it has GPUs.
         limit
-            Give up (LATE) as soon as the makespan is known to exceed this slot.
+            Give up (CUT_OFF) as soon as the makespan is known to exceed this slot.
         """
         order = np.argsort(starts, kind="stable")
+        if self._modes is not None:
+            modes_in(self._modes, self._compute, *placements, self._mode)
         makespan = simulate(
-            self.arrays, self.state, order, starts, *placements, limit, self._completed
+            self.arrays, self.state, order, self._mode, starts, *placements, limit, self._completed
         )
         done = self.state.rings["finish"].copy()
         if makespan < 0:
@@ -109,6 +117,7 @@ def simulate(
     arrays: Arrays,
     state: State,
     order: Ints,
+    modes: Ints,
     starts: Ints,
     at: Ints,
     server: Ints,
@@ -116,7 +125,7 @@ def simulate(
     limit: int,
     completed: Ints,
 ) -> int:
-    """Makespan of a schedule, or why there is none; rings keep completion times in `finish`."""
+    """Makespan of jobs in their modes, or why there is none; rings keep completions in `finish`."""
     reset(arrays, state)
     busy = state.busy
     busy[:] = 0
@@ -125,7 +134,7 @@ def simulate(
         completion = next_completion(arrays, state)
         beginning = starts[order[begun]] if begun < jobs else NEVER
         if min(completion, beginning) > limit:
-            return STUCK if completion == beginning == NEVER else LATE
+            return STUCK if completion == beginning == NEVER else CUT_OFF
         if completion <= beginning:
             if completion == NEVER:
                 return STUCK
@@ -143,6 +152,7 @@ def simulate(
                 busy[server[p]] += workers[p]
                 if busy[server[p]] > arrays.server_gpus[server[p]]:
                     return OVERFULL
-            start(arrays, state, job, server[first:end], workers[first:end], end - first)
+            ring = server[first:end], workers[first:end], end - first
+            start(arrays, state, job, modes[job], *ring)
             begun += 1
     return int(state.counters[CLOCK])

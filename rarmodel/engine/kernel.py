@@ -58,10 +58,17 @@ def reset(arrays: Arrays, state: State) -> None:
 
 @_inner
 def start(
-    arrays: Arrays, state: State, job: int, servers: Ints, workers: Ints, servers_used: int
+    arrays: Arrays,
+    state: State,
+    job: int,
+    mode: int,
+    servers: Ints,
+    workers: Ints,
+    servers_used: int,
 ) -> None:
-    """Start a job now with `workers[i]` workers on `servers[i]`, for i below `servers_used`."""
+    """Start a job in a mode now, with `workers[i]` on `servers[i]` for i below `servers_used`."""
     ring = state.rings[job]
+    ring.mode = mode
     ring.servers = servers_used
     ring.links = 0
     ring.heap_at = NOWHERE
@@ -70,7 +77,7 @@ def start(
     state.counters[RUNNING] += 1
     if servers_used == 1:
         return
-    ring.remaining = arrays.jobs[job].iterations
+    ring.remaining = arrays.modes[mode].iterations
     ring.since = state.counters[CLOCK]
     ring.speed = 0
     ring.bandwidth = UNKNOWN
@@ -86,7 +93,7 @@ def start(
             link.below += workers[i]
     for i in range(touched):
         link = state.links[state.touched[i]]
-        if link.below < arrays.jobs[job].gpus:  # workers below and above: the ring uses the link
+        if link.below < arrays.modes[mode].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
 
@@ -192,8 +199,8 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     """Set an active job's speed and completion from the shares of its links."""
     ring, now = state.rings[index], state.counters[CLOCK]
     if ring.links == 0:
-        if arrays.packed[index] < NEVER:
-            ring.finish = now + arrays.packed[index]
+        if arrays.packed[ring.mode] < NEVER:
+            ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
     if ring.bandwidth == UNKNOWN:
@@ -205,7 +212,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
-    job = arrays.jobs[index]
+    job = arrays.modes[ring.mode]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
     seconds = iteration_seconds(job.bits, ring.bandwidth, job.reduction, overhead, job.compute)
     new_speed = speed(arrays.slot_seconds, seconds)

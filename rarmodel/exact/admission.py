@@ -1,4 +1,4 @@
-"""Whether a schedule satisfies a formulation, whatever its user has added, and its value there."""
+"""Decide whether a schedule satisfies a formulation with the user's additions, and its value."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rarmodel.schema import Schedule
 from rarmodel.solvers import Solver
 
 TOLERANCE = 1e-6
-"""How far a constraint may be off, relative to its sides: float noise, not a violation."""
+"""Tolerance of a constraint relative to its sides: float noise, not a violation."""
 
 SECONDS = 10.0
-"""Time for the solver to find values of added variables, all others being given."""
+"""Time for the solver to find values of added variables when all others are fixed."""
 
 
 class Verdict(NamedTuple):
-    """Of a schedule in a formulation: what it breaks, or else the value of the objective."""
+    """The constraint that a schedule breaks, or the value of the objective."""
 
     broken: str | None
     value: float = 0.0
 
 
 class ModelNeeded(NamedTuple):
-    """Only the model itself can judge a schedule, and why, if there is more to say."""
+    """Only the model itself can judge a schedule; with the reason, if there is more to say."""
 
     why: str
 
@@ -37,7 +37,7 @@ class ModelNeeded(NamedTuple):
 def evaluated(
     formulation: Formulation, scope: Scope, schedule: Schedule
 ) -> pyo.ConcreteModel | ModelNeeded:
-    """The values of a schedule in a formulation, with what its user has added."""
+    """The values of a schedule in a formulation, with the user's additions."""
     evaluate = getattr(formulation, "evaluate", None)  # Others' formulations may do without.
     if evaluate is None:
         return ModelNeeded(f"{formulation.name} has no `evaluate`")
@@ -54,9 +54,9 @@ def evaluated(
 def judge(
     formulation: Formulation, scope: Scope, schedule: Schedule, solver: Solver, limits: Limits
 ) -> Verdict | ModelNeeded:
-    """Judge a schedule without the model, if that is possible.
+    """Judge a schedule without the model, if possible.
 
-    Variables that were added are left to the solver, all else being what the schedule makes it.
+    The solver finds values for added variables; the schedule fixes all others.
     """
     model = evaluated(formulation, scope, schedule)
     if isinstance(model, ModelNeeded):
@@ -80,8 +80,8 @@ def admit(
 ) -> Verdict:
     """Set the model's variables to a schedule, and judge it by the model.
 
-    Variables that the formulation does not know, because they were added to it, are left to the
-    solver, with all others held where the schedule has them.
+    The solver finds values for variables that were added to the formulation; the schedule fixes all
+    others.
     """
     variables = list(model.component_data_objects(pyo.Var))
     free = [variable for variable in variables if not variable.fixed]
@@ -109,7 +109,7 @@ def _brief(limits: Limits) -> Limits:
 
 
 def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
-    """The first variable or constraint that its values break, or the objective."""
+    """The first variable or constraint that the values break, or the value of the objective."""
     for variable in variables:
         if variable.value is None:
             # Nothing refers to it, or the solver would have given it a value.

@@ -1,8 +1,8 @@
-"""Why a model has no solution, in its user's terms: which jobs, and which constraints.
+"""Explain why a model has no solution: the jobs and constraints in conflict.
 
-A deletion filter: jobs and families of constraints are left out one after another, and stay out if
-the model is infeasible all the same. What remains is infeasible together, and not if any part of it
-is left out, as far as the time allows to tell.
+This is a deletion filter: it removes jobs and families of constraints one at a time, and drops each
+whose removal leaves the model infeasible. The rest is infeasible together, and feasible without any
+one part, as far as the time allows to tell.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rarmodel.limits import Limits
 from rarmodel.solvers import Solver
 
 SECONDS = 60.0
-"""Time for a diagnosis, where none is given."""
+"""Time for a diagnosis without a time limit."""
 
 
 def explain(
@@ -31,14 +31,14 @@ def explain(
     Parameters
     ----------
     formulation, scope
-        The model, which is known to be infeasible.
+        The model; it is known to be infeasible.
     solver, limits
-        What to ask, and for how long in all.
+        The solver, and the time for all its calls together.
 
     Returns
     -------
     tuple of str
-        Lines that say what is in conflict.
+        Lines that name the jobs and constraints in conflict.
     """
     model = formulation.build(scope)
     families = [c for c in model.component_objects(pyo.Constraint, active=True) if len(c)]
@@ -53,7 +53,7 @@ def explain(
     complete = True
 
     def needed(constraints: Iterable[Any]) -> bool:
-        """Leave constraints out; put them back if the model needs them to be infeasible."""
+        """Deactivate constraints; activate them again if the model is then feasible."""
         nonlocal complete
         chosen = [constraint for constraint in constraints if constraint.active]
         for constraint in chosen:
@@ -86,7 +86,7 @@ def explain(
 
 
 def _plain(formulation: Formulation, scope: Scope) -> Iterable[Any]:
-    """Families of the formulation that was extended."""
+    """Families of constraints of the formulation that was extended."""
     base = formulation.base
     if base is None:
         return []
@@ -98,7 +98,7 @@ def _filter(parts: list[Any], needed: Callable[[Any], bool]) -> list[Any]:
 
 
 def _of_job(families: list[Any], job: str) -> Iterable[Any]:
-    """Constraints that are about one job: those that have it in their index."""
+    """Constraints about one job: those with the job in their index."""
     for family in families:
         for index in list(family):
             if index == job or (isinstance(index, tuple) and job in index):

@@ -1,4 +1,4 @@
-"""A formulation's model by itself: built, measured, and written to a file with readable names."""
+"""Build a formulation's model without solving it, measure it, and write it to a file."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
 from .prepare import prepare
+from .taken import taken_by
 
 FORMATS = (".lp", ".mps", ".nl")
-"""Endings of the files that a model can be written to."""
+"""Endings of files for models."""
 
 LONGEST_NAME = 200
-"""Solvers cut names off, or refuse them, beyond 255 characters."""
+"""Longest name: solvers cut off or refuse names beyond 255 characters."""
 
 
 @dataclass(frozen=True)
 class ModelSize:
-    """How large a model is.
+    """The size of a model.
 
     Attributes
     ----------
     horizon
-        Slots that it covers.
+        Number of slots of the model.
     binaries, integers, continuous
         Variables by domain, fixed ones left out.
     constraints
@@ -69,23 +70,26 @@ def scope_for(
     horizon: int | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> Scope:
-    """What a model of the instance is to cover, by default as many slots as `solve` would give it.
+    """The scope of a model of the instance, by default with as many slots as `solve` would use.
 
     Parameters
     ----------
     instance, formulation, data
-        What to state, and how; see `solve_formulation`.
+        The problem and its formulation; see `solve_formulation`.
     horizon
-        Slots; by default the best heuristic makespan, or the instance's horizon if there is none or
-        if another objective makes longer schedules worth a look.
+        Number of slots. The default is the best heuristic makespan, or the instance's horizon if
+        there is none or the objective may need longer schedules.
     """
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
     if horizon is None:
         makespans = [horizon_of(instance)]
-        if formulation.objective == "makespan" and not formulation.restricts:
+        by_makespan = formulation.objective == "makespan" and instance.objectives == ("makespan",)
+        if by_makespan and not formulation.restricts:
             prepare(instance)
             for method in constructive_methods():
+                if taken_by(method, instance) is None:
+                    continue
                 if schedule := attempt(method, instance, Limits()).schedule:
                     report = require_feasible(instance, schedule)
                     makespans.append(report.makespan or horizon_of(instance))
@@ -119,15 +123,15 @@ def model_size(model: pyo.ConcreteModel, horizon: int) -> ModelSize:
 
 
 def write_model(model: pyo.ConcreteModel, output: str | os.PathLike[str]) -> None:
-    """Write a model to a file; its ending says how: `.lp`, `.mps` or `.nl`.
+    """Write a model to a file in the format of its ending: `.lp`, `.mps` or `.nl`.
 
-    Names are those of the model's components, with what a format forbids replaced. Names of an
-    `.nl` file stand in two files beside it, `.col` and `.row`.
+    Names are those of the model's components, with forbidden characters replaced. The names of an
+    `.nl` file go to two more files, which end in `.col` and `.row`.
 
     Raises
     ------
     UsageError
-        If the ending is none of these, or the format cannot hold the model.
+        If the ending is not one of these, or the format does not suit the model.
     InputError
         If the file cannot be written.
     """
@@ -158,7 +162,7 @@ def write_model(model: pyo.ConcreteModel, output: str | os.PathLike[str]) -> Non
 
 
 class _Labels:
-    """Names of components as LP and MPS files allow them, no two the same."""
+    """Unique names of components that LP and MPS files allow."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()

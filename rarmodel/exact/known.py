@@ -1,16 +1,18 @@
-"""What a solve of a formulation is asked, and what it knows so far."""
+"""The request of a formulation's solve, and its state so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from rarmodel.bounds import LowerBound, relative_gap
+from rarmodel.bounds import LowerBound, least_values, with_makespan
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
-from rarmodel.model import horizon_of, job_extremes, topology
-from rarmodel.results import Goal
+from rarmodel.model import horizon_of, job_extremes, topology, windows
+from rarmodel.model.objectives import Value
+from rarmodel.results import Goal, gap_of, goals_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session, Solution
 from rarmodel.solvers import Solver
@@ -19,41 +21,48 @@ from rarmodel.verifier import Report, require_feasible
 from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
-"""Part of the time limit that `search` gets at least, unless the optimum is proven before."""
+"""Least share of the time limit for `search`, unless the optimum is proven before."""
 
 
 @dataclass
 class Known:
-    """What is asked, the best schedule so far, and what is proven.
+    """The request, the best schedule so far, and what is proven.
 
     Attributes
     ----------
     instance, formulation, limits, data
-        What to solve.
+        The request.
     solvers
-        Who may solve the models, the preferred one first; those that refuse a model are dropped.
+        Solvers for the models, the preferred one first; solvers that refuse a model are dropped.
     session
-        The search for short schedules. Its bound holds for every schedule of the instance.
+        The search for short schedules of the paper's problem. Its bound holds for every schedule of
+        the instance. None if the instance is wider.
+    wide
+        The search for good schedules of wider instances; None if there is none.
     begun
-        When the clock was started.
+        Start of the solve, as a reading of the clock.
     bound
-        The lower bound on the makespan. Where the formulation restricts, it may hold for it alone.
+        The lower bound on the makespan. If the formulation restricts, it may hold only there.
     schedule, report
         The best schedule that satisfies the formulation, verified.
     unjudged
         Verified schedules that only the model can judge, with their reports.
     model_needed
-        Why only the model can, if that is not in the formulation's nature.
+        Why only the model can judge them, if not for every schedule of the formulation.
     seen
-        Solutions of the search that were judged.
-    value, value_bound
-        The objective of the schedule and a bound on it, where that is not the makespan.
+        Solutions of `search` that were judged.
+    values
+        Values of the objectives in the schedule, the most important first.
+    bounds
+        Proven bounds on them; see `Goal`.
+    stage
+        Place of the objective that is minimised at present.
     infeasible
         Whether it is proven that no schedule satisfies the formulation.
     solved
-        Whether a solver has had its say about the last model.
+        Whether a solver has finished with the last model.
     searched
-        Seconds that `search` has had.
+        Seconds that `search` has used.
     stopped
         Why the solve ended, in words.
     """
@@ -63,7 +72,8 @@ class Known:
     solvers: list[Solver]
     limits: Limits
     data: Entries
-    session: Session
+    session: Session | None
+    wide: WideSearch | None
     begun: float
     bound: LowerBound
     schedule: Schedule | None = None
@@ -71,22 +81,32 @@ class Known:
     unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
     model_needed: str = ""
     seen: list[Solution] = field(default_factory=list)
-    value: float | None = None
-    value_bound: float | None = None
+    values: tuple[Value | float, ...] = ()
+    bounds: list[Value | float | None] = field(default_factory=list)
+    stage: int = 0
     infeasible: bool = False
     solved: bool = False
     searched: float = 0.0
     stopped: str = ""
 
+    def __post_init__(self) -> None:
+        """Begin with what follows from how early jobs can complete."""
+        self.bounds = [None] if self.own else list(least_values(self.instance))
+
     @property
     def solver(self) -> Solver:
-        """Who solves the models."""
+        """The preferred solver."""
         return self.solvers[0]
 
     @property
+    def own(self) -> bool:
+        """Whether the formulation has its own objective, whatever the instance asks for."""
+        return self.formulation.objective != "makespan"
+
+    @property
     def by_makespan(self) -> bool:
-        """Whether the makespan is the objective."""
-        return self.formulation.objective == "makespan"
+        """Whether the makespan is minimised, and nothing else."""
+        return not self.own and self.instance.objectives == ("makespan",)
 
     @property
     def makespan(self) -> int | None:
@@ -94,17 +114,28 @@ class Known:
         return self.report.makespan if self.report else None
 
     @property
-    def gap(self) -> float:
-        """Relative gap; 1 where nothing is known."""
-        if not self.by_makespan:
-            goal = self.goal()
-            return 1.0 if goal is None or goal.gap is None else goal.gap
-        return 1.0 if self.makespan is None else relative_gap(self.makespan, self.bound.slots)
+    def goals(self) -> tuple[Goal, ...]:
+        """The objectives, the most important first."""
+        if self.own:
+            value = self.values[0] if self.values else None
+            return (Goal(self.formulation.objective, value, self.bounds[0]),)
+        bounds = [bound for bound in self.bounds if not isinstance(bound, float | None)]
+        whole = with_makespan(self.instance, bounds, self.bound)
+        return goals_of(self.instance, self.report, whole)
+
+    def gap(self, stage: int | None = None) -> float:
+        """Relative gap of all objectives, or of one; 1 where nothing is known."""
+        gap = gap_of(self.goals) if stage is None else self.goals[stage].gap
+        return 1.0 if gap is None else gap
 
     @property
     def closed(self) -> bool:
-        """Whether there is a schedule within the gap asked for."""
-        return self.schedule is not None and self.gap <= self.limits.gap
+        """Whether there is a schedule within the gap asked for, in every objective."""
+        return all(map(self.closed_at, range(len(self.bounds))))
+
+    def closed_at(self, stage: int) -> bool:
+        """The same of one objective."""
+        return self.schedule is not None and self.gap(stage) <= self.limits.gap
 
     @property
     def seconds_left(self) -> float | None:
@@ -115,20 +146,38 @@ class Known:
 
     @property
     def seconds_for_models(self) -> float | None:
-        """The same without what `search` is still to get."""
+        """The same without what `search` and the objectives after this one are still to get."""
         left = self.seconds_left
-        if left is None or self.formulation.restricts or self.limits.time_limit is None:
+        if left is None or self.limits.time_limit is None:
             return left
-        return max(0.0, left - max(0.0, SEARCH_SHARE * self.limits.time_limit - self.searched))
+        if self.searches:
+            left = max(0.0, left - max(0.0, SEARCH_SHARE * self.limits.time_limit - self.searched))
+        return left / (len(self.bounds) - self.stage)
 
-    def goal(self) -> Goal | None:
-        """The objective, where it is not the makespan."""
-        if self.by_makespan:
-            return None
-        return Goal(self.formulation.objective, self.value, self.value_bound)
+    @property
+    def searches(self) -> bool:
+        """Whether there is a search that aims at what is asked for."""
+        if self.formulation.restricts:
+            return False
+        return self.wide is not None or (self.session is not None and self.by_makespan)
+
+    @property
+    def enough(self) -> int:
+        """Slots that are enough for a schedule that is no worse than the best one known."""
+        horizon = horizon_of(self.instance)
+        if self.own:
+            return horizon
+        return max(window.end for window in windows(self.instance, horizon, self._at_most))
+
+    @property
+    def _at_most(self) -> tuple[Value, ...]:
+        """What a schedule that is no worse has at most, in the objectives up to this stage."""
+        if self.own or self.by_makespan or self.report is None or self.report.objective is None:
+            return ()
+        return tuple(self.report.objective.values())[: self.stage + 1]
 
     def scope(self, horizon: int) -> Scope:
-        """What a model with so many slots covers."""
+        """The scope of a model with this many slots."""
         return Scope(
             instance=self.instance,
             tree=topology(self.instance.cluster),
@@ -137,16 +186,19 @@ class Known:
             lower_bound=self.bound.slots,
             data=self.data,
             every_schedule=self.formulation.restricts,
+            stage=self.stage,
+            at_most=self._at_most,
         )
 
     def brief(self) -> Limits:
-        """Limits for a small question to a solver."""
+        """Limits for a small problem."""
         return replace(self.limits, time_limit=self.seconds_left)
 
     def collect(self, schedule: Schedule) -> None:
-        """Verify a schedule of the instance, and keep it if it is the best that is admissible."""
+        """Verify a schedule of the instance, and keep it if it is the best admissible one."""
         report = require_feasible(self.instance, schedule)
-        self.session.take(schedule)
+        if self.session is not None:
+            self.session.take(schedule)
         if not self.formulation.restricts:
             self.improve(schedule, report)
             return
@@ -159,20 +211,23 @@ class Known:
             self.improve(schedule, report, verdict.value)
 
     def improve(self, schedule: Schedule, report: Report, value: float | None = None) -> None:
-        """Keep a schedule that satisfies the formulation if it is better than the one at hand."""
-        if report.makespan is None:
-            return
-        if self.by_makespan:
-            better = self.makespan is None or report.makespan < self.makespan
-        else:
-            better = self.value is None or (value is not None and value < self.value)
-        if better:
-            self.schedule, self.report = schedule, report
-            self.value = None if self.by_makespan else value
+        """Keep a schedule that satisfies the formulation if it is better than the current one.
+
+        Where the formulation has its own objective, its value comes with the schedule.
+        """
+        values = self.values_of(report, value)
+        if values and (not self.values or values < self.values):
+            self.schedule, self.report, self.values = schedule, report, values
+
+    def values_of(self, report: Report, value: float | None) -> tuple[Value | float, ...]:
+        """What the objectives are worth, most important first; nothing if that is unknown."""
+        if self.own:
+            return () if value is None else (value,)
+        return () if report.objective is None else tuple(report.objective.values())
 
     def raise_bound(self, bound: LowerBound) -> None:
-        """Keep a bound if it is greater, and one that every schedule keeps for the search too."""
+        """Keep a greater bound; pass it to `search` if it holds for every schedule."""
         if bound.slots > self.bound.slots:
             self.bound = bound
-        if not self.formulation.restricts:
+        if not self.formulation.restricts and self.session is not None:
             self.session.raise_bound(self.bound)

@@ -1,8 +1,8 @@
-"""Models of a formulation, asked for better schedules and for proofs.
+"""Solve models of a formulation for better schedules and for proofs, objective by objective.
 
-Where the makespan is minimised, the model is first asked for schedules barely longer than the lower
-bound, then for longer ones, up to the best known: a short horizon makes a small model, and one
-without a solution raises the bound.
+If the makespan is the objective, the first model looks for schedules barely longer than the lower
+bound. Later models allow longer schedules, up to the best known. A short horizon makes a small
+model, and a model without a solution raises the bound.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import pyomo.environ as pyo
 from rarmodel.bounds import LowerBound
 from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
+from rarmodel.formulations.aims import aim_of
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
 from rarmodel.model import horizon_of
+from rarmodel.model.objectives import number
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import require_feasible
@@ -27,13 +29,13 @@ from .known import Known
 from .plans import schedule_of
 
 TERMS_PER_SECOND = 40_000
-"""About how many terms of a model Pyomo builds, writes and hands over in a second."""
+"""Approximate number of terms that Pyomo builds, writes and transfers in a second."""
 
 MAX_TERMS = 20_000_000
-"""About how many terms of a model fit the memory of a workstation."""
+"""Approximate number of terms that fit a workstation's memory."""
 
 SHARE = 0.25
-"""Part of the time left that a horizon below the best makespan may take."""
+"""Share of the time left for a horizon below the best makespan."""
 
 WORDS = {
     "finished": "the solver reached its gap",
@@ -43,8 +45,24 @@ WORDS = {
 }
 
 
-def minimise_makespan(known: Known) -> None:
-    """Ask for schedules within longer and longer horizons, up to the best known makespan."""
+def minimise(known: Known) -> None:
+    """Minimise one objective after another, and keep the values of the earlier ones."""
+    for stage in range(len(known.bounds)):
+        known.stage = stage
+        if known.infeasible or known.stopped == INTERRUPTED:
+            return
+        if known.closed_at(stage):
+            continue
+        if stage == 0 and not known.own and known.instance.objectives[0] == "makespan":
+            _minimise_makespan(known)
+        else:
+            _minimise_objective(known)
+        if known.schedule is None:
+            return
+
+
+def _minimise_makespan(known: Known) -> None:
+    """Solve models with longer and longer horizons, up to the best known makespan."""
     judge_by_models(known)
     stride = 1
     while True:
@@ -55,7 +73,7 @@ def minimise_makespan(known: Known) -> None:
             horizon = top  # A bound within its pool says nothing of what lies outside.
         share = left if left is None or horizon == top else SHARE * left
         answer = ask(known, horizon, share)
-        if answer is None or known.closed:
+        if answer is None or known.closed_at(0):
             if answer is not None and answer.termination == "infeasible":
                 known.stopped = "the solver proved that no schedule is shorter"
             return
@@ -67,12 +85,12 @@ def minimise_makespan(known: Known) -> None:
             return
 
 
-def minimise_objective(known: Known) -> None:
-    """Ask for the best schedule of all; of a model that is too large, for one no longer than known.
+def _minimise_objective(known: Known) -> None:
+    """Solve for the best schedule of all; if the model is too large, for one no longer than known.
 
-    The shorter model proves nothing, but its solutions are schedules like any other.
+    The shorter model proves nothing, but its solutions are valid schedules.
     """
-    horizon = horizon_of(known.instance)
+    horizon = known.enough
     answer = ask(known, horizon, known.seconds_for_models)
     if answer is None:
         judge_by_models(known)
@@ -83,7 +101,7 @@ def minimise_objective(known: Known) -> None:
 
 
 def judge_by_models(known: Known) -> None:
-    """Judge what only a model can judge, by the smallest that hold it, until a schedule is found.
+    """Judge schedules by the smallest models that contain them, until one is admissible.
 
     The shortest schedules come first. A model of all slots of the instance may be too large.
     """
@@ -95,7 +113,7 @@ def judge_by_models(known: Known) -> None:
 
 
 def too_large(known: Known, scope: Scope) -> str | None:
-    """Why a model is not built; None if it can be."""
+    """Why a model is not built; None if it can be built."""
     if unfit := known.formulation.unfit(scope):
         return unfit
     terms = known.formulation.size(scope)
@@ -115,7 +133,7 @@ def too_large(known: Known, scope: Scope) -> str | None:
 
 
 def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = True) -> Answer | None:
-    """Build the model for a horizon, solve it, and take what it gives; None if that is over."""
+    """Build the model for a horizon, solve it, and use the result; None if the solve is over."""
     formulation = known.formulation
     scope = known.scope(horizon)
     if reason := too_large(known, scope):
@@ -126,7 +144,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     begun = perf_counter()
     model = formulation.build(scope)
     _offer_start(known, model, scope)
-    if known.closed:
+    if known.closed_at(known.stage):
         known.stopped = "a heuristic schedule is within the gap of the lower bound"
         return None
     if seconds is not None:
@@ -139,13 +157,13 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
         try:
             relaxed = _take(known, model, scope)
         except VerificationError as error:
-            known.stopped = f"the solver's solution is dropped, and its bound: {error}"
+            known.stopped = f"the solver's solution and its bound are dropped: {error}"
             return None
     if proves:
         _raise_bound(known, scope, answer)
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
-    if answer.termination == "finished" and known.gap > known.limits.gap + 1e-9:
+    if answer.termination == "finished" and not known.closed_at(known.stage):
         known.stopped = "the solver finished, but its bound and its solution do not meet"
         if not proves:
             known.stopped = "the solver found the best of the pool"
@@ -155,10 +173,11 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
 
 
 def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
-    """Load the best schedule that satisfies the model as a starting solution, if there is one."""
+    """Load the best schedule that satisfies the model as a starting solution, if any."""
     formulation = known.formulation
     if not formulation.restricts:
-        if known.schedule is not None and known.makespan == scope.horizon:
+        within = known.makespan is not None and known.makespan <= scope.horizon
+        if known.schedule is not None and within:
             formulation.load(model, scope, known.schedule)
         return
     longer = []
@@ -178,12 +197,12 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
 
 
 def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
-    """Take the solution that the model's variables hold; whether it is that of a relaxation.
+    """Use the solution in the model's variables; return whether the model is a relaxation.
 
     Raises
     ------
     VerificationError
-        If it is no feasible schedule, or none that satisfies the model.
+        If the solution is not a feasible schedule, or does not satisfy the model.
     """
     formulation = known.formulation
     plan = formulation.plan(model, scope)
@@ -207,22 +226,28 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
 def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
     if answer.termination == "infeasible":
         if known.makespan is not None and known.makespan <= scope.horizon:
-            known.stopped = "the solver calls the model infeasible, though a schedule is known"
+            known.stopped = "the solver reports an infeasible model, but a schedule is known"
             return
-        known.infeasible = scope.horizon >= horizon_of(known.instance)
+        known.infeasible = scope.horizon >= known.enough
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))
     elif answer.bound is None:
         return
-    elif known.by_makespan:
-        # Any makespan is whole, so a bound of 7.2 means 8; noise must not make 8 of 7.0000001.
-        slots = math.ceil(answer.bound - 1e-6 * max(1.0, abs(answer.bound)))
-        if known.makespan is not None and slots > known.makespan:
-            known.stopped = f"the solver's bound, {slots}, exceeds the makespan; it is ignored"
-        else:
-            known.raise_bound(LowerBound(slots, known.solver.name))
-    else:
+    elif known.own:
         slack = 1e-6 * max(1.0, abs(answer.bound))
-        if known.value is not None and answer.bound > known.value + slack:
+        if known.values and answer.bound > known.values[0] + slack:
             known.stopped = f"the solver's bound, {answer.bound:g}, exceeds the objective"
         else:
-            known.value_bound = answer.bound
+            known.bounds[0] = answer.bound
+    else:
+        # Values rise in steps: a bound of 7.2 may mean 8; noise must not make 8 of 7.0000001.
+        bound = aim_of(scope, known.stage).at_least(answer.bound)
+        before = known.bounds[known.stage]
+        if known.values and bound > known.values[known.stage]:
+            what = "makespan" if known.by_makespan else "objective"
+            known.stopped = (
+                f"the solver's bound, {number(bound)}, exceeds the {what}; it is ignored"
+            )
+        elif known.instance.objectives[known.stage] == "makespan" and known.stage == 0:
+            known.raise_bound(LowerBound(int(bound), known.solver.name))
+        elif before is None or bound > before:
+            known.bounds[known.stage] = bound

@@ -1,9 +1,10 @@
-"""Orders of jobs searched on an objective of one's own, with its constraints.
+"""Search over orders of jobs for your own objectives and constraints.
 
-`search` knows the makespan alone. Here its decoder makes a schedule of each order, and the
-formulation judges it, some hundred in a second. Late acceptance hill climbing: a change is kept if
-it is no worse than what was current some trials ago (E. Burke, Y. Bykov, "The late acceptance
-hill-climbing heuristic", European Journal of Operational Research 258, 2017).
+`search` minimises only the makespan. Here its decoder makes a schedule from each order, and the
+formulation judges the schedule, some hundred per second. The search is late acceptance hill
+climbing: it keeps a change that is no worse than the current solution some trials ago (E. Burke, Y.
+Bykov, "The late acceptance hill-climbing heuristic", European Journal of Operational Research 258,
+2017).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import horizon_of, job_extremes
+from rarmodel.model.objectives import Value
 from rarmodel.search.decoder import Decoder
 from rarmodel.verifier import require_feasible
 
@@ -23,13 +25,13 @@ from .admission import ModelNeeded, judge
 from .known import Known
 
 HISTORY = 20
-"""How many trials ago the value lies that a change is compared with."""
+"""Number of trials between a change and the value with which it is compared."""
 MODE_SHARE, DELAY_SHARE = 0.15, 0.1
-"""Parts of the changes that are to how a job spreads, and to the slot from which it may start."""
+"""Shares of the changes to how a job spreads, and to its earliest start."""
 
 
 class _Genes(NamedTuple):
-    """What the decoder makes a schedule of; see `Decoder.solution`."""
+    """An order with its modes and earliest starts; see `Decoder.solution`."""
 
     order: Ints
     mode: Ints
@@ -39,13 +41,12 @@ class _Genes(NamedTuple):
 def search_orders(known: Known, deadline: float) -> int:
     """Look for better schedules until a reading of `perf_counter`, or until the gap is closed.
 
-    Starts from the order in which the best schedule starts the jobs, and from the shortest jobs
-    first.
+    The search starts from the order of starts in the best schedule, and from shortest jobs first.
 
     Returns
     -------
     int
-        How many orders were tried; 0 if only the model can judge a schedule.
+        Number of orders tried; 0 if only the model can judge a schedule.
     """
     if getattr(known.formulation, "evaluate", None) is None or known.unjudged:
         return 0
@@ -65,7 +66,7 @@ def search_orders(known: Known, deadline: float) -> int:
 
 
 def _first(known: Known) -> list[_Genes]:
-    """Where to start from."""
+    """The orders from which the search starts."""
     jobs = len(known.instance.jobs)
     nothing = np.zeros(jobs, np.int64)
     least = np.array([extreme.least_slots for extreme in job_extremes(known.instance)], np.int64)
@@ -78,24 +79,23 @@ def _first(known: Known) -> list[_Genes]:
     return [_Genes(order, nothing, nothing) for order in orders]
 
 
-def _value(known: Known, decoder: Decoder, genes: _Genes) -> float:
-    """The value of what an order gives, kept if it is the best; infinite if not admissible."""
+def _value(known: Known, decoder: Decoder, genes: _Genes) -> tuple[Value | float, ...]:
+    """The values of an order's schedule, kept if it is the best; infinite if not admissible."""
     solution = decoder.solution(*genes)
     if solution is None or solution.makespan > horizon_of(known.instance):
-        return inf
+        return (inf,)
     schedule = solution.schedule(known.instance, "orders")
     scope = known.scope(horizon_of(known.instance))
     verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
-        return inf
-    best = known.makespan if known.by_makespan else known.value
-    if best is None or verdict.value < best:
-        known.improve(schedule, require_feasible(known.instance, schedule), verdict.value)
-    return verdict.value
+        return (inf,)
+    report = require_feasible(known.instance, schedule)
+    known.improve(schedule, report, verdict.value)
+    return known.values_of(report, verdict.value)
 
 
 def _changed(genes: _Genes, most_modes: Ints, known: Known, random: np.random.Generator) -> _Genes:
-    """Move a job in the order, or change how it spreads or from when on it may start."""
+    """Move a job in the order, or change how it spreads or its earliest start."""
     order, mode, earliest = (gene.copy() for gene in genes)
     jobs = len(order)
     one, other = random.integers(jobs, size=2).tolist()

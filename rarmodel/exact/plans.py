@@ -1,18 +1,16 @@
-"""From starts and workers to a schedule with GPU indices."""
+"""Turn starts and workers into a schedule with GPU indices."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.verifier import Run, simulate
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
-    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if it has any.
+    """A schedule with GPU indices from starts and workers, and from the plan's GPUs if given.
 
     Raises
     ------
@@ -27,10 +25,10 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
             0 <= server < len(capacities) and 1 <= count <= capacities[server]
             for server, count in workers.items()
         )
-        if start < 0 or not placed or sum(workers.values()) != job.size:
+        if start < 0 or not placed or sum(workers.values()) not in job.sizes:
             raise VerificationError(
                 f"{method}: job {job.name!r} starts at slot {start} with workers "
-                f"{dict(workers)} by server, and needs {job.size} GPUs"
+                f"{dict(workers)} by server, and needs {' or '.join(map(str, job.sizes))} GPUs"
             )
     if plan.gpus is not None:
         names = [server.name for server in instance.cluster.servers]
@@ -46,10 +44,15 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
 
 
 def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, ...]:
-    evaluation = Engine(instance).evaluate(
-        np.array(plan.starts, np.int64), placements_of(plan.workers)
-    )
+    runs = [
+        Run(job, start, dict(workers))
+        for job, start, workers in zip(instance.jobs, plan.starts, plan.workers, strict=True)
+    ]
+    ends = simulate(instance, runs).completion
+    # A job that never completes keeps its GPUs; the verifier says so.
+    never = max([*plan.starts, *(end for end in ends if end is not None)]) + 1
     try:
-        return assign_gpus(instance, plan.starts, evaluation.completion.tolist(), plan.workers)
+        completions = [never if end is None else end for end in ends]
+        return assign_gpus(instance, plan.starts, completions, plan.workers)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error

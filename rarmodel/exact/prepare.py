@@ -1,20 +1,30 @@
-"""Compiling what exact solutions need, before any clock starts."""
+"""Compile all code for exact solutions before time is measured."""
 
 from __future__ import annotations
 
 from rarmodel.engine.compilation import told
 from rarmodel.engine.enumerate import all_schedules
 from rarmodel.heuristics import constructive_methods, prepare_method
-from rarmodel.model import best_placements
+from rarmodel.model import best_placements, unhandled, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
+
+from .taken import taken_by
 
 
 def prepare(instance: Instance) -> None:
     """Compile methods, search, engine and enumeration, once in an installation's life."""
-    first = instance.model_copy(update={"jobs": instance.jobs[:1]})
     with told():
         for method in constructive_methods():
-            prepare_method(method, first)
-        SEARCH.prepare(instance)
+            if (taken := taken_by(method, instance)) is not None:
+                prepare_method(method, taken.model_copy(update={"jobs": taken.jobs[:1]}))
+        wider = used(instance)
+        if wider and unhandled(instance, SEARCH.handles, "") is None:
+            SEARCH.prepare(instance)
+        if set(wider) - {OBJECTIVES.name}:
+            return
+        short = instance.model_copy(update={"objective": "makespan"}) if wider else instance
+        SEARCH.prepare(short)
+        first = short.model_copy(update={"jobs": short.jobs[:1]})
         all_schedules(first, [best_placements(first)], [[1]], 0, 1, 1)

@@ -1,4 +1,4 @@
-"""Which entries of data formulations read, found out before time is spent on a solve."""
+"""Find out which entries of data a formulation reads, before the solve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
-from rarmodel.model import horizon_of, job_extremes, topology
+from rarmodel.model import horizon_of, job_extremes, topology, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
@@ -18,14 +19,16 @@ from .admission import ModelNeeded, evaluated
 def entries_read(
     instance: Instance, formulation: Formulation, data: Mapping[str, Any]
 ) -> frozenset[str] | None:
-    """Names of the entries that a formulation reads; None if only its model tells.
+    """Names of the entries that a formulation reads; None if only its model can tell.
 
-    What it adds to another formulation is tried on the schedule that runs one job after another.
+    Additions to another formulation are tried on the schedule that runs one job after another.
     """
     reads: frozenset[str] | None = getattr(formulation, "reads", None)
     if reads is not None:
         return reads
     entries = Entries(data)
+    if set(used(instance)) - {OBJECTIVES.name}:
+        return None  # Schedules of wider instances take a search.
     schedule = one_after_another(instance).schedule(instance, "one-after-another")
     horizon = horizon_of(instance)
     extremes, tree = job_extremes(instance), topology(instance.cluster)

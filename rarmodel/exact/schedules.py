@@ -1,4 +1,4 @@
-"""Schedules that need no model: those of all methods, and what `search` makes of them."""
+"""Schedules without a model: those of all methods and of `search`."""
 
 from __future__ import annotations
 
@@ -11,46 +11,55 @@ from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
 from rarmodel.model import horizon_of, job_extremes
-from rarmodel.search import SEARCH, one_after_another
+from rarmodel.search import SEARCH, Session, one_after_another
 
 from .known import SEARCH_SHARE, Known
 from .plans import schedule_of
+from .taken import taken_by
 
 HEURISTICS_SHARE = 0.05
-"""Part of the time limit after which no further heuristic begins."""
+"""Share of the time limit after which no further heuristic starts."""
 
 FIRST_PATIENCE = 10
-"""Iterations of `search` without a better schedule or bound after which the model has its turn."""
+"""Iterations of `search` without improvement after which the model is next."""
 
 
 def first_schedules(known: Known) -> None:
     """Collect the schedules of all methods, and of `search` within its share of the time.
 
-    A formulation that restricts has its own idea of a good schedule: it is offered all schedules
-    that the methods make with any of their parameters.
+    A formulation that restricts has its own objective or constraints, so it judges the schedules of
+    all methods with all their parameters.
     """
     instance, limits = known.instance, known.limits
     for method in constructive_methods():
+        taken = taken_by(method, instance)
+        if taken is None:
+            continue
         left = None
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.session.solution is not None:
+            if left == 0 and known.schedule is not None:
                 break
-        made = attempt(method, instance, replace(limits, time_limit=left))
+        made = attempt(method, taken, replace(limits, time_limit=left))
         if made.schedule is not None:
             known.collect(made.schedule)
         if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
+    share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
+    if known.session is None:
+        if not known.closed:
+            search_until(known, share, FIRST_PATIENCE)
+        return
+    plain = known.session.instance
     alone = sum(extreme.least_slots for extreme in job_extremes(instance))
     best = horizon_of(instance) if known.makespan is None else known.makespan - 1
     if alone <= best:
-        known.collect(one_after_another(instance).schedule(instance, "one-after-another"))
-    share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
+        known.collect(one_after_another(plain).schedule(plain, "one-after-another"))
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
     if known.formulation.restricts:
-        for starts, gpus in heuristic_schedules(instance, horizon_of(instance)):
+        for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
             if perf_counter() > share and known.schedule is not None:
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
@@ -58,18 +67,23 @@ def first_schedules(known: Known) -> None:
 
 
 def search_until(known: Known, deadline: float, patience: int | None = None) -> None:
-    """Let `search` go on where it was, and take the schedules and the bound that it finds."""
+    """Continue `search`, and take its schedules and its bound."""
+    search = known.session or known.wide
+    if search is None:
+        return
     begun = perf_counter()
     try:
-        known.stopped = known.session.run(None if deadline == inf else deadline, patience=patience)
+        known.stopped = search.run(None if deadline == inf else deadline, patience=patience)
     finally:
         known.searched += perf_counter() - begun
-        _harvest(known)
+        if known.session is not None:
+            _harvest(known, known.session)
+        elif known.wide is not None and known.wide.best.schedule is not None:
+            known.collect(known.wide.best.schedule)
 
 
-def _harvest(known: Known) -> None:
-    """Take what the search has found, also if it was interrupted."""
-    session = known.session
+def _harvest(known: Known, session: Session) -> None:
+    """Take the results of `search`, also if it was interrupted."""
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.

@@ -1,9 +1,9 @@
 """Solve a formulation: schedules first, then models, then what can still help.
 
-All methods and `search` come first: the best of their schedules is the starting solution, their
-bound makes the model smaller, and what they find is the answer if the solver finds no better. While
-time is left after the models and nothing is proven, `search` goes on. Status, bound and gap come
-from whole numbers.
+All methods and `search` come first. Their best schedule is the starting solution, and the answer if
+the solver finds no better one. Their bound makes the model smaller. If time is left after the
+models and optimality is not proven, `search` continues. Status, bound and gap are computed from
+whole numbers.
 """
 
 from __future__ import annotations
@@ -14,25 +14,30 @@ from time import perf_counter
 from typing import Any
 
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, unhandled
+from rarmodel.model import handled, horizon_of, too_short, unhandled, used
+from rarmodel.model.features import OBJECTIVES
 from rarmodel.results import Result, status_of
 from rarmodel.schema import Instance
-from rarmodel.search import DEFAULT_SECONDS, Session
+from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
 from rarmodel.solvers import Solver
 
 from .diagnosis import explain
 from .known import Known
-from .models import minimise_makespan, minimise_objective, too_large
+from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
 
+OWN_GAP = 1e-6
+"""Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
+
 WORTH_A_SEARCH = 0.01
-"""Part of the time limit below which no search is begun with what is left."""
+"""Least share of the time limit for a search at the end."""
 
 
 def solve_formulation(
@@ -49,13 +54,14 @@ def solve_formulation(
     Parameters
     ----------
     instance, formulation, limits
-        What to solve, and how.
+        The problem, its formulation and the limits.
     solvers
-        Who may solve it, the preferred one first; the next one if that refuses the model.
+        Solvers, the preferred one first. If a solver refuses the model, the next one is tried.
     data
-        What the formulation needs beside the instance: `Scope.data`.
+        Data that the formulation needs beside the instance: `Scope.data`.
     strict
-        Whether a model that every solver refuses is an error; otherwise the result says why.
+        If True, a model that every solver refuses is an error; otherwise the result gives the
+        reason.
 
     Raises
     ------
@@ -63,7 +69,7 @@ def solve_formulation(
         If a solver is not installed or cannot take the model, or the formulation cannot take the
         instance.
     VerificationError
-        If a heuristic's schedule fails verification. A solver's solution that does is dropped.
+        If a heuristic's schedule fails verification. A solver's solution that fails is dropped.
     """
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
@@ -77,19 +83,22 @@ def solve_formulation(
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
     prepare(instance)
-    quiet = replace(limits, progress=None) if formulation.restricts else limits
+    session, wide = _searches(instance, formulation, limits)
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=Session(instance, quiet),
+        session=session,
+        wide=wide,
         begun=perf_counter(),
         bound=best_bound(instance),
     )
     if known.bound.slots > horizon_of(instance):
         known.stopped = "the lower bound exceeds the horizon"
+    elif too_short(instance):
+        known.stopped = "a job takes longer than its deadline allows"
     else:
         try:
             _solve(known)
@@ -100,6 +109,24 @@ def solve_formulation(
                 raise
             known.stopped = str(error)
     return _result(known)
+
+
+def _searches(
+    instance: Instance, formulation: Formulation, limits: Limits
+) -> tuple[Session | None, WideSearch | None]:
+    """The searches that take an instance: for the paper's problem, and for wider ones.
+
+    Additions of a user are judged apart, so for them the search for short schedules will do.
+    """
+    plain = not set(used(instance)) - {OBJECTIVES.name}
+    by_makespan = instance.objectives == ("makespan",)
+    if plain and (by_makespan or formulation.restricts):
+        short = instance.model_copy(update={"objective": "makespan"})
+        quiet = limits if not formulation.restricts else replace(limits, progress=None)
+        return Session(instance if by_makespan else short, quiet), None
+    if unhandled(instance, SEARCH.handles, ""):
+        return None, None
+    return None, WideSearch(instance, limits, SEARCH.name)
 
 
 def _solve(known: Known) -> None:
@@ -114,10 +141,7 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"
         return
-    if known.by_makespan:
-        minimise_makespan(known)
-    else:
-        minimise_objective(known)
+    minimise(known)
     _use_the_rest(known)
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
@@ -127,7 +151,7 @@ def _solve(known: Known) -> None:
 
 
 def _use_the_rest(known: Known) -> None:
-    """Search with the time that the models left; without a limit, if there was no model."""
+    """Search in the time that the models left; if there is no limit, only without a model."""
     why, left = known.stopped, known.seconds_left
     if known.closed or known.infeasible or why == INTERRUPTED or (left is None and known.solved):
         return
@@ -136,27 +160,30 @@ def _use_the_rest(known: Known) -> None:
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
     deadline = perf_counter() + left
-    if not known.formulation.restricts:
+    if known.searches:
         search_until(known, deadline)
-        known.stopped = f"{why}; search had the rest of the time: {known.stopped}"
-    elif trials := search_orders(known, deadline):
-        known.stopped = f"{why}; the rest of the time went to {trials:,} orders of the jobs"
+        known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
+    elif known.session is not None and (trials := search_orders(known, deadline)):
+        known.stopped = (
+            f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
+        )
 
 
 def _result(known: Known) -> Result:
-    """What is known, as a result."""
+    """Make the result from what is known."""
     instance, formulation = known.instance, known.formulation
-    status = status_of(known.makespan, known.bound.slots, horizon_of(instance))
-    if not known.by_makespan:
-        status = "unknown" if known.schedule is None else "feasible"
-        if known.schedule is not None and known.gap <= 1e-6:
-            status = "optimal"
-    if known.infeasible and known.schedule is None:
-        status = "infeasible"
+    impossible = known.bound.slots > horizon_of(instance) or bool(too_short(instance))
+    found = known.schedule is not None
+    status = status_of(known.goals, found=found, infeasible=known.infeasible or impossible)
+    if found and known.own and known.gap() <= OWN_GAP:
+        status = "optimal"
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        schedule = with_bound(schedule.timed(instance.time), instance, known.session.bound)
+        everywhere = best_bound(instance) if formulation.restricts else known.bound
+        if known.session is not None:
+            everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
+        schedule = with_bound(schedule.timed(instance.time), instance, everywhere)
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -172,13 +199,15 @@ def _result(known: Known) -> Result:
         reasons=_explain(known) if status == "infeasible" else (),
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
-        goal=known.goal(),
+        objective=known.goals,
         restricted=formulation.restricts,
     )
 
 
 def _explain(known: Known) -> tuple[str, ...]:
-    """Say why there is no schedule within the horizon."""
+    """Explain why there is no schedule within the horizon."""
+    if reasons := too_short(known.instance):
+        return reasons
     if not known.infeasible:
         return why_infeasible(known.instance, known.bound)
     # The bound that the solver has proven would itself be the conflict.

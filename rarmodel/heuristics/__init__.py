@@ -2,6 +2,7 @@
 
 from .bisection import Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
+from .idle_gpus import IdleGpus, Ranks, available, rule
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .policies import (
     first_fit,
@@ -13,17 +14,16 @@ from .policies import (
     smallest_first,
 )
 from .ranking import least_loaded_servers
-from .room import Ranks, Room, available, rule
 from .rules import least_busy
 
 __all__ = [
     "Attempt",
     "Estimate",
     "Found",
+    "IdleGpus",
     "Method",
     "Policy",
     "Ranks",
-    "Room",
     "attempt",
     "available",
     "constructive_methods",

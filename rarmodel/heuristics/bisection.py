@@ -17,8 +17,8 @@ from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
 from .estimate import Estimate, estimate
+from .idle_gpus import Rule
 from .method import Attempt
-from .room import Rule
 
 Parameters = tuple[float, ...]
 
@@ -42,7 +42,7 @@ class Policy:
     name
         What `--method` calls it, and schedules say they were made by.
     rule
-        Picks GPUs for a job; see `room`.
+        Picks GPUs for a job; see `idle_gpus`.
     order
         Gives the order of placement, as job indices.
     parameters

@@ -23,12 +23,12 @@ from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completio
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
+from .idle_gpus import IdleGpus, Rule, available, new_idle_gpus
 from .ranking import note_all, note_change
-from .room import Room, Rule, available, new_room
 
 _inner = partial(compiled, inner=True)
 
-INFEASIBLE, LATE, MISPLACED = -1, -2, -3
+INFEASIBLE, CUT_OFF, MISPLACED = -1, -2, -3
 """Why a list schedule gave no makespan: a job cannot be placed and nothing will complete; the
 makespan does not beat the cutoff; the rule chose GPUs that are not available."""
 
@@ -38,7 +38,7 @@ def _list_schedule(
     parameters: Floats,
     arrays: Arrays,
     state: State,
-    room: Room,
+    room: IdleGpus,
     order: Ints,
     cutoff: int,
     starts: Ints,
@@ -46,7 +46,7 @@ def _list_schedule(
     held: Ints,
     chosen: Ints,
 ) -> int:
-    """Place all jobs; the makespan, or INFEASIBLE, LATE or MISPLACED.
+    """Place all jobs; the makespan, or INFEASIBLE, CUT_OFF or MISPLACED.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def _list_schedule(
             return INFEASIBLE
         idle += freed
         if state.counters[CLOCK] >= cutoff:
-            return LATE
+            return CUT_OFF
     return int(state.counters[CLOCK])
 
 
 @_inner
-def _begin(arrays: Arrays, state: State, room: Room) -> None:
+def _begin(arrays: Arrays, state: State, room: IdleGpus) -> None:
     """Begin at slot 0 with an empty cluster."""
     reset(arrays, state)
     room.idle[:] = True
@@ -102,7 +102,7 @@ def _begin(arrays: Arrays, state: State, room: Room) -> None:
 
 @_inner
 def _take(
-    arrays: Arrays, state: State, room: Room, job: int, at: int, held: Ints, chosen: Ints
+    arrays: Arrays, state: State, room: IdleGpus, job: int, at: int, held: Ints, chosen: Ints
 ) -> bool:
     """Start a job on the chosen GPUs; False if one of them is not available."""
     servers, workers, on_server = room.scratch[0], room.scratch[1], room.scratch[2]
@@ -129,13 +129,13 @@ def _take(
         on_server[server] += 1
     for i in range(used):
         workers[i] = on_server[servers[i]]
-    start(arrays, state, job, servers, workers, used)
+    start(arrays, state, job, job, servers, workers, used)
     return True
 
 
 @_inner
 def _go_on(
-    arrays: Arrays, state: State, room: Room, held_at: Ints, held: Ints, completed: Ints
+    arrays: Arrays, state: State, room: IdleGpus, held_at: Ints, held: Ints, completed: Ints
 ) -> int:
     """Go to the next completion and free the GPUs of the jobs that complete.
 
@@ -175,7 +175,7 @@ class ListScheduler:
     def __init__(self, instance: Instance, work: tuple[float, ...]) -> None:
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
-        self._room = new_room(instance, work)
+        self._room = new_idle_gpus(instance, work)
         self._held_at = np.concatenate(([0], np.cumsum(self._room.size))).astype(np.int64)
         self._held = np.zeros(int(self._held_at[-1]), np.int64)
         self._starts = np.zeros(len(instance.jobs), np.int64)
@@ -196,12 +196,12 @@ class ListScheduler:
         limit
             Limit on a GPU's accumulated time in slots, θ_u.
         cutoff
-            Give up (LATE) as soon as the makespan is known not to be below this slot.
+            Give up (CUT_OFF) as soon as the makespan is known not to be below this slot.
 
         Returns
         -------
         int
-            The makespan in slots, or INFEASIBLE or LATE.
+            The makespan in slots, or INFEASIBLE or CUT_OFF.
 
         Raises
         ------

@@ -15,7 +15,7 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 
-from .room import TOLERANCE, Ranks, Room
+from .idle_gpus import TOLERANCE, IdleGpus, Ranks
 
 _inner = partial(compiled, inner=True)
 
@@ -62,7 +62,7 @@ def _set_idle(least: Floats, server: int, hosting: float, empty: float) -> None:
 
 
 @_inner
-def _rank_idle(room: Room, server: int) -> None:
+def _rank_idle(room: IdleGpus, server: int) -> None:
     """Put a server where its least busy idle GPU says."""
     time = np.inf
     for gpu in range(room.first_gpu[server], room.first_gpu[server + 1]):
@@ -75,7 +75,7 @@ def _rank_idle(room: Room, server: int) -> None:
 
 
 @_inner
-def rank_by_idle(room: Room) -> None:
+def rank_by_idle(room: IdleGpus) -> None:
     """Bring the tree of least busy idle GPUs up to date."""
     counts = room.ranks.counts
     for i in range(counts[BY_IDLE], counts[NOTED]):
@@ -105,7 +105,7 @@ def first_server(least: Floats, column: int, node: int, work: float, most: float
 
 
 @_inner
-def least_busy_servers(room: Room, job: int, occupied: int, servers: Ints) -> int:
+def least_busy_servers(room: IdleGpus, job: int, occupied: int, servers: Ints) -> int:
     """Write down servers among whose GPUs are the least busy available ones.
 
     These are as many as the job needs, or all there are. The servers come in their order, and the
@@ -140,7 +140,7 @@ def least_busy_servers(room: Room, job: int, occupied: int, servers: Ints) -> in
 
 
 @_inner
-def _set_lightest(room: Room, server: int, entry: int) -> None:
+def _set_lightest(room: IdleGpus, server: int, entry: int) -> None:
     """Say whether a server stands in the tree of loads: `entry` is its number or NOBODY."""
     lightest, load, gpus = room.ranks.lightest, room.server_load, room.server_gpus
     node = (len(lightest) >> 1) + server
@@ -159,7 +159,7 @@ def _set_lightest(room: Room, server: int, entry: int) -> None:
 
 
 @_inner
-def least_loaded_servers(room: Room, gpus: float, servers: Ints) -> int:
+def least_loaded_servers(room: IdleGpus, gpus: float, servers: Ints) -> int:
     """Choose the servers of least `Σ_g U_g / O_s`, as few as have `gpus` GPUs in all, or all.
 
     Writes them to the front of `servers`, least loaded first, and returns how many they are.
@@ -180,7 +180,7 @@ def least_loaded_servers(room: Room, gpus: float, servers: Ints) -> int:
 
 
 @_inner
-def count_idle(room: Room) -> int:
+def count_idle(room: IdleGpus) -> int:
     """Bring the tree of numbers of idle GPUs up to date; how many are idle in all."""
     ranks, counts = room.ranks, room.ranks.counts
     for i in range(counts[BY_COUNT], counts[NOTED]):
@@ -195,7 +195,7 @@ def count_idle(room: Room) -> int:
 
 
 @_inner
-def nth_idle(room: Room, number: int) -> int:
+def nth_idle(room: IdleGpus, number: int) -> int:
     """The idle GPU with so many idle ones before it; `count_idle` has said that there is one."""
     idle, node = room.ranks.idle_gpus, 1
     leaves = len(idle) >> 1

@@ -8,7 +8,9 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import mixed
 
+from .idle_gpus import TOLERANCE, IdleGpus, available, rule
 from .ranking import (
     BREAK_TIES,
     EITHER,
@@ -21,7 +23,6 @@ from .ranking import (
     nth_idle,
     rank_by_idle,
 )
-from .room import TOLERANCE, Room, available, rule
 
 _inner = partial(compiled, inner=True)
 
@@ -37,7 +38,7 @@ def _move(first: Floats, second: Floats, came: Ints, chosen: Ints, source: int, 
 
 @_inner
 def least_busy(
-    job: int, room: Room, servers: Ints, count: int, occupied: int, chosen: Ints
+    job: int, room: IdleGpus, servers: Ints, count: int, occupied: int, chosen: Ints
 ) -> bool:
     """Choose as many GPUs as the job needs, with least accumulated time of the available ones.
 
@@ -109,7 +110,7 @@ def least_busy(
 
 
 @rule
-def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def sjf_bco_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """SJF-BCO: Algorithm 2 (FA-FFP) for jobs of at most κ GPUs, Algorithm 3 (LBSGF) for others.
 
     Parameters are κ, λ, and how FA-FFP regards occupied servers, as in `least_busy`: BREAK_TIES
@@ -126,7 +127,7 @@ def sjf_bco_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool
 
 
 @rule
-def first_fit_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def first_fit_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """FF: the first available GPUs, from server to server."""
     rank_by_idle(room)
     least, work, most = room.ranks.least_idle, room.work[job], room.limit + TOLERANCE
@@ -144,28 +145,19 @@ def first_fit_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bo
 
 
 @rule
-def list_scheduling_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def list_scheduling_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """LS: the available GPUs of least accumulated time; ties in server, then GPU order."""
     servers = room.scratch[1]
     count = least_busy_servers(room, job, IGNORE, servers)
     return least_busy(job, room, servers, count, IGNORE, chosen)
 
 
-@_inner
-def _mixed(value: np.uint64) -> np.uint64:
-    """SplitMix64: the next state, its bits well mixed (Steele, Lea, Flood 2014)."""
-    value = np.uint64(value + np.uint64(0x9E3779B97F4A7C15))
-    value = np.uint64((value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
-    value = np.uint64((value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
-    return np.uint64(value ^ (value >> np.uint64(31)))
-
-
 @rule
-def random_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def random_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """RAND: available GPUs at random, every choice equally likely. The parameter is the seed."""
     size = room.size[job]
     # Draws depend on seed and job alone: the same on every machine, and at every call.
-    state = _mixed(np.uint64(parameters[0]) ^ _mixed(np.uint64(job)))
+    state = mixed(np.uint64(parameters[0]) ^ mixed(np.uint64(job)))
     within = room.most_load[0] + room.work[job] <= room.limit + TOLERANCE
     if within and size * size < len(room.idle):
         return _drawn_from_idle(room, size, state, chosen)
@@ -177,21 +169,21 @@ def random_rule(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
     if count < size:
         return False
     for i in range(size):
-        state = _mixed(state)
+        state = mixed(state)
         pick = i + int(state % np.uint64(count - i))
         chosen[i], chosen[pick] = chosen[pick], chosen[i]
     return True
 
 
 @_inner
-def _drawn_from_idle(room: Room, size: int, state: np.uint64, chosen: Ints) -> bool:
+def _drawn_from_idle(room: IdleGpus, size: int, state: np.uint64, chosen: Ints) -> bool:
     """Draw as from a list of all idle GPUs, of which only the exchanged entries are noted."""
     count = count_idle(room)
     if count < size:
         return False
     picks, moved = room.scratch[0], room.scratch[1]
     for i in range(size):
-        state = _mixed(state)
+        state = mixed(state)
         picks[i] = i + int(state % np.uint64(count - i))
         here, there = i, picks[i]
         for earlier in range(i):

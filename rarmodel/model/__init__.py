@@ -26,12 +26,14 @@ from .timing import (
     speed,
 )
 from .topology import Topology, topology
+from .windows import Window, too_short, windows
 
 __all__ = [
     "Extremes",
     "LeastSlots",
     "Pace",
     "Topology",
+    "Window",
     "best_placements",
     "check_instance",
     "compute_seconds",
@@ -55,7 +57,9 @@ __all__ = [
     "slowest_alone",
     "speed",
     "spreads",
+    "too_short",
     "topology",
     "unhandled",
     "used",
+    "windows",
 ]

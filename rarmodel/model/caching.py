@@ -1,4 +1,4 @@
-"""Results that follow from an instance alone, worked out once for as long as it lives."""
+"""Cache results that depend on an instance alone, for as long as the instance lives."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _T = TypeVar("_T")
 
 
 def once_per_instance(function: Callable[[Instance], _T]) -> Callable[[Instance], _T]:
-    """Make a function remember its result for each instance, until the instance goes.
+    """Make a function cache its result for each instance.
 
-    An instance never changes, so neither does what follows from it; a changed copy is another
-    instance. The result must not change either, and must not hold the instance, which would keep
-    both for ever. What raises is not remembered.
+    An instance never changes; a changed copy is another instance. The result must not change
+    either. It must not refer to the instance, which would keep both for ever. Exceptions are not
+    cached.
     """
     known: dict[int, tuple[ref[Instance], _T]] = {}
 

@@ -1,7 +1,7 @@
-"""How rings that share a link slow each other down: equations (6) and (7) and the factor f.
+"""Slowdown of rings that share a link: equations (6) and (7) and the factor f.
 
-Plain functions of numbers, written to be compiled as they stand: the verifier calls them, the
-engine compiles them, and both get the same number to the last bit.
+These are plain functions of numbers that can be compiled without change. The verifier calls them,
+the engine compiles them, and both get the same number to the last bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def contention_level(concurrency: float, rings: int) -> float:
     Parameters
     ----------
     concurrency
-        Part of the rings that communicate at the same moment, ξ1, in (0, 1].
+        Share of the rings that communicate at the same moment, ξ1, in (0, 1].
     rings
         Active rings that use the link, p.
     """
@@ -23,15 +23,15 @@ def contention_level(concurrency: float, rings: int) -> float:
 
 
 def linear_degradation(alpha: float, level: float) -> float:
-    """What a link's rate is divided by, `f(α, k) = max(1, k + α(k−1))`.
+    """The factor by which sharing divides a link's rate, `f(α, k) = max(1, k + α(k−1))`.
 
-    Clamped at 1 (reading 2): a lone ring with ξ1 < 1 gets the link's rate and not more, so that
-    the paper's property `f(α, 1) = 1` holds for every lone ring.
+    The factor is at least 1 (reading 2): a lone ring with ξ1 < 1 gets the link's rate and not more.
+    So the paper's property `f(α, 1) = 1` holds for every lone ring.
 
     Parameters
     ----------
     alpha
-        What each further ring costs beyond its share, α ≥ 0.
+        Cost of each further ring beyond its share, α ≥ 0.
     level
         Rings that communicate at the same moment, k.
     """
@@ -39,7 +39,7 @@ def linear_degradation(alpha: float, level: float) -> float:
 
 
 def ring_share(contention: Contention, gbps: float, rings: int) -> float:
-    """Rate in Gbit/s that each ring gets of a link of `gbps` when `rings` use it, `b^e/f(α, k)`.
+    """Rate in Gbit/s of each of `rings` rings on a link of `gbps`, `b^e/f(α, k)`.
 
     Non-increasing in `rings`.
     """

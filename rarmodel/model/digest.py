@@ -1,4 +1,4 @@
-"""A digest by which an instance is recognised, whatever it is called."""
+"""A digest that identifies an instance regardless of its name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The best and the worst that can happen to a job: the range of its iteration time and speed.
+"""The best and the worst case of a job: the range of its iteration time and speed.
 
-The best is exact: alone in the cluster, in its best placement. It gives each job's least
-execution time, on which estimates and lower bounds rest. The worst is a bound: most servers,
-slowest link and most rings on it, whether or not they come together.
+The best case is exact: alone in the cluster, in its best placement. It gives each job's least
+execution time, on which estimates and lower bounds rest. The worst case is a bound: most servers,
+slowest link and most rings on it, whether or not these occur together.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Extremes:
 
 @once_per_instance
 def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
-    """Range of what can happen to each job, in job order.
+    """The range of each job, in job order.
 
     Raises
     ------
     InputError
-        If a job's iteration takes no time, or its speed is 0 even at its best.
+        If a job's iteration takes 0 s, or its speed is 0 even in the best case.
     """
     ranges = iteration_ranges(instance)
     _require_speed(instance, ranges, "")
@@ -76,14 +76,14 @@ def check_instance(instance: Instance, source: str = "") -> None:
     Raises
     ------
     InputError
-        With every such job (reading 3), or with every job whose iteration takes no time.
+        With every such job (reading 3), or with every job whose iteration takes 0 s.
     """
     _require_speed(instance, iteration_ranges(instance), source)
 
 
 def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], source: str) -> None:
     timeless = [
-        Problem(f"jobs[{i}]", f"an iteration of job {job.name!r} takes no time; it must take some")
+        Problem(f"jobs[{i}]", f"an iteration of job {job.name!r} takes 0 s; it must take more")
         for i, (job, (best, _)) in enumerate(zip(instance.jobs, ranges, strict=True))
         if best <= 0
     ]
@@ -137,7 +137,7 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
-    """For each ring size, a bound on the least bandwidth it can get across servers, in Gbit/s."""
+    """For each ring size, a lower bound on its bandwidth across servers, in Gbit/s."""
     total = instance.cluster.total_gpus
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
@@ -167,10 +167,11 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
 
 
 def _worst_links(tree: Topology) -> list[tuple[float, int]]:
-    """Rate in Gbit/s and most rings of the links of which one gives the least share.
+    """Rate in Gbit/s and most rings of the links that can give the least share.
 
-    A share never grows with the rings nor shrinks with the rate, so a link is out if another one
-    is no faster and takes no fewer rings.
+    A share never grows with the number of rings and never shrinks with the rate. So a link is left
+    out if another link is no faster and takes no fewer rings. Every ring on a link has a worker
+    below and one above.
     """
     slowest: dict[int, float] = {}
     for link, most_rings in zip(tree.links, tree.most_rings, strict=True):
@@ -184,11 +185,11 @@ def _worst_links(tree: Topology) -> list[tuple[float, int]]:
 
 
 def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
-    """Execution time of each job in slots, alone in its slowest placement; None if it stands still.
+    """Execution time of each job in slots, alone in its slowest placement; None without progress.
 
-    That is within one server, or on most servers with the slowest link among those that it uses:
-    a ring of several workers has room for one below that link and one above it, and then for one
-    on each other server.
+    The slowest placement is within one server, or on the most servers with the slowest link among
+    those used: a ring of several workers has one below that link and one above it, and then one on
+    each other server.
     """
     tree = topology(instance.cluster)
     cluster = instance.cluster
@@ -214,16 +215,16 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
 
 @dataclass(frozen=True)
 class LeastSlots:
-    """Least execution time of one job by how it is placed, alone in the cluster.
+    """Least execution time of one job alone in the cluster, by placement.
 
     Attributes
     ----------
     packed
-        In slots, on one server; None if no server has as many GPUs, or it makes no progress there.
+        In slots, on one server; None if no server is large enough or the job makes no progress.
     spread
-        In slots, on several servers; None if that is impossible, or makes no progress.
+        In slots, on several servers; None if impossible or without progress.
     fewest_servers
-        The fewest servers, at least 2, that a spread ring uses; None if it cannot spread.
+        The fewest servers, at least 2, of a spread ring; None if it cannot spread.
     """
 
     packed: int | None

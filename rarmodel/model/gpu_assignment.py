@@ -1,4 +1,4 @@
-"""Which GPUs of its servers a job gets, once it is known when it holds how many."""
+"""Assign GPU indices to jobs whose starts, completions and workers per server are known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def assign_gpus(
     completions: Sequence[int],
     workers: Sequence[Mapping[int, int]],
 ) -> tuple[Assignment, ...]:
-    """Assign GPU indices: each job takes the lowest free ones of its servers when it starts.
+    """Assign GPU indices: at its start, each job takes the lowest free ones of its servers.
 
     Running jobs keep theirs. As long as no server holds more workers than it has GPUs, there are
     always enough free ones.
@@ -25,7 +25,7 @@ def assign_gpus(
     instance
         The problem.
     starts, completions
-        (jobs) When each job holds its GPUs: from its start until before its completion.
+        (jobs) Start and completion of each job; it holds its GPUs in between.
     workers
         (jobs) Workers on each server, by server index.
 

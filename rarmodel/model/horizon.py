@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from rarmodel.schema import Instance
+from collections import Counter
+from fractions import Fraction
 
+from rarmodel.schema import Instance, Job
+
+from . import timing
 from .caching import once_per_instance
+from .contention import ring_share
 from .extremes import job_extremes
+from .lone import Lone, lone_options, realised, within_gbps
+from .objectives import Objective, objectives_of
+from .rates import pace
+from .topology import topology
 
 
 @once_per_instance
 def horizon_of(instance: Instance) -> int:
     """The horizon of an instance in slots, T.
 
-    Where the instance has none: one job after another, each alone in its best placement, once the
-    last release, due slot, deadline and end of a reservation is over. Some optimal schedule of
-    every objective ends by then. Order the jobs by completion: the longest suffix that is later
-    than that row can be replaced by it, and every job gains.
+    Where the instance has none: once the last release, due slot, deadline, and begin or end of a
+    reservation is over, one job after another, each alone in its best placement. Some optimal
+    schedule of every objective ends by then. Order the jobs by completion: the longest suffix that
+    is later than that row can be replaced by it, and every job gains.
+
+    The row takes place after all that changes: what is reserved for ever, and quotas, leave fewer
+    placements. A job that has none then completes before, in every schedule. Where what is held
+    has a price, the row's placements are the cheapest ones.
+
+    Jobs that run at slot 0 cannot be moved into the row. Let R be when they complete if nothing
+    else runs. Once the jobs of the prefix are over, R more slots are enough for them. So the row of
+    the suffix starts R slots later, each job has R more slots before it counts as late, and R more
+    follow the last.
     """
     if instance.time.horizon is not None:
         return instance.time.horizon
-    return last_event(instance) + sum(extreme.least_slots for extreme in job_extremes(instance))
+    waiting = [j for j, job in enumerate(instance.jobs) if job.running is None]
+    row = _row(instance)
+    running = _running_alone(instance)
+    return last_event(instance) + sum(row[j] for j in waiting) + (len(waiting) + 1) * running
 
 
 def last_event(instance: Instance) -> int:
@@ -30,3 +51,106 @@ def last_event(instance: Instance) -> int:
     for one in instance.cluster.reservations:
         moments += [one.start, one.end or 0]
     return max(moments)
+
+
+def _row(instance: Instance) -> list[int]:
+    """(jobs) Slots of a job alone when nothing changes any more; 0 if it cannot run then."""
+    rest = _at_last(instance)
+    priced = [one for one in objectives_of(instance) if one.prices is not None]
+    if rest is instance and not priced:
+        return [extreme.least_slots for extreme in job_extremes(instance)]
+    best: list[tuple[int, Lone | None]] = []
+    for options in lone_options(rest):
+        timed = [
+            (least, option)
+            for option in options
+            if (least := option.pace.slots(option.servers, option.gbps))
+        ]
+        best.append(min(timed, key=lambda pair: pair[0], default=(0, None)))
+    rings = realised(rest, [option for _, option in best])
+    return [
+        max([least, *(_cheapest(rest, job, ring, least, one) for one in priced if ring)])
+        for job, ring, (least, _) in zip(rest.jobs, rings, best, strict=True)
+    ]
+
+
+def _cheapest(
+    instance: Instance, job: Job, workers: dict[int, int], slots: int, objective: Objective
+) -> int:
+    """The most slots that a job alone takes in a placement cheaper than the given one.
+
+    That one costs `Σ_s price_s·y_s·slots`; another one costs at least its slots times the least
+    price times the least ring size. A job that makes progress does an iteration in a slot at least.
+    """
+    if objective.prices is None:
+        return slots
+    prices = objective.prices(instance)
+    cost = sum((prices[s] * count for s, count in workers.items()), Fraction(0)) * slots
+    names = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    allowed = names.values() if job.servers is None else [names[name] for name in job.servers]
+    least = min(prices[s] for s in allowed) * job.sizes[0]
+    most = job.iterations_left
+    return max(slots, most if least == 0 else min(most, int(cost / least)))
+
+
+def _at_last(instance: Instance) -> Instance:
+    """The instance without what is reserved for ever, and without ring sizes beyond quotas."""
+    away: Counter[str] = Counter()
+    for one in instance.cluster.reservations:
+        if one.end is None:
+            away[one.server] += one.gpus
+    quota = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
+    if not away and not any(job.tenant in quota for job in instance.jobs):
+        return instance
+    servers = instance.cluster.servers
+    left = {server.name: server.gpus - away[server.name] for server in servers}
+    jobs = []
+    for job in instance.jobs:
+        most = instance.cluster.total_gpus if job.tenant is None else quota.get(job.tenant)
+        sizes = [size for size in job.sizes if most is None or size <= most]
+        names = [name for name in job.servers or left if left[name] > 0]
+        if not sizes:
+            names = []
+        update = {"gpus": tuple(sizes or job.sizes), "servers": tuple(names)}
+        jobs.append(job if job.running else job.model_copy(update=update))
+    fewer = tuple(
+        server.model_copy(update={"gpus": max(1, left[server.name])}) for server in servers
+    )
+    cluster = instance.cluster.model_copy(update={"servers": fewer, "reservations": ()})
+    return instance.model_copy(update={"cluster": cluster, "jobs": tuple(jobs)})
+
+
+def _running_alone(instance: Instance) -> int:
+    """When the jobs that run at slot 0 complete if no others start; 0 if some never do.
+
+    They never complete in any schedule then.
+    """
+    cluster, tree = instance.cluster, topology(instance.cluster)
+    index = {server.name: s for s, server in enumerate(cluster.servers)}
+    held = {
+        j: {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+        for j, job in enumerate(instance.jobs)
+        if job.running is not None
+    }
+    links = {j: tree.links_used(workers) for j, workers in held.items()}
+    left = {j: instance.jobs[j].iterations_left for j in held}
+    slot = 0
+    while left:
+        rings = Counter(link for j in left for link in links[j])
+        speeds = {}
+        for j in left:
+            shares = [
+                ring_share(instance.contention, tree.links[link].gbps, rings[link])
+                for link in links[j]
+            ]
+            gbps = min(shares) if shares else within_gbps(cluster, next(iter(held[j])))
+            types = [cluster.servers[s].gpu_type for s in held[j]]
+            one = pace(instance, j, sum(held[j].values()), types)
+            speeds[j] = one.speed(len(held[j]), gbps)
+        steps = [timing.slots_needed(left[j], speed) for j, speed in speeds.items() if speed > 0]
+        if not steps:
+            return 0
+        slot += min(steps)
+        after = {j: left[j] - min(steps) * speed for j, speed in speeds.items()}
+        left = {j: iterations for j, iterations in after.items() if iterations > 0}
+    return slot

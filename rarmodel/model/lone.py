@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from rarmodel.schema import Cluster, Instance, Job, Spread
+from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
 
 from .caching import once_per_instance
 from .rates import Pace, pace, paces
@@ -128,16 +128,18 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     return tuple(tuple(options(j, job)) for j, job in enumerate(instance.jobs))
 
 
-def realised(instance: Instance, options: Sequence[Lone]) -> tuple[dict[int, int], ...]:
-    """(jobs) Workers by server index of one of the `lone_options` of each job."""
+def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[int, int], ...]:
+    """(jobs) Workers by server index of one of the `lone_options` of each job; none for None."""
     tree = topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
 
     @cache  # Few bandwidths differ, and servers may be many.
     def components(least_gbps: float) -> list[list[tuple[int, int]]]:
-        return _components(tree, least_gbps)
+        return _components(tree.links, instance.cluster.servers, least_gbps)
 
-    def workers(job: Job, option: Lone) -> dict[int, int]:
+    def workers(job: Job, option: Lone | None) -> dict[int, int]:
+        if option is None:
+            return {}
         if job.running is not None:
             return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
         if option.servers == 1:
@@ -185,21 +187,20 @@ def _filled(largest: Sequence[tuple[int, int]], size: int) -> dict[int, int]:
     return workers
 
 
-def _components(tree: Topology, least_gbps: float) -> list[list[tuple[int, int]]]:
+def _components(
+    links: tuple[Link, ...], servers: tuple[Server, ...], least_gbps: float
+) -> list[list[tuple[int, int]]]:
     """Servers that links of at least that rate join, as `(−GPUs, index)`, largest server first."""
+    by_name = {server.name: (-server.gpus, i) for i, server in enumerate(servers)}
+    if all(link.gbps >= least_gbps for link in links):
+        return [sorted(by_name.values())]
     import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
 
-    fast = nx.Graph(tree.tree.to_undirected())
-    fast.remove_edges_from(
-        [(link.node, link.parent) for link in tree.links if link.gbps < least_gbps]
-    )
-    number = {server.name: i for i, server in enumerate(tree.cluster.servers)}
+    fast = nx.Graph()
+    fast.add_nodes_from(node for link in links for node in (link.node, link.parent))
+    fast.add_edges_from((link.node, link.parent) for link in links if link.gbps >= least_gbps)
     return [
-        sorted(
-            (-tree.cluster.servers[number[node]].gpus, number[node])
-            for node in nodes
-            if node in number
-        )
+        sorted(by_name[node] for node in nodes if node in by_name)
         for nodes in nx.connected_components(fast)
     ]
 

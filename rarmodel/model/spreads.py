@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 
 def spreads(capacities: Sequence[int], gpus: int) -> Iterator[dict[int, int]]:
-    """Each way to put so many workers on servers with so many GPUs, by server index."""
+    """Each way to put this many workers on servers with these GPUs, by server index."""
 
     def further(server: int, left: int, room: int) -> Iterator[dict[int, int]]:
         if left == 0:

@@ -1,7 +1,7 @@
 """The time of one training iteration, equation (8), and the speed that follows from it.
 
-Plain functions of numbers, written to be compiled as they stand: the verifier calls them, the
-engine compiles them, and both get the same number to the last bit.
+These are plain functions of numbers that can be compiled without change. The verifier calls them,
+the engine compiles them, and both get the same number to the last bit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SPEED_GUARD = 1e-9
 """Keeps float noise from losing an iteration whose time divides the slot (reading 3)."""
 
 MAX_SPEED = 2.0**53
-"""Cap of the speed: a job has at most that many iterations to do, so it changes no schedule."""
+"""Greatest speed: a job never has more iterations to do, so this changes no schedule."""
 
 
 def exchange_bits(gradient_mb: float, workers: int) -> float:
@@ -31,12 +31,12 @@ def exchange_bits(gradient_mb: float, workers: int) -> float:
 
 
 def reduction_seconds(gradient_mb: float, workers: int, reduction_gbps: float) -> float:
-    """Seconds that a worker reduces gradients in one all-reduce, `m_j·(w_j−1)/w_j / C`."""
+    """Seconds for which a worker reduces gradients in one all-reduce, `m_j·(w_j−1)/w_j / C`."""
     return gradient_mb * 8e6 * (workers - 1) / workers / (reduction_gbps * 1e9)
 
 
 def overhead_seconds(overhead_ms_per_server: float, servers: int) -> float:
-    """Seconds that the servers used add, `ξ2·(number of servers)`; one counts too (reading 5)."""
+    """Seconds of overhead, `ξ2·(number of servers)`; a single server counts too (reading 5)."""
     return overhead_ms_per_server * 1e-3 * servers
 
 
@@ -64,7 +64,7 @@ def iteration_seconds(
     Parameters
     ----------
     bits
-        What a worker exchanges: `exchange_bits`.
+        Bits that a worker exchanges: `exchange_bits`.
     gbps
         Bandwidth of the ring in Gbit/s, B_j.
     reduction, overhead, compute
@@ -74,7 +74,7 @@ def iteration_seconds(
 
 
 def speed(slot_seconds: float, seconds: float) -> int:
-    """Iterations that a slot completes, `φ_j = ⌊slot/τ_j⌋`; 0 if one takes longer than a slot.
+    """Iterations per slot, `φ_j = ⌊slot/τ_j⌋`; 0 if an iteration takes longer than a slot.
 
     Parameters
     ----------

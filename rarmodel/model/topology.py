@@ -1,4 +1,4 @@
-"""The network as a tree, and the links a ring uses (reading 4)."""
+"""The network as a tree, and the links that a ring uses (reading 4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Topology:
     cluster
         The cluster.
     links
-        All links. On a star there is one for each server, in server order.
+        All links. A star has one link per server, in server order.
     """
 
     cluster: Cluster
@@ -32,7 +32,7 @@ class Topology:
 
     @cached_property
     def tree(self) -> nx.DiGraph:
-        """The network as a graph: edges lead upward and carry `gbps` and `link` (its index)."""
+        """The network as a graph: edges lead upward and have `gbps` and `link` (its index)."""
         import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
 
         tree = nx.DiGraph()
@@ -72,10 +72,10 @@ class Topology:
         return tuple(min(below, total - below) for below in self.gpus_below)
 
     def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
-        """Links a ring uses: those with workers of it both below and above them.
+        """The links that a ring uses: those with workers of the ring both below and above them.
 
-        On a star a ring uses the links of all its servers if they are several, and none if it
-        has one server: the indicator `1{0 < y_js < G_j}` of equation (6).
+        On a star, a ring on several servers uses the links of all of them, and a ring on one
+        server uses none: the indicator `1{0 < y_js < G_j}` of equation (6).
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Topology:
 
 
 def topology(cluster: Cluster) -> Topology:
-    """The tree of a cluster's network; a star becomes one link for each server to one switch."""
+    """The tree of a cluster's network; for a star, one link per server to one switch."""
     network = cluster.network
     if isinstance(network, StarNetwork):
         names = {server.name for server in cluster.servers}

@@ -1,4 +1,4 @@
-"""Pictures and pages of schedules: what there is to draw as plain data, and what draws it."""
+"""Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
 from .campaign import campaign_page
 from .comparison import draw_all, shown_bound

@@ -1,4 +1,4 @@
-"""A report on a campaign's table of runs: methods compared by makespan, gap and time."""
+"""The report on a campaign's table of runs: methods compared by makespan, gap and time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .spreads import Measure, setting_chart, spread_chart, varied_settings
 from .standing import standing
 
 MAX_POINTS = 20_000
-"""Points in all charts of one kind, lest the page grow too large; a method has at least 50."""
+"""Most points in all charts of one kind, to limit the page's size; a method has at least 50."""
 MAX_ROWS = 200
 MAX_FAMILIES = 50
 LETTERS = 44
-"""Longest name of a method beside a chart; the table has it in full."""
+"""Longest name of a method beside a chart; the table has the full name."""
 MEASURES: Mapping[str, tuple[str, Measure, str]] = {
     "ratio": (
         "Makespan beside the least",
@@ -35,11 +35,11 @@ MEASURES: Mapping[str, tuple[str, Measure, str]] = {
     ),
     "seconds": ("Time", lambda run: run.seconds, "Seconds of the solve, on a logarithmic axis."),
 }
-"""What charts compare methods by: heading, what is measured of a run, what the axis says."""
+"""The measures that charts compare: heading, value of a run, text of the axis."""
 
 
 class Section(NamedTuple):
-    """What the page shows of one campaign."""
+    """The content of the page for one campaign."""
 
     name: str
     finding: Finding
@@ -48,34 +48,34 @@ class Section(NamedTuple):
     methods: Sequence[str]
     rows: Sequence[MethodRow]
     settings: Sequence[tuple[str, str, Sequence[Line]]]
-    """Of charts over a setting: name, setting, and lines."""
+    """For charts over a setting: name, setting, and lines."""
     charts: Sequence[tuple[str, str, str]]
-    """Of the others: name, heading, and what the axis says."""
+    """For the other charts: name, heading, and text of the axis."""
     families: Sequence[tuple[str, Sequence[MethodRow]]]
     makespans: Sequence[tuple[str, float | None, Sequence[float | None]]]
     failed: Sequence[Run]
 
 
 def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = None) -> str:
-    """Compare the methods of one campaign or several in one HTML page that needs nothing else.
+    """Compare the methods of one or several campaigns in one HTML page that opens offline.
 
-    Methods are told apart by the parameters, options and data that vary among their runs, and
-    instances grouped by the settings of their sources. Ratios are to the least makespan of the
-    instance in the campaign. Gaps are to the greatest lower bound that any run on the instance
-    proves; that of a formulation which asks for more than the instance does counts for itself only.
+    The page names methods by the parameters, options and data that vary among their runs, and
+    groups instances by the settings of their sources. Ratios are to the least makespan of the
+    instance in the campaign. Gaps are to the greatest lower bound that any run proves for the
+    instance; the bound of a formulation that adds constraints counts for this formulation only.
 
     Parameters
     ----------
     rows
         A row for each run, with the columns of the table that `rarmodel campaign export` writes.
-        Unknown is None, or NaN.
+        None and NaN mean unknown.
     still_open
-        Runs that are planned and not done yet; None if that is not known.
+        Number of planned runs that are not done yet; None if unknown.
 
     Raises
     ------
     InputError
-        If there is no run, a column that is needed is missing, or one holds what it cannot.
+        If there is no run, a required column is missing, or a column has invalid values.
     UsageError
         If Jinja2 or Bokeh is not installed.
     """
@@ -134,7 +134,7 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
 def _charts(
     runs: Sequence[Run], rows: str, most: int
 ) -> tuple[dict[str, Chart], list[tuple[str, str, list[Line]]]]:
-    """Charts of a campaign by name; of those over a setting: name, setting, and lines."""
+    """Charts of a campaign by name; for charts over a setting: name, setting, and lines."""
     charts: dict[str, Chart] = {}
     settings = []
     for i, column in enumerate(varied_settings(runs)):
@@ -148,7 +148,7 @@ def _charts(
 
 
 def _versions(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Names and versions of what the runs ran on, as far as known."""
+    """Names and versions of the software of the runs, as far as known."""
     found = []
     for name in ("rarmodel", "python", "numpy", "numba", "pyomo"):
         known = dict.fromkeys(str(v) for row in rows if (v := row.get(name)) not in (None, ""))

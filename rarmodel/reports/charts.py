@@ -1,8 +1,8 @@
-"""Interactive charts of schedules, made with Bokeh, on one axis of time.
+"""Interactive charts of schedules, drawn with Bokeh on one time axis.
 
-In a small schedule each GPU has a row and each job a bar. In a large one the servers have
-the rows, coloured by the part of their GPUs that is held, and the bars come into view on zooming
-in. The page writes what is around the charts and in their bars, as plain text.
+In a small schedule each GPU has a row and each job has a bar. In a large schedule each server has a
+row, coloured by the share of its GPUs that is held; bars appear when you zoom in. The page itself
+writes the text around the charts and in the bars.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .gantt import gantt_of_gpus, gantt_of_servers
 from .grids import busy_parts, completions, contention_grid, is_large, ring_scale
 
 MAX_BARS = 100_000
-"""With more bars than that in a page they are left out, lest it grow too large."""
+"""Most bars in a page; if there are more, they are left out to limit its size."""
 
 
 def charts_of(
@@ -30,24 +30,24 @@ def charts_of(
     highest: int = 400,
     with_bars: bool = True,
 ) -> dict[str, Chart]:
-    """The charts of one schedule: `gantt` and `contention`, on one axis of time.
+    """The charts of one schedule: `gantt` and `contention`, on one time axis.
 
     Parameters
     ----------
     drawing
         The schedule.
     end
-        Where the axis ends, in slots.
+        End of the axis, in slots.
     bound
-        A lower bound on the makespan in slots, to be marked.
+        A lower bound on the makespan in slots, which is marked.
     large
-        Whether servers rather than GPUs have the rows; by default as the schedule asks for.
+        Whether rows are servers instead of GPUs; the default depends on the schedule.
     scale
-        The number of rings that has the darkest colour; by default as the schedule asks for.
+        The number of rings with the darkest colour; the default depends on the schedule.
     highest
-        Height of the frame of the Gantt chart, in pixels, before someone asks for taller rows.
+        Height of the frame of the Gantt chart in pixels, before the reader asks for taller rows.
     with_bars
-        Whether single jobs are drawn where there are so many that they need zooming in.
+        Whether to draw single jobs if they are so many that they appear only when zoomed in.
     """
     time = time_axis(end, min([0.0, *(float(run.start) for run in drawing.runs)]))
     marks: list[dict[str, Any]] = []
@@ -64,7 +64,7 @@ def charts_of(
 
 
 def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
-    """`utilisation` and `completion`: a line for each schedule, on one axis of time."""
+    """`utilisation` and `completion`: one line per schedule, on one time axis."""
     from bokeh.models import HoverTool  # noqa: PLC0415 - an extra
 
     time = time_axis(end)
@@ -104,7 +104,7 @@ def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
 
 
 def time_axis(end: int, first: float = 0.0) -> Any:
-    """A range from 0 to a little behind the end, in slots; ranges of the same end are linked."""
+    """A range from 0 to slightly beyond the end, in slots; ranges with the same end are linked."""
     from bokeh.models import Range1d  # noqa: PLC0415
 
     return Range1d(

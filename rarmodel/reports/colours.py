@@ -1,8 +1,8 @@
-"""Colours: cool ones say how many GPUs a job has, warm ones what happens on the network.
+"""Colours: cool colours for the GPUs of jobs, warm colours for the network.
 
-All are mid-tones that can be told from white and from near-black paper, and from each other with
-any of the common kinds of colour blindness: shades of one ramp differ in lightness, and what lies
-on top of each other differs in temperature.
+All colours are mid-tones that are distinct from white and near-black backgrounds. They are also
+distinct from each other under the common kinds of colour blindness: shades of one ramp differ in
+lightness, and colours on top of each other differ in temperature.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from rarmodel.schema import Instance
 from .words import counted
 
 SIZES = ("#d6e8ac", "#a5d8b0", "#67bdbf", "#3f9ac6", "#3a74b8", "#414c9e")
-"""From jobs of few GPUs to jobs of many."""
+"""Colours from jobs with few GPUs to jobs with many."""
 MAX_CLASSES = 7
 UNKNOWN = "#9aa0a8"
-"""Of a job that the instance does not have."""
+"""Colour of a job that the instance does not have."""
 INK, PAPER = "#10161d", "#ffffff"
 NETWORK = "#e8590c"
 """Edge of a ring that crosses the network."""
 FAULT = "#c00000"
 BOUND = "#0b7a4b"
 EDGE = "#6f7a86"
-"""Of boxes around points."""
+"""Colour of boxes around points."""
 OTHER = "#9aa0a8"
-"""A line among several, until someone chooses its schedule."""
+"""Colour of a line until the reader selects its schedule."""
 
 STRONG = (
     *("#2f6fb5", "#c98a1b", "#2a9d78", "#a3507f", "#6fb1dc"),
     *("#8a6d3b", "#5b5fa8", "#d9694a", "#7c8792", "#a5b52f"),
 )
 DASHES = ("solid", "dashed", "dotted", "dotdash")
-"""Of lines: one for each round through the colours."""
+"""Dashes of lines: one for each round through the colours."""
 
 WARM = ("#f2c87973", "#f2a53cd9", "#e8701aff", "#c92f1cff", "#8f1436ff")
-"""For rings on links, from a lone one; 0 has no colour."""
+"""Colours for numbers of rings on links, from a lone ring; 0 has no colour."""
 COOL = ("#67bdbf59", "#3f9ac6cc", "#3a74b8ff", "#2f4a9cff")
-"""For the part of GPUs held, from a little; 0 has no colour."""
+"""Colours for the share of GPUs held, from a small share; 0 has no colour."""
 
 
 class SizeClass(NamedTuple):
-    """Jobs of about as many GPUs, and their colour."""
+    """A class of jobs with similar numbers of GPUs, and its colour."""
 
     name: str
     colour: str
@@ -59,17 +59,17 @@ class Colouring:
     Attributes
     ----------
     classes
-        By number of GPUs, ascending: what the legend shows.
+        Classes by number of GPUs, ascending; the legend shows them.
     of_jobs
-        Colour of each job by its index: its class's, in one of three shades, so that jobs beside
-        each other can be told apart.
+        Colour of each job by its index: the colour of its class in one of three shades, so that
+        neighbours are distinct.
     """
 
     classes: tuple[SizeClass, ...]
     of_jobs: tuple[str, ...]
 
     def of(self, job: int) -> str:
-        """Colour of a job by its index; jobs that the instance lacks have indices beyond."""
+        """Colour of a job by its index; jobs that the instance lacks have greater indices."""
         return self.of_jobs[job] if job < len(self.of_jobs) else UNKNOWN
 
 
@@ -102,7 +102,7 @@ def colouring(instance: Instance) -> Colouring:
 
 
 def ink_on(colour: str) -> str:
-    """The colour of text that is readable on a colour: dark or white."""
+    """The colour of readable text on a colour: dark or white."""
     parts = [channel / 255 for channel in _channels(colour)]
     light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
@@ -110,7 +110,7 @@ def ink_on(colour: str) -> str:
 
 
 class Line(NamedTuple):
-    """How a line is drawn, for a chart and its legend."""
+    """The style of a line, for a chart and its legend."""
 
     name: str
     colour: str
@@ -118,7 +118,7 @@ class Line(NamedTuple):
 
 
 def lines_of(names: Sequence[str]) -> list[Line]:
-    """Lines that are told apart by colour, and by dashes if there are more than colours."""
+    """Distinct lines: by colour, and by dashes if there are more lines than colours."""
     return [
         Line(name, STRONG[i % len(STRONG)], DASHES[i // len(STRONG) % len(DASHES)])
         for i, name in enumerate(names)
@@ -126,7 +126,7 @@ def lines_of(names: Sequence[str]) -> list[Line]:
 
 
 def ramp(colours: tuple[str, ...], steps: int) -> list[str]:
-    """Colours from the first to the last through those between, evenly."""
+    """Evenly spaced colours from the first to the last."""
     found = []
     for step in range(steps):
         at = step / max(1, steps - 1) * (len(colours) - 1)
@@ -136,18 +136,18 @@ def ramp(colours: tuple[str, ...], steps: int) -> list[str]:
 
 
 def mixed(one: str, other: str, part: float) -> str:
-    """A colour between two: `part` of the way from one to the other."""
+    """A colour between two others: `part` of the way from one to the other."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
 
 
 def _shade(colour: str, number: int) -> str:
-    """One of three shades of a colour, nearer to each other than to other classes."""
+    """One of three shades of a colour, closer to each other than to other classes."""
     return (colour, mixed(colour, PAPER, 0.16), mixed(colour, INK, 0.07))[number]
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """The numbers of GPUs in a class, as its name."""
+    """Name of a class: its numbers of GPUs."""
     low, high = sizes[0], sizes[-1]
     return f"{low:,}–{high:,} GPUs" if low < high else counted(low, "GPU")
 

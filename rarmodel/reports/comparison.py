@@ -1,4 +1,4 @@
-"""Schedules of one instance side by side, and what is proven about all of them."""
+"""Schedules of one instance side by side, and the bound that is proven for all."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from .drawing import Drawing, draw
 
 @dataclass(frozen=True)
 class Row:
-    """One schedule in the table that compares them.
+    """One schedule in the comparison table.
 
     Attributes
     ----------
     label
-        What the schedule is called.
+        Label of the schedule.
     feasible
         The verifier's verdict.
     violations
-        How many constraints it breaks.
+        Number of violations.
     makespan, mean_completion
         In slots; None if some job has no completion time.
     gap
         Relative gap to the best bound; None if the schedule breaks a constraint.
     ratio
-        Makespan over the least one of a feasible schedule; None if it breaks a constraint.
+        Makespan divided by the least makespan of a feasible schedule; None if infeasible.
     utilisation
-        Part of the cluster's GPU slots up to the makespan that jobs hold.
+        Share of the cluster's GPU slots up to the makespan that jobs hold.
     spread
-        Jobs on several servers.
+        Number of jobs on several servers.
     rings
         The most rings that ever share a link.
     """
@@ -51,7 +51,7 @@ class Row:
 
 
 def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing, ...]:
-    """Verify schedules, and work out what there is to draw of each; labels are distinct."""
+    """Verify schedules, and make their drawings; labels are distinct."""
     labels = distinct([schedule.method for schedule in schedules])
     return tuple(
         draw(instance, schedule, verify(instance, schedule), label)
@@ -60,13 +60,13 @@ def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing
 
 
 def shown_bound(drawings: Sequence[Drawing]) -> LowerBound:
-    """The one bound that gaps are to, in pages and pictures: the best that is known."""
+    """The bound for all gaps in a page or plot: the best known."""
     schedules = [drawing.schedule for drawing in drawings]
     return known_bound(drawings[0].instance, schedules, least_makespan(drawings))
 
 
 def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:
-    """A row for each schedule, in their order."""
+    """One row per schedule, in the given order."""
     least = least_makespan(drawings)
     rows = []
     for drawing in drawings:
@@ -96,17 +96,17 @@ def least_makespan(drawings: Sequence[Drawing]) -> int | None:
 
 
 def ends_of(drawings: Sequence[Drawing]) -> list[int]:
-    """Where the axis of time of each schedule ends, in slots.
+    """End of each schedule's time axis, in slots.
 
-    All that are valid have the same. A schedule that breaks constraints may go on far beyond what
-    any valid one needs; it has an axis of its own then, and leaves the others readable.
+    All valid schedules have the same end. A schedule that breaks constraints may last far longer;
+    it then has its own axis, so that the others stay readable.
     """
     shared = max((drawing.end for drawing in drawings if drawing.report.feasible), default=1)
     return [max(shared, drawing.end) for drawing in drawings]
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Labels with a number behind those that came before: `search`, `search (2)`."""
+    """Labels with numbers after repeated ones: `search`, `search (2)`."""
     found: list[str] = []
     for label in labels:
         name, times = label, 1

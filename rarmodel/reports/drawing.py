@@ -1,7 +1,7 @@
-"""What there is to draw of a schedule, as plain data: bars, rings on links, GPUs held.
+"""The content of a drawing of a schedule as plain data: bars, rings on links, GPUs held.
 
-All of it comes from the instance, the schedule and the verifier's report; between two changes of
-the active set nothing changes, so it is as large as the schedule and not as the horizon.
+All data come from the instance, the schedule and the verifier's report. Between two changes of the
+active set nothing changes, so the size depends on the schedule and not on the horizon.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Bar:
     first
         Lowest index of the GPUs on the server.
     gpus
-        How many they are.
+        Number of GPUs.
     """
 
     run: int
@@ -54,15 +54,15 @@ class Drawn:
     start
         Start slot, a_j.
     end
-        Completion time T_j in slots; None if it never completes or cannot be carried out.
+        Completion time T_j in slots; None if the job never completes or cannot be carried out.
     servers
-        Indices of the servers it uses, of those that exist.
+        Indices of the existing servers that it uses.
     carried_out
         Whether the verifier simulated it; otherwise it holds no GPU and uses no link.
     faulty
         Whether the job breaks a constraint.
     rings
-        p_j at its greatest: the most rings, itself included, on a link it uses. (6)
+        The greatest p_j: the most rings, its own included, on a link that it uses. (6)
     """
 
     job: str
@@ -82,16 +82,16 @@ class Drawn:
 
 @dataclass(frozen=True)
 class LinkRings:
-    """How many rings use a link, over time.
+    """The number of rings on a link, over time.
 
     Attributes
     ----------
     link
         Name of the link's lower end.
     gbps
-        Its rate in Gbit/s.
+        Rate of the link in Gbit/s.
     rings
-        Active rings on it, p_ℓ.
+        Active rings on the link, p_ℓ.
     """
 
     link: str
@@ -106,7 +106,7 @@ class Drawing:
     Attributes
     ----------
     label
-        What the schedule is called beside others.
+        Label of the schedule.
     instance
         The problem.
     schedule
@@ -114,13 +114,13 @@ class Drawing:
     report
         The verifier's report on it.
     runs
-        Its assignments, in its order.
+        Assignments of the schedule, in its order.
     bars
-        The blocks of GPUs they hold, of GPUs that exist.
+        Blocks of existing GPUs that the jobs hold.
     links
         Rings on every link of the cluster.
     held
-        GPUs held on every server. In a schedule that breaks (2) this can exceed what there is.
+        GPUs held on every server. In a schedule that breaks (2) this can exceed the server's GPUs.
     """
 
     label: str
@@ -134,9 +134,9 @@ class Drawing:
 
     @cached_property
     def end(self) -> int:
-        """The slot where the picture ends: after the last completion, and start, that there is.
+        """The slot where the plot ends: after the last completion and start.
 
-        Where an assignment that cannot be carried out would start counts up to the horizon only.
+        The start of an assignment that cannot be carried out counts only up to the horizon.
         """
         horizon = horizon_of(self.instance)
         ends = [
@@ -147,7 +147,7 @@ class Drawing:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """The row of each server's first GPU if all GPUs are numbered server by server."""
+        """The row of each server's first GPU, if all GPUs are numbered server by server."""
         rows = [0]
         for server in self.instance.cluster.servers:
             rows.append(rows[-1] + server.gpus)
@@ -155,7 +155,7 @@ class Drawing:
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """Index of each job in the instance; jobs that it does not have come after those."""
+        """Index of each job in the instance; unknown jobs come after these."""
         known = {job.name: i for i, job in enumerate(self.instance.jobs)}
         for run in self.runs:
             known.setdefault(run.job, len(known))
@@ -174,17 +174,17 @@ class Drawing:
 
     @cached_property
     def utilisation(self) -> float | None:
-        """Part of the cluster's GPU slots up to the makespan that jobs hold."""
+        """Share of the cluster's GPU slots up to the makespan that jobs hold."""
         if not self.report.makespan:
             return None
         slots = self.instance.cluster.total_gpus * self.report.makespan
         return self.held_in_all.integral(self.report.makespan) / slots
 
     def shown_until(self, run: Drawn, end: int) -> float:
-        """Where a run's bars end in a picture of `end` slots.
+        """The end of a job's bars in a plot of `end` slots.
 
-        One that never completes goes on to the end. One that cannot be carried out has no end: a
-        stub shows where it would start.
+        The bars of a job that never completes continue to the end. A job that cannot be carried out
+        has no end: a stub shows its start.
         """
         if run.end is not None:
             return run.end
@@ -192,18 +192,18 @@ class Drawing:
 
 
 def draw(instance: Instance, schedule: Schedule, report: Report, label: str = "") -> Drawing:
-    """Work out what there is to draw.
+    """Make the drawing of a schedule.
 
     Parameters
     ----------
     instance
         The problem.
     schedule
-        Its schedule, which may break constraints.
+        A schedule, which may break constraints.
     report
         The verifier's report on it.
     label
-        What to call the schedule; by default its method.
+        Label of the schedule; by default its method.
     """
     cluster = instance.cluster
     indices = {server.name: i for i, server in enumerate(cluster.servers)}
@@ -306,7 +306,7 @@ def _ends(
 
 
 def _greatest(steps: Steps, start: int, end: int | None) -> int:
-    """Greatest value from a slot at which it changes, or not, until before another."""
+    """Greatest value from one slot until before another."""
     first = bisect_right(steps.slots, start) - 1
     last = len(steps.slots) if end is None else bisect_left(steps.slots, end)
     return max(steps.values[max(first, 0) : last], default=0)

@@ -1,4 +1,4 @@
-"""Bokeh's charts as data for a page: the same charts give the same bytes."""
+"""Bokeh's charts as data for a page: equal charts give equal bytes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ID = re.compile(r"p\d+")
 
 
 def embedded(charts: Mapping[str, Model]) -> dict[str, Any]:
-    """What BokehJS needs to draw charts, each in the element with the id that is its key.
+    """The data that BokehJS needs to draw charts; each key is the id of a chart's element.
 
-    Charts that share ranges stay linked. Bokeh numbers its models through the life of a process;
-    here they are numbered from 0, in the order in which they occur.
+    Charts that share ranges stay linked. Bokeh numbers its models over the life of a process; here
+    they are numbered from 0, in the order in which they occur.
     """
     from bokeh import __version__  # noqa: PLC0415 - an extra
     from bokeh.document import Document  # noqa: PLC0415
@@ -34,7 +34,7 @@ def embedded(charts: Mapping[str, Model]) -> dict[str, Any]:
 
 
 def _renumbered(value: Any, numbers: dict[str, str]) -> Any:
-    """A copy in which each model has a new number wherever it is named."""
+    """A copy in which each model has a new number everywhere."""
     if isinstance(value, dict):
         return {
             key: numbers.setdefault(part, f"m{len(numbers)}")

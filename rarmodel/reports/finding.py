@@ -1,4 +1,4 @@
-"""What schedules of an instance show, in a sentence or two: the first thing that a reader sees."""
+"""The finding of a comparison in a sentence or two: the first text that a reader sees."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LETTERS = 40
 
 
 class Finding(NamedTuple):
-    """What is found.
+    """The finding.
 
     Attributes
     ----------
     lead
         The finding in one sentence.
     detail
-        The numbers behind it, and what proves it.
+        The numbers behind the finding, and its proof.
     """
 
     lead: str
@@ -33,14 +33,14 @@ class Finding(NamedTuple):
 
 
 def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
-    """Which schedule is the shortest, by how much, and how far from what is possible at most.
+    """The shortest schedule, by how much it is shorter, and how far it can be from optimal.
 
     Parameters
     ----------
     drawings
         Schedules of one instance, at least one; only valid ones are compared.
     bound
-        The lower bound on the makespan that is shown.
+        The lower bound on the makespan.
     """
     valid = [
         (makespan, drawing)
@@ -70,7 +70,7 @@ def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
 def _compared(
     instance: Instance, valid: Sequence[tuple[int, Drawing]], least: int
 ) -> tuple[str, str]:
-    """The shortest of several: how it stands, without a full stop, and the numbers."""
+    """The shortest of several schedules: its lead, without a full stop, and the numbers."""
     best = [_name(drawing) for makespan, drawing in valid if makespan == least]
     others = sorted((pair for pair in valid if pair[0] > least), key=lambda pair: pair[0])
     shortest = joined(best) if len(best) <= 3 else f"{len(best)} of {len(valid)} schedules"
@@ -94,7 +94,7 @@ def _compared(
 
 
 def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
-    """No schedule is valid: say why of the first."""
+    """The finding if no schedule is valid: the problem of the first."""
     first = refused[0]
     violations = first.report.violations
     if len(refused) > 1:
@@ -105,13 +105,13 @@ def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
 
 
 def _distance(makespan: int, bound: LowerBound) -> str:
-    """How far a schedule is from an optimal one."""
+    """How far a schedule can be from optimal."""
     gap = relative_gap(makespan, bound.slots)
     return f"at most {percent(gap, up=True)} from optimal" if gap > 0 else "optimal"
 
 
 def _proof(makespan: int, bound: LowerBound) -> str:
-    """What proves it."""
+    """The proof of the bound."""
     name = shortened(bound.name, LETTERS)
     if relative_gap(makespan, bound.slots) > 0:
         return f"No schedule is shorter than {counted(bound.slots, 'slot')} (bound: {name})."
@@ -119,7 +119,7 @@ def _proof(makespan: int, bound: LowerBound) -> str:
 
 
 def _last(drawing: Drawing) -> str:
-    """Which job ends last, when it starts, and whether contention or its place costs it time."""
+    """The job that ends last, its start, and whether contention or its placement delays it."""
     last = max(drawing.runs, key=lambda run: run.end or 0)
     takes = (last.end or 0) - last.start
     least = job_extremes(drawing.instance)[drawing.numbers[last.job]].least_slots
@@ -135,7 +135,7 @@ def _saved(makespan: int, other: int) -> str:
 
 
 def _slots(instance: Instance, slots: int) -> str:
-    """Slots, and how long that is."""
+    """Slots with their length."""
     return f"{counted(slots, 'slot')} ({duration(slots * instance.time.slot_seconds)})"
 
 

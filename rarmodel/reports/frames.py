@@ -1,8 +1,8 @@
-"""Empty charts in frames that are equal by construction, and what the page writes around them.
+"""Empty charts in frames of equal size, and the data for the text around them.
 
-Bokeh draws what is inside of a frame, and nothing else: no axis, no label and no border, so that
-the chart is as wide as its frame. The page's own labels stand in columns and rows of its layout,
-outside of the frame, and are placed by parts of it. So no font can move one chart beside another.
+Bokeh draws only the inside of a frame: no axis, no label and no border, so the chart is as wide as
+its frame. The page places its own labels in columns and rows outside the frame. So no font can
+shift one chart against another.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ BIN_TIP = "return rarmodelPage.ofBin(format, special_vars.x, end, bins, seconds)
 MOVED = "rarmodelPage.moved(cb_obj)"
 TIP_STYLE = "color: var(--ink); font: 12px/1.45 var(--sans); border-spacing: 0"
 NAME_STYLE = "text-align: right; font-weight: 600; padding-right: 0.6em; color: var(--quiet)"
-"""The page's own variables reach into what Bokeh shows."""
+"""CSS by which the page's own variables reach into Bokeh's charts."""
 
 
 class Chart(NamedTuple):
-    """A chart, and what the page writes around its frame.
+    """A chart, and the data for the text around its frame.
 
     Attributes
     ----------
     figure
-        What Bokeh draws.
+        The chart that Bokeh draws.
     frame
-        What is along the axes, as JSON: `x` and `y`, each with its `kind`; lines to be marked; the
-        height of the frame, and the one it has on demand, in pixels.
+        The axes as JSON: `x` and `y`, each with its `kind`; marked lines; the height of the frame,
+        and its height on demand, in pixels.
     """
 
     figure: Figure
@@ -52,20 +52,20 @@ def framed(
     marks: Sequence[Mapping[str, Any]] = (),
     **options: Any,
 ) -> Chart:
-    """An empty chart, which fills its frame.
+    """An empty chart that fills its frame.
 
     Parameters
     ----------
     x, y
-        What is along the axes.
+        The axes.
     height
         Height of the frame in pixels.
     tall
-        Its height if someone asks for taller rows.
+        Height if the reader asks for taller rows.
     marks
-        Slots to be marked: `at`, `kind`.
+        Marked slots: `at`, `kind`.
     **options
-        Of Bokeh's figure: ranges, types of axes.
+        Options of Bokeh's figure: ranges, types of axes.
     """
     from bokeh.models import (  # noqa: PLC0415 - an extra
         BoxZoomTool,
@@ -102,12 +102,12 @@ def framed(
 
 
 def slots_of(drawing: Drawing) -> dict[str, Any]:
-    """An axis of time: slots, and how long they are."""
+    """A time axis: slots and their length."""
     return {"kind": "slots", "seconds": drawing.instance.time.slot_seconds}
 
 
 def tips_of(tips: Sequence[tuple[str, str]]) -> str:
-    """What is shown beside the pointer, as Bokeh's template: names before values."""
+    """The tooltip at the pointer, as Bokeh's template: names before values."""
     rows = [
         f'<tr><th style="{NAME_STYLE}">{name}</th><td>{value}</td></tr>' for name, value in tips
     ]
@@ -115,7 +115,7 @@ def tips_of(tips: Sequence[tuple[str, str]]) -> str:
 
 
 def row_height(rows: int, least: float, most: float, limits: tuple[int, int]) -> int:
-    """Height of a frame in pixels: rows of a size within limits, all of them within limits."""
+    """Height of a frame in pixels: rows of limited height, and a limited total."""
     low, high = limits
     return round(min(max(rows * least, min(rows * most, 300), low), high))
 
@@ -129,22 +129,22 @@ def image_of(
     number: tuple[str, str],
     seconds: float,
 ) -> Any:
-    """A table of numbers as colours, from 0, which has none, to `high`; gives its renderer.
+    """Draw a table of numbers as colours, from 0 (none) to `high`; return the renderer.
 
     Parameters
     ----------
     chart
-        Where it is drawn.
+        The chart in which to draw.
     grid
         The table.
     high
-        The number that has the last colour.
+        The number with the last colour.
     colours
-        From 1 to the last.
+        Colours from 1 to the last.
     row
-        What a row is called beside the pointer.
+        Name of a row in the tooltip.
     number
-        What the number is called, and its form.
+        Name and format of the number.
     seconds
         Length of a slot.
     """

@@ -1,4 +1,4 @@
-"""Gantt charts: of GPUs with a bar for each job, or of servers in which jobs come into view."""
+"""Gantt charts: of GPUs with a bar for each job, or of servers with jobs on zooming in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOW_BARS = "rarmodelPage.showBars(across, down, area, renderers, image, most, b
 
 
 def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks, highest: int) -> Chart:
-    """A row for each GPU."""
+    """A Gantt chart with a row for each GPU."""
     from bokeh.models import Range1d  # noqa: PLC0415
 
     rows = drawing.instance.cluster.total_gpus
@@ -49,7 +49,7 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks, highest: 
 def gantt_of_servers(
     drawing: Drawing, end: int, time: Any, marks: Marks, highest: int, *, with_bars: bool
 ) -> Chart:
-    """A row for each server, or for several; jobs come into view on zooming in."""
+    """A Gantt chart with a row for each server or several; jobs appear on zooming in."""
     from bokeh.models import CustomJS, Range1d  # noqa: PLC0415
 
     servers = drawing.instance.cluster.servers
@@ -104,7 +104,7 @@ def gantt_of_servers(
 
 
 def _named(drawing: Drawing) -> dict[str, Any]:
-    """What the page must know to write names into bars: on which colours they are white."""
+    """Data for names in bars: the colours on which they are white."""
     colours = dict.fromkeys(colouring(drawing.instance).of_jobs)
     return {"bars": True, "white": [colour for colour in colours if ink_on(colour) == PAPER]}
 
@@ -112,7 +112,7 @@ def _named(drawing: Drawing) -> dict[str, Any]:
 def _bars(
     drawing: Drawing, end: int, top: Sequence[float], bottom: Sequence[float]
 ) -> ColumnDataSource:
-    """A quad for each bar."""
+    """A rectangle for each bar."""
     from bokeh.models import ColumnDataSource  # noqa: PLC0415
 
     runs = [drawing.runs[bar.run] for bar in drawing.bars]
@@ -134,7 +134,7 @@ def _bars(
 
 
 def _draw_bars(chart: Figure, drawing: Drawing, bars: ColumnDataSource) -> list[Any]:
-    """Bars: those of rings on several servers with a warm edge, those at fault hatched in red."""
+    """Bars: rings on several servers have a warm edge, faulty jobs are hatched in red."""
     from bokeh.models import CDSView, IndexFilter  # noqa: PLC0415
 
     runs = [drawing.runs[bar.run] for bar in drawing.bars]
@@ -180,7 +180,7 @@ def _draw_bars(chart: Figure, drawing: Drawing, bars: ColumnDataSource) -> list[
 def _hover(
     chart: Figure, drawing: Drawing, bars: ColumnDataSource, renderers: Sequence[Any]
 ) -> None:
-    """Tell about the job under the pointer, and mark all of its blocks."""
+    """Show a tooltip for the job under the pointer, and mark all of its blocks."""
     from bokeh.models import ColumnDataSource, CustomJS, CustomJSHover, HoverTool  # noqa: PLC0415
 
     least = [extreme.least_slots for extreme in job_extremes(drawing.instance)]

@@ -1,4 +1,4 @@
-"""Servers and links over time as tables of numbers, of a size that can be looked at."""
+"""Servers and links over time as tables of numbers of limited size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_ROWS = 256
 MAX_BINS = 400
 MAX_SINGLE_ROWS = 1024
 MAX_SINGLE_BARS = 5000
-"""With more bars than that each is too small to see at first."""
+"""With more bars than this, each bar is too small to see at first."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Grid:
     Attributes
     ----------
     names
-        (rows) What each row is: one server or link, or the first and the last of several.
+        (rows) Name of each row: one server or link, or the first and the last of several.
     per_row
-        How many servers or links a row stands for; the last row may have fewer.
+        Number of servers or links per row; the last row may have fewer.
     edges
-        (bins + 1) Between bins, in slots.
+        (bins + 1) Edges of the bins, in slots.
     values
         (rows, bins) The values.
     """
@@ -42,7 +42,7 @@ class Grid:
 def utilisation_grid(
     drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS
 ) -> Grid:
-    """Mean part of the GPUs of each server, or of several in a row, that jobs hold."""
+    """Mean share of the GPUs of each server, or of several in a row, that jobs hold."""
     servers = drawing.instance.cluster.servers
     edges = time_bins(end, bins)
     held = np.array([steps.means(edges) for steps in drawing.held])
@@ -53,7 +53,7 @@ def utilisation_grid(
 
 
 def contention_grid(drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int = MAX_BINS) -> Grid:
-    """Greatest number of rings on each link, or on the worst of several in a row."""
+    """Greatest number of rings on each link, or on the most used of several in a row."""
     edges = time_bins(end, bins)
     rings = np.array([link.rings.maxima(edges) for link in drawing.links])
     names, per_row, firsts = _rows([link.link for link in drawing.links], rows)
@@ -61,9 +61,9 @@ def contention_grid(drawing: Drawing, end: int, rows: int = MAX_ROWS, bins: int 
 
 
 def busy_parts(drawing: Drawing, end: int, bins: int = 2 * MAX_BINS) -> tuple[Floats, Floats]:
-    """Part of the cluster's GPUs that jobs hold over time: slots, and values from there on.
+    """Share of the cluster's GPUs that jobs hold over time: slots, and values from there on.
 
-    Each change if there are few; else means of bins.
+    The result has every change if there are few; otherwise means of bins.
     """
     steps = drawing.held_in_all
     gpus = drawing.instance.cluster.total_gpus
@@ -78,9 +78,9 @@ def busy_parts(drawing: Drawing, end: int, bins: int = 2 * MAX_BINS) -> tuple[Fl
 
 
 def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
-    """Completion times in slots, ascending, and the part of all jobs that are complete by then.
+    """Completion times in slots, ascending, and the share of all jobs complete by then.
 
-    At most `most` of them, evenly chosen, with the last.
+    The result has at most `most` of them, evenly chosen, with the last.
     """
     found = drawing.report.completion.values()
     ends = np.array(sorted(end for end in found if end is not None), float)
@@ -92,21 +92,21 @@ def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
 
 
 def is_large(drawings: Sequence[Drawing]) -> bool:
-    """Whether servers rather than GPUs have the rows of the Gantt charts, the same for all."""
+    """Whether the rows of the Gantt charts are servers instead of GPUs; the same for all."""
     gpus = drawings[0].instance.cluster.total_gpus
     return gpus > MAX_SINGLE_ROWS or any(len(one.bars) > MAX_SINGLE_BARS for one in drawings)
 
 
 def ring_scale(drawings: Sequence[Drawing]) -> int:
-    """The number of rings on a link that has the darkest colour, the same for all schedules.
+    """The number of rings on a link with the darkest colour, the same for all schedules.
 
-    At least 4: a lone ring is no contention, and must not look like any.
+    The number is at least 4: a lone ring has no contention and must not look like contention.
     """
     return max([4, *(link.rings.greatest for drawing in drawings for link in drawing.links)])
 
 
 def _rows(names: Sequence[str], most: int) -> tuple[tuple[str, ...], int, list[int]]:
-    """Names of at most so many rows, how many entries each stands for, and the first of each."""
+    """Names of at most this many rows, the number of entries of each, and the first of each."""
     per_row = -(-len(names) // most)
     firsts = list(range(0, len(names), per_row))
     shown = []

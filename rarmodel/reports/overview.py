@@ -1,4 +1,4 @@
-"""A schedule at a glance: the GPUs held over time, as a line of an inline SVG picture."""
+"""A schedule at a glance: the GPUs held over time, as a line in an inline SVG."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from .drawing import Drawing
 from .grids import busy_parts
 
 WIDTH, HEIGHT = 200, 24
-"""Of the picture, in units of its own."""
+"""Width and height of the SVG, in its own units."""
 BINS = 100
 
 
 def sparkline(drawing: Drawing, end: int) -> str:
-    """The outline of the part of the GPUs that jobs hold, as the path of an SVG element.
+    """The outline of the share of the GPUs that jobs hold, as the path of an SVG element.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A report on schedules of one instance, as one HTML page that needs nothing else."""
+"""The report on schedules of one instance, as one HTML page that opens offline."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class JobRow(NamedTuple):
 
 
 def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
-    """Compare schedules in one page: what they show, bounds, verdicts, and charts of each.
+    """Compare schedules in one page: finding, bounds, verdicts, and charts of each.
 
-    Schedules that break constraints are shown as such, and drawn as far as they can be.
+    Schedules that break constraints are marked, and drawn as far as possible.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
 
 
 def chosen(rows: Sequence[Row]) -> tuple[int, ...]:
-    """Which schedules a page shows at first: the only one, or the best above the worst.
+    """The schedules that a page shows at first: the only one, or the best above the worst.
 
-    These are valid ones, the first of those of equal makespan. Where fewer are valid, the first of
-    the others take their place.
+    These are valid schedules, the first of those with equal makespan. If too few are valid, the
+    first of the others take their place.
     """
     valid = {i: row.makespan for i, row in enumerate(rows) if row.feasible and row.makespan}
     found = []
@@ -139,7 +139,7 @@ def row_labels(drawing: Drawing, *, large: bool) -> dict[str, Sequence[Level]]:
 
 
 def most_stretched(drawing: Drawing) -> list[JobRow]:
-    """All jobs in the schedule's order, or of many those that contention and spread cost most."""
+    """All jobs in the schedule's order; of many, those that contention and spread delay most."""
     least = [extreme.least_slots for extreme in job_extremes(drawing.instance)]
     rows = []
     for run in drawing.runs:

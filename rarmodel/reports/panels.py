@@ -1,4 +1,4 @@
-"""The panels of a picture, made with Matplotlib: bars, rings on links, and GPUs held."""
+"""The panels of a plot, drawn with Matplotlib: bars, rings on links, and GPUs held."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = 9.0
-"""Of letters, in points."""
+"""Size of letters, in points."""
 LABEL = 0.118
 """Height of a row's label in inches."""
 MAKESPAN: dict[str, Any] = {"color": INK, "linewidth": 1.5}
@@ -49,9 +49,9 @@ class Panel(NamedTuple):
     drawing
         The schedule.
     end
-        Where its axis of time ends, in slots.
+        End of its time axis, in slots.
     height
-        In inches.
+        Height in inches.
     """
 
     part: str
@@ -61,18 +61,18 @@ class Panel(NamedTuple):
 
 
 def height_of(drawing: Drawing, part: str, schedules: int, *, large: bool) -> float:
-    """Height of a panel in inches: rows of a size within limits, lower if there are more of them.
+    """Height of a panel in inches: rows of limited height, lower if there are more.
 
     Parameters
     ----------
     drawing
         The schedule.
     part
-        What the panel shows.
+        The part that the panel shows.
     schedules
-        How many schedules the picture has.
+        Number of schedules in the plot.
     large
-        Whether servers rather than GPUs have the rows.
+        Whether rows are servers instead of GPUs.
     """
     if part == "utilisation":
         return 0.9
@@ -88,7 +88,7 @@ def height_of(drawing: Drawing, part: str, schedules: int, *, large: bool) -> fl
 
 
 def gantt_panel(axis: Axes, panel: Panel, bound: LowerBound | None, *, large: bool) -> None:
-    """A row for each GPU and a bar for each job, or held GPUs by server."""
+    """A row for each GPU and a bar for each job; or GPUs held by server."""
     drawing = panel.drawing
     cluster = drawing.instance.cluster
     names = [server.name for server in cluster.servers]
@@ -115,7 +115,7 @@ def contention_panel(axis: Axes, panel: Panel, scale: int) -> None:
 
 
 def usage_panel(axis: Axes, panel: Panel) -> None:
-    """Part of the cluster's GPUs that is held."""
+    """Share of the cluster's GPUs that is held."""
     slots, parts = busy_parts(panel.drawing, panel.end)
     axis.fill_between(slots, parts, step="post", color=COOL[1][:7], alpha=0.35, linewidth=0)
     axis.step(slots, parts, where="post", color=COOL[2][:7], linewidth=1.2)
@@ -125,16 +125,16 @@ def usage_panel(axis: Axes, panel: Panel) -> None:
 
 
 def write_names(axis: Axes, panel: Panel, inches: tuple[float, float]) -> None:
-    """Names of jobs in the bars that have room for them.
+    """Write names of jobs into the bars that are wide enough.
 
     Parameters
     ----------
     axis
-        Where the bars are.
+        The axes with the bars.
     panel
-        What it shows.
+        The panel.
     inches
-        Width and height of the axis.
+        Width and height of the axes.
     """
     drawing = panel.drawing
     colours = colouring(drawing.instance)
@@ -169,7 +169,7 @@ def keys_of(
     *,
     large: bool,
 ) -> list[list[Any]]:
-    """What the legend shows, line by line: sizes of jobs, edges and lines, numbers of rings."""
+    """The legend, line by line: sizes of jobs, edges and lines, numbers of rings."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
@@ -211,7 +211,7 @@ def keys_of(
 
 
 def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
-    """Bars: those of rings on several servers with a warm edge, those at fault hatched in red."""
+    """Bars: rings on several servers have a warm edge, faulty jobs are hatched in red."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     thin = drawing.instance.cluster.total_gpus > 100
@@ -254,7 +254,7 @@ def _image(axis: Axes, grid: Grid, colours: tuple[str, ...], high: int) -> None:
 
 
 def _label_rows(axis: Axes, panel: Panel, found: Sequence[Level]) -> None:
-    """Names beside the rows, or of ranges of them, and lines between."""
+    """Names beside the rows, or beside ranges of rows, and lines between."""
     edges = found[0].edges
     level = level_that_fits(found, panel.height / (edges[-1] - edges[0]), LABEL)
     middles = [(a + b) / 2 for a, b in zip(level.edges, level.edges[1:], strict=False)]
@@ -277,5 +277,5 @@ def _width(name: str) -> float:
 
 
 def _seen(colour: str) -> str:
-    """A colour as it looks on white, for one that is partly transparent."""
+    """A partly transparent colour as it looks on white."""
     return mixed(PAPER, colour[:7], int(colour[7:9] or "ff", 16) / 255)

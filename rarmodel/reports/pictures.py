@@ -1,4 +1,4 @@
-"""Pictures of schedules as PNG or SVG, made with Matplotlib."""
+"""Plots of schedules as PNG or SVG, drawn with Matplotlib."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PARTS = ("gantt", "contention", "utilisation")
 EXTRA = "pip install 'rarmodel[plot]'"
 WIDTH = 10.0
-"""Of a picture, in inches."""
+"""Width of a plot, in inches."""
 LINE = 0.23
 """Height of a line above or below the panels, in inches."""
 BLUE = "#2f6fb5"
@@ -48,7 +48,7 @@ SECONDS = (
     *(n * HOUR for n in (1, 2, 3, 6, 12)),
     DAY,
 )
-"""Steps between ticks of the clock; longer ones are a round number of days."""
+"""Steps between ticks of the clock; longer steps are a round number of days."""
 _STYLE = {
     "font.size": SIZE,
     "text.color": INK,
@@ -75,34 +75,34 @@ def picture(
     form: str = "png",
     parts: Sequence[str] | None = None,
 ) -> bytes:
-    """Draw schedules of one instance below each other, part by part, on one axis of time.
+    """Plot schedules of one instance below each other, part by part, on one time axis.
 
-    What they show stands above them, if a bound is given. A schedule that breaks constraints and
-    goes on for longer than the valid ones has an axis of its own.
+    If you give a bound, the finding is above the plots. A schedule that breaks constraints and
+    lasts longer than the valid ones has its own axis.
 
     Parameters
     ----------
     drawings
         The schedules; at least one.
     bound
-        A lower bound on the makespan, to be named and marked in the Gantt charts.
+        A lower bound on the makespan, which is named and marked in the Gantt charts.
     form
         Format of the picture, `png` or `svg`.
     parts
-        What to draw of each schedule: `gantt`, a row for each GPU and a bar for each job (or, if
-        they are too many, the part of each server's GPUs that is held); `contention`, the rings
-        on each link; `utilisation`, the part of all GPUs that is held. All by default.
+        Parts to draw of each schedule: `gantt`, a row for each GPU and a bar for each job (or, if
+        they are too many, the share of each server's GPUs that is held); `contention`, the rings
+        on each link; `utilisation`, the share of all GPUs that is held. All by default.
 
     Raises
     ------
     UsageError
-        If there is nothing to draw, no such part, or Matplotlib is not installed.
+        If there is nothing to draw, a part does not exist, or Matplotlib is not installed.
     """
     parts = PARTS if parts is None else parts
     if not drawings or not parts:
         raise UsageError("a picture needs at least one schedule, and one part of it")
     if unknown := [part for part in parts if part not in PARTS]:
-        raise UsageError(f"no part {unknown[0]!r} of pictures; there are {', '.join(PARTS)}")
+        raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}")
     try:
         import matplotlib as mpl  # noqa: PLC0415
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
@@ -125,7 +125,7 @@ def picture(
 def _compose(
     figure: Figure, drawings: Sequence[Drawing], bound: LowerBound | None, parts: Sequence[str]
 ) -> None:
-    """Put everything in its place: words, panels, legend."""
+    """Place the text, the panels and the legend."""
     large, scale = is_large(drawings), ring_scale(drawings)
     panels = [
         Panel(part, drawing, end, height_of(drawing, part, len(drawings), large=large))
@@ -185,7 +185,7 @@ def _compose(
 def _words(
     drawings: Sequence[Drawing], bound: LowerBound | None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """What the picture says above its panels, line by line, each with its style."""
+    """The text above the panels, line by line, each line with its style."""
     if bound is None:
         return []
     found, instance = finding_of(drawings, bound), drawings[0].instance
@@ -198,7 +198,7 @@ def _words(
 
 
 def _title(axis: Axes, panel: Panel) -> None:
-    """Whose panel it is, and what it says."""
+    """The title of a panel: its schedule and part."""
     drawing, report = panel.drawing, panel.drawing.report
     name = shortened(drawing.label, 70)
     text = {"contention": "rings on each link", "utilisation": "GPUs held"}.get(panel.part, "")
@@ -213,7 +213,7 @@ def _title(axis: Axes, panel: Panel) -> None:
 
 
 def _time(axis: Axes, panel: Panel, *, clock: bool, slots: bool) -> None:
-    """The axis of time of a panel: slots below it, time on the clock above it."""
+    """The time axis of a panel: slots below, clock time above."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator  # noqa: PLC0415
 
     seconds = panel.drawing.instance.time.slot_seconds
@@ -240,7 +240,7 @@ def _time(axis: Axes, panel: Panel, *, clock: bool, slots: bool) -> None:
 
 
 def nice_seconds(least: float) -> float:
-    """The shortest step between ticks of the clock, in seconds, that is not below `least`."""
+    """The shortest step between ticks of the clock, in seconds, that is at least `least`."""
     if 5 < least <= DAY:
         return next(float(step) for step in SECONDS if step >= least)
     unit = DAY if least > DAY else 1

@@ -1,4 +1,4 @@
-"""Pages from templates, with charts, scripts and styles inside, and how numbers are written."""
+"""Pages from templates, with charts, scripts and styles inside, and formats of numbers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EXTRA = "pip install 'rarmodel[report]'"
 
 
 def require_report_extra() -> None:
-    """Make sure that what pages need is installed.
+    """Check that the libraries for pages are installed.
 
     Raises
     ------
     UsageError
-        If it is not.
+        If a library is not installed.
     """
     try:
         import bokeh  # noqa: F401, PLC0415
@@ -44,18 +44,18 @@ def rendered(
     rows: Mapping[str, Sequence[Level]],
     **values: Any,
 ) -> str:
-    """A page from its template, with charts, scripts and styles inside.
+    """Render a page from its template, with charts, scripts and styles inside.
 
     Parameters
     ----------
     template
         Name of the template.
     groups
-        Charts that are drawn together, by the id of the element that they are drawn in.
+        Groups of charts that are drawn together; each chart by the id of its element.
     rows
-        Labels of rows, by the name that frames have for them.
+        Labels of rows, by their name in the frames.
     **values
-        What the template shows.
+        Values for the template.
     """
     from bokeh.resources import Resources  # noqa: PLC0415
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
@@ -105,7 +105,7 @@ def _text(name: str) -> str:
 
 
 def _script_data(data: object) -> str:
-    """JSON that no name in it can make end its element."""
+    """JSON in which no name can end the script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
@@ -124,7 +124,7 @@ def _mean(value: float | None) -> str:
 
 
 def _significant(value: float | None) -> str:
-    """Two digits that say something, or all before the point."""
+    """A number with two significant digits, or all digits before the point."""
     if not value:
         return _whole(value)
     return _decimal(value, max(0, 1 - math.floor(math.log10(abs(value)))))

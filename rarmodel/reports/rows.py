@@ -9,22 +9,22 @@ from typing import NamedTuple
 from rarmodel.schema import Cluster
 
 LETTERS = 24
-"""Longest label of a row, if nothing else is asked for."""
+"""Default length of the longest label of a row."""
 COUNTS = (2, 5, 10, 20, 25, 50)
 """Rows of equal height in a range; then fifty times as many, and so on."""
 
 
 class Level(NamedTuple):
-    """Labels of all rows at one degree of detail.
+    """Labels of all rows at one level of detail.
 
     Attributes
     ----------
     least
         Height of the lowest row or range, in the unit of the edges.
     names
-        Each row's name, or of a range of rows the first and the last one's.
+        Name of each row; for a range of rows, the names of the first and the last.
     edges
-        (names + 1) Where each row or range begins and ends.
+        (names + 1) Beginning and end of each row or range.
     """
 
     least: float
@@ -44,11 +44,11 @@ def levels(
     Parameters
     ----------
     names
-        What the rows are called; at least one.
+        Names of the rows; at least one.
     edges
-        (names + 1) Where each row begins and ends, ascending.
+        (names + 1) Beginning and end of each row, ascending.
     racks
-        The rack of each row. Where whole racks lie together, one of the levels names them.
+        The rack of each row. If whole racks are together, one of the levels names them.
     letters
         Longest label.
     """
@@ -82,7 +82,7 @@ def level_that_fits(found: Sequence[Level], unit: float, least: float) -> Level:
 
 
 def racks_of(cluster: Cluster) -> list[str] | None:
-    """The switch right above each server; None in a star."""
+    """The switch directly above each server; None in a star."""
     if cluster.network.kind == "star":
         return None
     above = {link.node: link.parent for link in cluster.network.links}
@@ -90,7 +90,7 @@ def racks_of(cluster: Cluster) -> list[str] | None:
 
 
 def _ranges(names: Sequence[str], edges: Sequence[float], letters: int) -> Iterator[Level]:
-    """Levels of ranges, until there are few."""
+    """Levels of ranges, until there are few ranges."""
     before = len(names)
     for least in _targets([b - a for a, b in pairwise(edges)]):
         limits = [0]
@@ -124,14 +124,14 @@ def _targets(spans: Sequence[float]) -> Iterator[float]:
 
 
 def _range(names: Sequence[str], letters: int) -> str:
-    """A range of rows as its first and its last."""
+    """Label of a range of rows: its first and its last."""
     if len(names) == 1:
         return _short(names[0], letters)
     return f"{_short(names[0], letters // 2)}–{_short(names[-1], letters // 2)}"
 
 
 def _short(name: str, letters: int) -> str:
-    """A name without its middle if it is long: hosts differ at their beginning or end."""
+    """A long name without its middle: host names differ at their beginning or end."""
     if len(name) <= letters:
         return name
     return f"{name[: (letters - 1) // 2]}…{name[-(letters // 2) :]}"

@@ -1,4 +1,4 @@
-"""The runs of a campaign's table as plain data: methods told apart, ratios, gaps, spreads."""
+"""The runs of a campaign's table as plain data, with methods, ratios, gaps and spreads."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ FILES = "files"
 
 @dataclass(frozen=True)
 class Run:
-    """One run, beside the others of its campaign.
+    """One run beside the others of its campaign.
 
     Attributes
     ----------
     name
-        Name of the run; runs that several campaigns share have the same.
+        Name of the run; a run that several campaigns share has the same name.
     instance
-        Name of the instance, with what tells it from others of that name.
+        Name of the instance, made unique among instances of that name.
     key
-        What the instance is: its hash.
+        Hash of the instance.
     family
-        Where the instance comes from, with the settings that vary in the campaign.
+        Source of the instance, with the settings that vary in the campaign.
     base
         Method, or formulation and solver.
     method
-        The same with the parameters, options and data that vary among its runs.
+        The name in `base` with the parameters, options and data that vary among its runs.
     seed
         The seed.
     settings
@@ -50,19 +50,20 @@ class Run:
     makespan, mean_completion
         In slots; None without a schedule.
     ratio
-        Makespan over the least one of the instance in the campaign.
+        Makespan divided by the least makespan of the instance in the campaign.
     bound
         The greatest lower bound in slots that any run on the instance, in any campaign, proves for
-        every schedule: that of a formulation which asks for more than the instance does counts for
-        itself only.
+        every schedule. The bound of a formulation that adds constraints counts for this formulation
+        only.
     gap
-        Of the makespan, to that bound or the run's own; of another objective, the run's own.
+        Gap of the makespan to that bound or the run's own; for another objective, the run's own
+        gap.
     optimal
         Whether the gap is proven to be 0.
     seconds
-        Time the solve took.
+        Time of the solve.
     failure, error
-        How and why it failed; empty if it did not.
+        How and why the run failed; empty if it did not.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Run:
 
 
 class Spread(NamedTuple):
-    """How numbers are spread; None where there are none."""
+    """The spread of numbers; None if there are none."""
 
     lower: float | None
     median: float | None
@@ -93,7 +94,7 @@ class Spread(NamedTuple):
 
 
 class MethodRow(NamedTuple):
-    """What the runs of one method have in common."""
+    """The summary of one method's runs."""
 
     method: str
     runs: int
@@ -109,7 +110,7 @@ class MethodRow(NamedTuple):
 
 
 def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
-    """The runs of a campaign's table by campaign, in its order.
+    """The runs of a campaign's table by campaign, in the table's order.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
     Raises
     ------
     InputError
-        If a column that is needed is missing, or holds something else than numbers.
+        If a required column is missing, or has values that are not numbers.
     """
     columns = set().union(*rows)
     if missing := [name for name in NEEDED if name not in columns]:
@@ -194,7 +195,7 @@ def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
 
 
 def groups_of(runs: Iterable[Run], by: Callable[[Run], Any]) -> dict[Any, list[Run]]:
-    """Runs that have something in common, in the order in which it first occurs."""
+    """Group runs by a key, in the order in which it first occurs."""
     found: dict[Any, list[Run]] = defaultdict(list)
     for run in runs:
         found[by(run)].append(run)
@@ -202,7 +203,7 @@ def groups_of(runs: Iterable[Run], by: Callable[[Run], Any]) -> dict[Any, list[R
 
 
 def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
-    """A row for each method."""
+    """One row per method."""
     return [
         MethodRow(
             method=method,
@@ -224,7 +225,7 @@ def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
 def mean_makespans(
     runs: Sequence[Run], methods: Sequence[str], most: int
 ) -> list[tuple[str, float | None, list[float | None]]]:
-    """Name, lower bound, and mean makespan of each method, of the first so many instances."""
+    """Name, lower bound, and mean makespan of each method, for the first instances."""
     rows = []
     for own in list(groups_of(runs, lambda run: run.key).values())[:most]:
         by_method = groups_of(own, lambda run: run.method)
@@ -234,15 +235,15 @@ def mean_makespans(
 
 
 def setting_name(column: str) -> str:
-    """What a parameter, option or setting is called, by its column."""
+    """Name of a parameter, option or setting, from its column."""
     return column.partition("_")[2] or column
 
 
 def lines_over(runs: Sequence[Run], column: str) -> list[tuple[str, Run]]:
-    """Runs that belong into a chart over a column, each with the name of its line.
+    """The runs in a chart over a column, each with the name of its line.
 
-    Over a setting of the source: the runs on such instances, by method and the other settings. Over
-    a parameter or option: all, by method and its other parameters.
+    Over a setting of the source, these are the runs on such instances, by method and the other
+    settings. Over a parameter or option, these are all runs, by method and its other parameters.
     """
     of_source = column.startswith(SOURCE)
     own = [run for run in runs if column in run.settings or not of_source]
@@ -255,7 +256,7 @@ def lines_over(runs: Sequence[Run], column: str) -> list[tuple[str, Run]]:
 def _told_apart(
     rows: Sequence[Row], bases: Sequence[str], prefixes: tuple[str, ...], between: str
 ) -> list[str]:
-    """Names with those columns behind them that vary among rows of the same name."""
+    """Names followed by the columns that vary among rows of the same name."""
     values: dict[tuple[str, str], set[Hashable]] = defaultdict(set)
     columns = dict.fromkeys(name for row in rows for name in row if name.startswith(prefixes))
     for row, base in zip(rows, bases, strict=True):
@@ -273,7 +274,7 @@ def _told_apart(
 
 
 def _instance_names(rows: Sequence[Row], families: Sequence[str]) -> dict[str, str]:
-    """Names of instances by key, with as much behind them as makes them differ."""
+    """Names of instances by key, made unique."""
     plain = {_key(row): _text(row, "instance") for row in rows}
     settings = {_key(row): family for row, family in zip(rows, families, strict=True)}
     full = {key: f"{name}, {settings[key]}".removesuffix(", ") for key, name in plain.items()}
@@ -303,13 +304,13 @@ def _about_makespan(row: Row) -> bool:
 
 
 def _known(row: Row, column: str) -> Any:
-    """A cell; None if it is unknown."""
+    """A cell; None if unknown."""
     value = row.get(column)
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _text(row: Row, column: str) -> str:
-    """A cell as text; an unknown one is empty, and a whole number has no point."""
+    """A cell as text; unknown is empty, and a whole number has no point."""
     value = _known(row, column)
     if isinstance(value, bool):
         return str(value).lower()
@@ -319,7 +320,7 @@ def _text(row: Row, column: str) -> str:
 
 
 def _number(row: Row, column: str, *, positive: bool = False) -> float | None:
-    """A cell that holds a number or nothing."""
+    """A cell with a number or nothing."""
     value = _known(row, column)
     if value is None:
         return None

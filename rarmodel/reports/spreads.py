@@ -1,4 +1,4 @@
-"""Interactive charts of a campaign's runs: how they are spread by method, and over a setting."""
+"""Interactive charts of a campaign's runs: their spread by method, and over a setting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, lines_over, setting
 from .steps import Floats
 
 NARROW = 1e-4
-"""Seconds below which times are drawn alike; their axis is logarithmic."""
+"""Shortest time in seconds that is drawn: the axis of times is logarithmic."""
 
 LOWER_BOUND = "lower bound"
 MAX_LINES = 20
@@ -32,18 +32,18 @@ def spread_chart(
     runs
         The runs of a campaign.
     measure
-        What is shown of each; those without it are left out.
+        The measure of each run; runs without a value are left out.
     rows
-        What the page calls the labels of the methods.
+        The page's name for the labels of the methods.
     most
-        Points in a row; of more runs, evenly chosen ones are drawn.
+        Most points in a row; of more runs, evenly chosen ones are drawn.
     log
         Whether the axis is logarithmic.
 
     Returns
     -------
     Chart | None
-        None if no run has what is measured.
+        None if no run has a value.
     """
     from bokeh.models import HoverTool, Range1d  # noqa: PLC0415 - an extra
 
@@ -108,7 +108,7 @@ def spread_chart(
 
 
 def varied_settings(runs: Sequence[Run]) -> list[str]:
-    """Columns of the parameters, options and settings over which makespans can be drawn.
+    """Columns of the parameters, options and settings for charts of the makespan.
 
     Their values are numbers, and at least one method has runs with several of them.
     """
@@ -139,8 +139,8 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
 def setting_chart(runs: Sequence[Run], column: str) -> tuple[Chart, list[Line]]:
     """Mean makespan over a setting, a line for each method, and the lower bound.
 
-    A method without the parameter has a level line. Bars go one standard deviation of the sample
-    up and down.
+    A method without the parameter has a level line. Bars extend one standard deviation of the
+    sample up and down.
     """
     from bokeh.models import (  # noqa: PLC0415 - an extra
         ColumnDataSource,
@@ -214,7 +214,7 @@ def _lines(
 
 
 def _limits(lines: dict[str, dict[float, list[float]]]) -> tuple[float, float]:
-    """From the lowest to the highest bar, with some room."""
+    """From the lowest to the highest bar, with a margin."""
     found = [numbers for line in lines.values() for numbers in line.values()]
     low = min(fmean(numbers) - _deviation(numbers) for numbers in found)
     high = max(fmean(numbers) + _deviation(numbers) for numbers in found)
@@ -232,7 +232,7 @@ def _colour(index: int) -> str:
 
 
 def _some(number: int, most: int) -> list[int]:
-    """Indices of all, or of evenly chosen ones."""
+    """Indices of all entries, or of evenly chosen ones."""
     if number <= most:
         return list(range(number))
     chosen: list[int] = np.linspace(0, number - 1, most).round().astype(int).tolist()
@@ -240,7 +240,7 @@ def _some(number: int, most: int) -> list[int]:
 
 
 def _apart(number: int) -> Floats:
-    """Offsets that keep points of one row apart, the same ones each time."""
+    """Offsets that keep points of one row apart; they are the same each time."""
     golden = 0.618033988749895
     offsets = ((np.arange(number) * golden + 0.5) % 1 - 0.5) * 0.5
     return offsets.astype(np.float64)

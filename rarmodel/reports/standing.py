@@ -1,4 +1,4 @@
-"""How the methods of a campaign stand, in a sentence or two."""
+"""The standing of a campaign's methods in a sentence or two."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .runs import MethodRow
 from .words import counted, joined, percent, shortened
 
 MOST = 3
-"""Methods that a sentence names."""
+"""Most methods that a sentence names."""
 
 
 def standing(rows: Sequence[MethodRow]) -> Finding:
-    """Which method most often has the least makespan, and how far behind it the others are.
+    """The method that most often has the least makespan, and how far the others are behind.
 
     Parameters
     ----------
     rows
-        A row for each method of a campaign.
+        One row per method of a campaign.
     """
     solved = [row for row in rows if row.solved]
     failed = sum(row.failed for row in rows)
@@ -46,7 +46,7 @@ def standing(rows: Sequence[MethodRow]) -> Finding:
 
 
 def _behind(ranked: Sequence[MethodRow]) -> list[str]:
-    """How much longer than the least the others take."""
+    """How much longer than the least makespan the others take."""
     longer = [(row, above) for row in ranked if (above := (row.ratio.median or 1) - 1) > 0]
     if not longer:
         return []
@@ -60,7 +60,7 @@ def _behind(ranked: Sequence[MethodRow]) -> list[str]:
 
 
 def _proven(row: MethodRow) -> list[str]:
-    """What is proven of a method's runs."""
+    """The proofs about a method's runs."""
     found = []
     if row.optimal:
         found.append(f"{_name(row)} is proven optimal in {_of(row.optimal, row.runs)}.")
@@ -71,7 +71,7 @@ def _proven(row: MethodRow) -> list[str]:
 
 
 def _share(row: MethodRow) -> float:
-    """Part of the runs that have the least makespan of their instance."""
+    """Share of the runs that have the least makespan of their instance."""
     return row.best / row.runs
 
 

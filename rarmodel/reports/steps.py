@@ -1,4 +1,4 @@
-"""A whole number that changes at some slots and stays between them: GPUs held, rings on a link."""
+"""Step functions of time: GPUs held, rings on a link."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Steps:
     Attributes
     ----------
     slots
-        Where the value changes, ascending.
+        Slots at which the value changes, ascending.
     values
-        The value from each of these slots until before the next; the last one stays.
+        The value from each of these slots until before the next; the last value stays.
     """
 
     slots: tuple[int, ...]
@@ -69,7 +69,7 @@ class Steps:
 
 
 def steps_of(changes: Iterable[tuple[int, int]]) -> Steps:
-    """Add up changes, each with its slot."""
+    """Add up changes, each at its slot."""
     total: Counter[int] = Counter()
     for slot, change in changes:
         total[slot] += change

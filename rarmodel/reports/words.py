@@ -1,4 +1,4 @@
-"""How numbers and names are written in sentences, labels and legends."""
+"""Formats of numbers and names in sentences, labels and legends."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things: `1 slot`, `2,000 slots`."""
+    """A count with its noun: `1 slot`, `2,000 slots`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names in a row: `a`, `a and b`, `a, b and c`."""
+    """Names in a list: `a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def percent(part: float, *, up: bool = False) -> str:
-    """A part in percent with two digits that say something; rounded up where it is a limit."""
+    """A share in percent with two significant digits; rounded up if it is a limit."""
     value = 100 * part
     if value <= 0:
         return "0%"
@@ -29,5 +29,5 @@ def percent(part: float, *, up: bool = False) -> str:
 
 
 def shortened(name: str, letters: int) -> str:
-    """A name of at most so many letters."""
+    """A name of at most this many letters."""
     return name if len(name) <= letters else name[: letters - 1] + "…"

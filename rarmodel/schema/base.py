@@ -1,4 +1,4 @@
-"""The base of all schemas, and the kinds of number and name that their fields are made of."""
+"""The base of all schemas, and the types of numbers and names in their fields."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from rarmodel.errors import InputError, Problem
 
 MAX_INTEGER = 2**53 - 1
-"""Largest integer that JSON carries exactly between programs (RFC 7493), and so our largest."""
+"""Largest integer that JSON carries exactly between programs (RFC 7493); also our largest."""
 
 LEAST_POSITIVE, MAX_NUMBER = 1e-30, 1e30
-"""What lies beyond is a slip, and products and quotients of it would leave the range of floats."""
+"""Largest number: a greater one is a mistake, and products of such numbers would overflow."""
 
 
 class Record(BaseModel):
-    """A frozen, validated piece of an input; unknown fields are refused."""
+    """A frozen, validated part of an input; it refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)]
-"""A whole number of at least 1; neither `2.0` nor `"2"` nor `true`."""
+"""A whole number of at least 1; `2.0`, `"2"` and `true` are refused."""
 
 Integer = Annotated[int, Field(strict=True, ge=-MAX_INTEGER, le=MAX_INTEGER)]
 """A whole number, below 0 too."""
@@ -56,7 +56,7 @@ one_or_listed, one_or_keyed = Discriminator(_listed), Discriminator(_keyed)
 """They choose between a value tagged `ONE`, and a list or an object tagged `SEVERAL`."""
 
 Name = Annotated[str, Field(strict=True, min_length=1)]
-"""A non-empty text."""
+"""Non-empty text."""
 
 
 def _number_one(value: object) -> object:
@@ -70,7 +70,7 @@ Version = Annotated[Literal[1], BeforeValidator(_number_one)]
 
 
 def repeated_names(names: Iterable[str]) -> list[tuple[int, str]]:
-    """Index and name of each name that an earlier one already has."""
+    """Index and name of each name that an earlier entry already has."""
     seen: set[str] = set()
     repeated = []
     for index, name in enumerate(names):

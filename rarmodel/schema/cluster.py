@@ -24,7 +24,7 @@ from .base import (
 )
 
 MAX_GPUS = 10_000_000
-"""Largest cluster, in GPUs: beyond it a number is a slip, and would only exhaust the memory."""
+"""Largest cluster, in GPUs: a greater number is a mistake, and would only exhaust the memory."""
 
 
 class Server(Record):
@@ -85,7 +85,7 @@ class Link(Record):
     """The upward link of one node of a tree network."""
 
     node: Name
-    """The lower end: a server, or a switch named by other links as their parent."""
+    """The lower end: a server, or a switch that other links name as their parent."""
 
     parent: Name
     """The upper end: a switch."""
@@ -95,7 +95,7 @@ class Link(Record):
 
 
 def _departures_from_one_tree(links: tuple[Link, ...]) -> list[Problem]:
-    """Every cycle, and several roots, in links of which no two have the same lower end."""
+    """All cycles, and the roots if there are several, in links with distinct lower ends."""
     uplink = {link.node: i for i, link in enumerate(links)}
     problems = []
     roots: dict[str, None] = {}

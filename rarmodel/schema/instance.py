@@ -38,17 +38,17 @@ class LinearDegradation(Record):
     """Marks the linear factor."""
 
     alpha: NonNegative
-    """What each further ring costs beyond its share of the link, α."""
+    """Cost of each further ring beyond its share of the link, α."""
 
 
 class Contention(Record):
-    """How rings that share a link slow each other down, and what a server costs."""
+    """How rings on a link slow each other down, and the overhead of a server."""
 
     concurrency: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
-    """Part of the rings on a link that communicate at the same moment, ξ1."""
+    """Share of the rings on a link that communicate at the same moment, ξ1."""
 
     degradation: LinearDegradation
-    """What k concurrent rings leave of a link's rate for each of them, f."""
+    """Degradation factor f: the factor by which k concurrent rings divide a link's rate."""
 
     overhead_ms_per_server: NonNegative
     """Time that each server used adds to an iteration in milliseconds, ξ2."""
@@ -84,17 +84,17 @@ class Instance(Record):
     ------
     pydantic.ValidationError
         If a field is missing, unknown, of the wrong type or out of range, a name is repeated, the
-        network is no tree of the servers, or a job asks for more GPUs than the cluster has.
+        network is not a tree of the servers, or a job asks for more GPUs than the cluster has.
     """
 
     schema_version: Version
     """Version of the file format."""
 
     name: Name
-    """Name of the instance; schedules carry it."""
+    """Name of the instance; schedules repeat it."""
 
     description: str | None = None
-    """What the instance is about, for people."""
+    """Description of the instance, for readers."""
 
     time: Time
     """Slots and horizon."""
@@ -173,7 +173,7 @@ class Instance(Record):
         return jobs
 
     def to_frame(self) -> pd.DataFrame:
-        """The jobs as a pandas data frame, a column for each field.
+        """The jobs as a pandas data frame, one column per field.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Instance(Record):
         return frame(job.model_dump() for job in self.jobs)
 
     def lines(self) -> dict[str, str]:
-        """What the instance is made of, as names and values for people."""
+        """The instance as a dictionary of names and formatted values."""
         return {
             "jobs": f"{len(self.jobs):,}",
             "servers": f"{len(self.cluster.servers):,}",

@@ -1,4 +1,4 @@
-"""From Pydantic's account of a refused input to ours: one line each, place, wrong, right."""
+"""Turn Pydantic's errors into ours: one line each, with place, problem and remedy."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _JSON_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a truth 
 
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:
-    """All problems that a validation found, in the input's order.
+    """All problems of a validation, in the input's order.
 
-    A misspelt field is one problem, not two: if an unknown field resembles a missing one of the
+    A misspelt field is one problem, not two: if an unknown field resembles a missing field of the
     same object, the line names both.
     """
     details = error.errors(include_url=False)
@@ -106,7 +106,7 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 def place_of(loc: Sequence[int | str]) -> str:
     """A location as a path: `("jobs", 3, "gpus")` becomes `jobs[3].gpus`.
 
-    What is no plain word is quoted: `assignments[0].gpus["node-1"]`.
+    Keys that are not plain words are quoted: `assignments[0].gpus["node-1"]`.
     """
     place = ""
     for i, part in enumerate(loc):
@@ -161,7 +161,7 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
         case "string_too_short":
             yield Problem(place, "an empty text; it must not be empty")
         case "string_unicode":
-            yield Problem(place, f"{show(value)}; half of a surrogate pair is no text")
+            yield Problem(place, f"{show(value)}; half of a surrogate pair is not text")
         case "too_short":
             if not value:  # Pydantic does not count entries that it refused.
                 kind = show(value).removeprefix("a").removeprefix("n").strip()
@@ -175,7 +175,7 @@ def _problems_of_detail(detail: Any, place: str) -> Iterator[Problem]:
 
 
 def show(value: object) -> str:
-    """A value of an input as a few characters, as JSON would write it."""
+    """A value of an input in a few characters, as JSON."""
     if value is None:
         return "null"
     if isinstance(value, str):

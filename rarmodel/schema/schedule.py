@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Assignment(Record):
-    """Start and GPUs of one job; it holds them until it completes."""
+    """Start and GPUs of one job, which holds them until it completes."""
 
     job: Name
     """Name of the job."""
@@ -26,7 +26,7 @@ class Assignment(Record):
     """First slot in which the job is active, a_j. Whether it exists is the verifier's question."""
 
     gpus: dict[Name, tuple[Integer, ...]]
-    """Indices (from 0) of the GPUs held, by server; as many in all as the job asks for."""
+    """Indices (from 0) of the GPUs held on each server; as many in all as the job asks for."""
 
 
 class ProvenBound(Record):
@@ -39,23 +39,23 @@ class ProvenBound(Record):
     """Name of the bound, or of the solver that proved it."""
 
     instance_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    """Digest of the instance that the bound is about; for another instance it says nothing."""
+    """Digest of the instance for which the bound holds."""
 
 
 class Schedule(Record):
-    """An assignment for each job. Completion times are not part of it: they follow from it."""
+    """An assignment for each job. Completion times follow from it, so they are not part of it."""
 
     schema_version: Version
     """Version of the file format."""
 
     instance: Name
-    """Name of the instance that is scheduled."""
+    """Name of the instance."""
 
     method: Name
-    """What made the schedule."""
+    """The method that made the schedule."""
 
     time: SlotTime | None = None
-    """Length of its slots and when slot 0 begins, so that it has clock times by itself."""
+    """Length of the slots and time of slot 0, so that each start has a clock time."""
 
     assignments: tuple[Assignment, ...]
     """One assignment for each job."""
@@ -77,7 +77,7 @@ class Schedule(Record):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The assignments as a pandas data frame, as `rows` has them."""
+        """The assignments as a pandas data frame, with the columns of `rows`."""
         return frame(self.rows())
 
     def _repr_html_(self) -> str:
@@ -97,6 +97,6 @@ class Schedule(Record):
 
 
 def _placed(placement: Mapping[str, Sequence[int]]) -> str:
-    """GPUs held, as a few words."""
+    """GPUs held, in a few words."""
     few = [f"{server}: {', '.join(map(str, gpus))}" for server, gpus in placement.items()]
     return "; ".join(few)

@@ -1,4 +1,4 @@
-"""Time: slots, how long they are, and when the first one begins (model, sections 3 and 4)."""
+"""Time: slots, their length, and when slot 0 begins (model, sections 3 and 4)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Moment = Annotated[
     # No "date-time": that format would ask for the distance from UTC.
     WithJsonSchema({"type": "string", "examples": [EXAMPLE]}),
 ]
-"""A date and time of day in ISO 8601, with or without the distance from UTC."""
+"""A date and time of day in ISO 8601, with or without the offset from UTC."""
 
 
 class SlotTime(Record):
-    """How slots become seconds and clock times."""
+    """Converts slots to seconds and clock times."""
 
     slot_seconds: Positive
     """Length of a slot in seconds."""
@@ -47,11 +47,11 @@ class SlotTime(Record):
     """When slot 0 begins, in ISO 8601."""
 
     def seconds(self, slots: float) -> float:
-        """Length of so many slots in seconds."""
+        """Length of this many slots in seconds."""
         return slots * self.slot_seconds
 
     def moment(self, slot: int) -> datetime | None:
-        """When a slot begins; None without an origin, or past the year 9999."""
+        """The time at which a slot begins; None without an origin, or past the year 9999."""
         if self.origin is None:
             return None
         try:
@@ -60,18 +60,18 @@ class SlotTime(Record):
             return None
 
     def told(self, slots: float | None, *notes: str, form: str = "") -> str:
-        """A number of slots, and what that is by the clock: `273 slots (4 h 33 min)`."""
+        """A number of slots with its length: `273 slots (4 h 33 min)`."""
         if slots is None:
             return NONE
         by_clock = "; ".join([duration(self.seconds(slots)), *notes])
         return f"{slots:{form}} slot{'s' * (slots != 1)} ({by_clock})"
 
     def end(self, makespan: int | None) -> datetime | None:
-        """When a schedule of that makespan ends; None where `moment` is."""
+        """The time at which a schedule with this makespan ends; None if `moment` is None."""
         return None if makespan is None else self.moment(makespan)
 
     def by_clock(self, makespan: int | None) -> dict[str, Any]:
-        """A makespan by the clock, as plain data."""
+        """A makespan in seconds and clock time, as plain data."""
         end = self.end(makespan)
         return {
             "slot_seconds": self.slot_seconds,
@@ -81,7 +81,7 @@ class SlotTime(Record):
 
 
 class Time(SlotTime):
-    """How time is divided."""
+    """The division of time into slots."""
 
     horizon: Count | None = None
     """Number of slots, T: a schedule whose makespan exceeds it is infeasible. Without it no

@@ -1,4 +1,4 @@
-"""Method `search`: good starts, then changes of orders and of servers on all threads."""
+"""Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
 from .search import DEFAULT_SECONDS, SEARCH, Search
 from .session import Session

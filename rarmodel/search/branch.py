@@ -1,18 +1,18 @@
 """Branch over schedules in the order of time, to find one that ends by a target, or prove none.
 
-A node is what runs in a slot and what waits. A branch starts one more job there, in one of its
-placements; the last branch starts none and goes to the next slot at which one may start. Four
-arguments leave out branches, and none of them loses the last schedule that there may be:
+A node is the set of running and of waiting jobs in a slot. A branch starts one more job there, in
+one of its placements. The last branch starts no job and goes to the next slot at which one may
+start. Four arguments prune branches, and none of them prunes the last schedule:
 
-- Time and room. What is left of every job, alone in its best placement, must end by the target,
-  and all of it must fit the GPU slots until then.
-- A job moves to the left. Less contention never makes a job complete later. So a job that found
-  its GPUs idle a slot earlier, and no ring on the links that it uses, need not start now: of all
-  schedules that end by the target, those of the least sum of start slots never do so.
-- The same twice. Jobs that are alike start in their order; servers that are alike and idle, now
-  and in the slot before, get workers in descending number.
-- Seen before. What can follow a slot depends on what runs in it, what is left of that, and what
-  waits. Where all of that was seen, what followed was in vain.
+- Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
+  rests together must fit the GPU slots until then.
+- Earlier starts. Less contention never makes a job complete later. So a job need not start now if
+  its GPUs were idle a slot earlier and no ring was on its links: of all schedules that end by the
+  target, those with the least sum of start slots never have such a start.
+- Symmetry. Equal jobs start in their order. Equal servers that are idle now and in the slot before
+  get workers in descending number.
+- Known states. The possible future of a slot depends on the running jobs, their remaining
+  iterations, and the waiting jobs. If this state was seen before, its future held no schedule.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from rarmodel.engine.kernel import iteration_seconds, overhead_seconds, slots_ne
 _inner = partial(compiled, inner=True)
 
 FOUND, NONE, PAUSED = 1, 0, -1
-"""A schedule that ends by the target was found; there is none; not known yet."""
+"""Results: a schedule that ends by the target was found; there is none; not known yet."""
 WAITING = -1
 LEVEL, SEEN, USED = range(3)
-"""Counters: jobs started on the way to the present node; rows of `seen` in use; nodes so far."""
+"""Counters: jobs started on the way to the current node; rows of `seen` in use; nodes so far."""
 MEMORY = 32_000_000
-"""Bytes for the nodes seen before, about."""
+"""Approximate size in bytes of the table of known nodes."""
 
 
 class Options(NamedTuple):
@@ -43,7 +43,7 @@ class Options(NamedTuple):
     job: Ints
     """(jobs) Index in the instance of each job."""
     size: Ints
-    """(jobs) GPUs that it needs, G_j."""
+    """(jobs) GPUs of the job, G_j."""
     first: Ints
     """(jobs + 1) Offsets of each job's options in the tables by option."""
     workers: Ints
@@ -57,17 +57,17 @@ class Options(NamedTuple):
     slots: Ints
     """(options) Execution time alone."""
     least: Ints
-    """(jobs) The least of these."""
+    """(jobs) The least execution time of a job's options."""
     twin: Ints
-    """(jobs) The job before it that is just like it; −1 if there is none."""
+    """(jobs) The previous equal job; −1 if there is none."""
     gpus: Ints
     """(servers) GPUs of each server, O_s."""
     peer: Ints
-    """(servers) The server before it that is just like it; −1 if there is none."""
+    """(servers) The previous equal server; −1 if there is none."""
 
 
 class Tree(NamedTuple):
-    """The way to the present node, level by level: each level starts one job more."""
+    """The path to the current node, level by level: each level starts one more job."""
 
     counters: Ints
     """(3) See LEVEL, SEEN and USED."""
@@ -97,19 +97,19 @@ class Tree(NamedTuple):
 
 @partial(compiled, parallel=True)
 def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int) -> int:
-    """Go on for so many nodes, unless a schedule is found or there is none: FOUND, NONE or PAUSED.
+    """Visit this many nodes, unless a schedule is found or excluded: FOUND, NONE or PAUSED.
 
     Parameters
     ----------
     arrays, options
         The instance.
     tree
-        Where to go on; `plant` makes it begin. If a schedule is found, it is in `choice` and
+        The state of the search; `plant` resets it. If a schedule is found, it is in `choice` and
         `start`.
     target
         The makespan to reach in slots.
     nodes
-        How many.
+        Number of nodes.
     """
     jobs = len(options.job)
     for _ in range(nodes):
@@ -133,7 +133,7 @@ def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int
 
 
 def new_tree(arrays: Arrays, options: Options) -> Tree:
-    """Memory for a tree; `plant` makes it begin."""
+    """Memory for a tree; `plant` resets it."""
     jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
 
     def room(*lengths: int) -> Ints:
@@ -157,7 +157,7 @@ def new_tree(arrays: Arrays, options: Options) -> Tree:
 
 @compiled
 def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
-    """Begin at slot 0."""
+    """Start at slot 0."""
     tree.counters[:] = 0
     tree.clock[0] = tree.job[0] = tree.option[0] = 0
     tree.choice[:] = WAITING
@@ -166,12 +166,12 @@ def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
     for server in range(len(options.gpus)):
         tree.free[0, :, server] = options.gpus[server]
     for job in range(len(options.job)):
-        tree.left[0, job] = arrays.jobs[options.job[job]].iterations
+        tree.left[0, job] = arrays.modes[options.job[job]].iterations
 
 
 @_inner
 def _next(options: Options, tree: Tree, level: int, target: int) -> bool:
-    """Go to the next job and option that may start now; whether there is one."""
+    """Go to the next job and option that may start now; return whether there is one."""
     job, option = tree.job[level], tree.option[level]
     while job < len(options.job):
         if _may_start(options, tree, job):
@@ -190,14 +190,14 @@ def _next(options: Options, tree: Tree, level: int, target: int) -> bool:
 
 @_inner
 def _may_start(options: Options, tree: Tree, job: int) -> bool:
-    """Whether a job waits, and none that is just like it should start before."""
+    """Whether a job waits, and no equal job should start before it."""
     twin = options.twin[job]
     return bool(tree.choice[job] == WAITING and (twin < 0 or tree.choice[twin] != WAITING))
 
 
 @_inner
 def _fits(options: Options, tree: Tree, level: int, option: int) -> bool:
-    """Whether an option is possible now, was not so a slot earlier, and is no mirror image."""
+    """Whether an option is possible now, was not possible a slot earlier, and is not symmetric."""
     workers = options.workers[option]
     free, before = tree.free[level, 0], tree.free[level, 1]
     new = tree.clock[level] == 0
@@ -216,14 +216,14 @@ def _fits(options: Options, tree: Tree, level: int, option: int) -> bool:
 
 @_inner
 def _idle(options: Options, tree: Tree, level: int, server: int) -> bool:
-    """Whether a server is idle now, and was so in the slot before."""
+    """Whether a server is idle now and was idle in the slot before."""
     gpus = options.gpus[server]
     return bool(tree.free[level, 0, server] == gpus and tree.free[level, 1, server] == gpus)
 
 
 @_inner
 def _shares(options: Options, rings: Ints, option: int) -> bool:
-    """Whether a ring so placed uses a link with others on it."""
+    """Whether a ring in this placement uses a link with other rings."""
     for at in range(options.link_at[option], options.link_at[option + 1]):
         if rings[options.link[at]] > 0:
             return True
@@ -232,7 +232,7 @@ def _shares(options: Options, rings: Ints, option: int) -> bool:
 
 @_inner
 def _start(options: Options, tree: Tree, level: int) -> None:
-    """Start the job that is to be tried, on the next level."""
+    """Start the chosen job, on the next level."""
     job, option = tree.job[level], tree.option[level]
     for other in range(len(options.job)):
         tree.left[level + 1, other] = tree.left[level, other]
@@ -251,7 +251,7 @@ def _start(options: Options, tree: Tree, level: int) -> None:
 
 @_inner
 def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> None:
-    """Take what a ring so placed needs, or give it back."""
+    """Take the resources of a ring in this placement, or give them back."""
     for server in range(len(options.gpus)):
         tree.free[level, 0, server] -= sign * options.workers[option, server]
     for at in range(options.link_at[option], options.link_at[option + 1]):
@@ -260,7 +260,7 @@ def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> N
 
 @_inner
 def _wait(arrays: Arrays, options: Options, tree: Tree, level: int, target: int) -> bool:
-    """Start nothing more now, and go to the next slot at which to; whether that is any use."""
+    """Start no more jobs now; go to the next slot with a start; return whether it is useful."""
     if _known(options, tree, level):
         return False
     clock = tree.clock[level]
@@ -292,7 +292,7 @@ def _ends(arrays: Arrays, options: Options, tree: Tree, target: int) -> bool:
 
 @_inner
 def _next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) -> int:
-    """Slot of the next completion if nothing starts before; NEVER if there is none."""
+    """Slot of the next completion if no job starts before; NEVER if there is none."""
     completion = NEVER
     for job in range(len(options.job)):
         option = tree.choice[job]
@@ -320,7 +320,7 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    one = arrays.jobs[options.job[job]]
+    one = arrays.modes[options.job[job]]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
     seconds = iteration_seconds(one.bits, gbps, one.reduction, overhead, one.compute)
     return speed(arrays.slot_seconds, seconds)
@@ -347,7 +347,7 @@ def _may_share(options: Options, tree: Tree, level: int, target: int) -> bool:
 
 @_inner
 def _go(options: Options, tree: Tree, level: int, to: int) -> None:
-    """Go to a slot up to which nothing else completes; `pace` is right."""
+    """Go to a slot before which no other job completes; `pace` is right."""
     for server in range(len(options.gpus)):
         tree.free[level, 1, server] = tree.free[level, 0, server]
     for link in range(tree.rings.shape[2]):
@@ -369,7 +369,7 @@ def _go(options: Options, tree: Tree, level: int, to: int) -> None:
 
 @_inner
 def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
-    """Whether all that is left could end within so many slots, for all that is easily seen."""
+    """Whether a quick test allows the rest to end within this many slots."""
     gpus = 0
     for server in range(len(options.gpus)):
         gpus += options.gpus[server]
@@ -395,7 +395,7 @@ def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
 
 @_inner
 def _known(options: Options, tree: Tree, level: int) -> bool:
-    """Whether what runs and waits now was seen before; if not, note it."""
+    """Whether the current state was seen before; if not, note it."""
     jobs = len(options.job)
     rows = len(tree.seen)
     tree.code[0] = tree.clock[level] + 1

@@ -1,8 +1,7 @@
-"""Simulated annealing over buddy blocks: exchange jobs until no lane holds more than the target.
+"""Simulated annealing over buddy blocks, until no lane holds more than the target.
 
-Two jobs of the same size swap their blocks, most often two of about the same execution time; or two
-blocks of the same size exchange some of what they hold: a job, or for each part of the block a job
-or nothing.
+A change swaps the blocks of two jobs of the same size, most often of similar execution time. Or two
+blocks of the same size exchange some jobs: one job, or for each part of the block a job or nothing.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ from math import log
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .buddy_blocks import BuddyBlocks, keep, move
 from .indexed_set import updated
 from .layout import Layout
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 
 OVERFULL_SHARE = 0.7
-"""Part of the exchanges that begin at a lane which misses the target."""
+"""Share of the exchanges that begin at a lane past the target."""
 OWN_SHARE = 0.7
-"""Chance that a block gives a job of its own size, if it has one, and not some of its parts."""
+"""Chance that a block gives a job of its own size, if it has one, instead of jobs of its parts."""
 EMPTY_SHARE = 0.1
 """Chance that the second block gives nothing."""
 TWICE_SHARE = 0.2
 """Chance that a block gives a second time."""
 SIMILAR_SHARE = 0.85
-"""Part of the exchanges that swap two jobs of one size and of about the same execution time."""
+"""Share of the exchanges that swap two jobs of one size and of similar execution time."""
 SIMILAR = 8
-"""How far apart these are at most, when jobs of their size are sorted by execution time."""
+"""Greatest distance of these jobs when jobs of their size are sorted by execution time."""
 
 
 @partial(compiled, parallel=True)
@@ -45,24 +44,24 @@ def anneal_blocks(
     generator: Generator,
     stop: Ints,
 ) -> bool:
-    """Anneal; whether no lane holds more than the target any more.
+    """Anneal; return whether no lane holds more than the target.
 
     Parameters
     ----------
     layout, blocks
-        The instance, and what to improve.
+        The instance, and the blocks to improve.
     target
         The makespan to reach in slots.
     moves
         Exchanges to try.
     hot
-        Temperature at the first of them, in slots.
+        Temperature at the first exchange, in slots.
     cooling
-        Factor of the temperature from one to the next.
+        Factor of the temperature from one exchange to the next.
     generator
         The random numbers.
     stop
-        (1) Another thread sets it to 1 to end this at once.
+        (1) Another thread sets it to 1 to stop this function.
     """
     lanes = len(blocks.load)
     overfull = 0
@@ -130,20 +129,20 @@ def anneal_blocks(
 
 @_inner
 def _past(blocks: BuddyBlocks, lane: int, change: int, target: int) -> int:
-    """What a change adds to the slots that a lane holds past the target."""
+    """The change of the slots that a lane holds past the target."""
     load = blocks.load[lane]
     return int(max(0, load + change - target) - max(0, load - target))
 
 
 @_inner
 def _see(blocks: BuddyBlocks, lane: int, overfull: int, target: int) -> int:
-    """Note whether a lane holds more than the target; how many do then."""
+    """Record whether a lane is past the target; return the number of such lanes."""
     return updated(blocks.overfull, blocks.overfull_at, overfull, lane, blocks.load[lane] - target)
 
 
 @_inner
 def _fit(blocks: BuddyBlocks, jobs: Ints, count: int, lanes: int) -> bool:
-    """Whether there are blocks for jobs that move by some lanes: not all are divided alike."""
+    """Whether blocks exist for jobs that move by some lanes: not all blocks are divided alike."""
     for i in range(count):
         block = blocks.home[0, jobs[i]]
         lane = blocks.lane[block] + lanes
@@ -155,7 +154,7 @@ def _fit(blocks: BuddyBlocks, jobs: Ints, count: int, lanes: int) -> bool:
 
 @_inner
 def _swap(layout: Layout, blocks: BuddyBlocks, block: int, generator: Generator) -> int:
-    """Choose two jobs of one size to exchange, one of a block; the other's block, −1 for none."""
+    """Choose two jobs of one size, one of them in a block; return the other block or −1."""
     if blocks.jobs[block] == 0:
         return -1
     job = blocks.first[block]
@@ -179,7 +178,7 @@ def _swap(layout: Layout, blocks: BuddyBlocks, block: int, generator: Generator)
 def _propose(
     layout: Layout, blocks: BuddyBlocks, block: int, other: int, generator: Generator
 ) -> tuple[int, int]:
-    """Choose what two blocks exchange; how many jobs each of them gives."""
+    """Choose the jobs that two blocks exchange; return the number for each."""
     for i in range(blocks.width[blocks.level[block]]):
         blocks.change[i] = 0
     given = _choose(layout, blocks, block, blocks.given[0], -1, generator)
@@ -197,7 +196,7 @@ def _propose(
 def _choose(
     layout: Layout, blocks: BuddyBlocks, block: int, jobs: Ints, sign: int, generator: Generator
 ) -> int:
-    """Choose what a block gives: of its own jobs, or of those of each of its parts."""
+    """Choose the jobs that a block gives: its own, or those of each of its parts."""
     stack = blocks.stack
     stack[0] = stack[1] = block
     height = 2 if fraction(generator) < TWICE_SHARE else 1
@@ -224,7 +223,7 @@ def _choose(
 
 @_inner
 def _push_parts(blocks: BuddyBlocks, size: int, lane: int, height: int) -> int:
-    """Put the parts of a block on the stack; its height then."""
+    """Push the parts of a block on the stack; return the stack's height."""
     end = lane + blocks.width[size]
     while lane < end:
         part = size - 1

@@ -1,16 +1,16 @@
-"""Search over buddy blocks: jobs need not be simulated to be packed.
+"""Search over buddy blocks: pack jobs without simulation.
 
-A lane is a GPU of a server, or as many as all sizes are multiples of. The lanes of a server form a
-tree: blocks of lanes as wide as the widest jobs that fit, divided into blocks for the next size,
-and so on. Give each job a block of its own size, and run on each block first what its parts hold
-and then its own jobs. That is a schedule of length θ exactly if no lane, summed over the blocks
-that it is part of, holds more than θ. So an exchange costs only sums over the lanes it changes.
+A lane is a GPU of a server, or a group of GPUs if all sizes are multiples of the group. The lanes
+of a server form a tree: blocks of lanes as wide as the widest jobs that fit, divided into blocks
+for the next size, and so on. Each job gets a block of its own size. Each block runs first the jobs
+of its parts and then its own. This is a schedule of length θ exactly if no lane, summed over its
+blocks, holds more than θ. So an exchange costs only sums over the lanes it changes.
 
-Where sizes divide each other (1, 2, 4, 8, …), hardly a packing is lost by that. Where they do not,
-a block may be divided in several ways, and chance decides.
+When sizes divide one another (1, 2, 4, 8, …), almost no packing is missed. Otherwise a block can be
+divided in several ways, and the choice is random.
 
-Spread rings hold lanes from slot 0 until their last slot there: what they leave idle before is not
-used here.
+Spread rings hold lanes from slot 0 until their last slot there: the idle time before it is not
+used.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below_plain, fraction
 
 from .layout import Layout
 from .packing import Packing
-from .random_numbers import Generator, below_plain, fraction
 
 _inner = partial(compiled, inner=True)
 
 TRIES = 10
-"""How often to try to divide servers by chance."""
+"""Number of tries to divide servers at random."""
 CHANCE = 0.05
-"""Randomness of a job's first block, as a part of its execution time."""
+"""Randomness of a job's first block, as a share of its execution time."""
 
 
 class BuddyBlocks(NamedTuple):
-    """The blocks, which jobs they hold, and the memory to search with."""
+    """The blocks, their jobs, and the memory of the search."""
 
     width: Ints
     """(sizes) Lanes of a block for each size."""
     block: Ints
-    """(sizes, lanes) The block for each size that a lane is part of, −1 for none."""
+    """(sizes, lanes) The block for each size that contains a lane, −1 for none."""
     level: Ints
-    """(blocks) Place of its size in `width`."""
+    """(blocks) Index of the block's size in `width`."""
     lane: Ints
-    """(blocks) Its first lane."""
+    """(blocks) First lane of the block."""
     server: Ints
-    """(blocks) Its server."""
+    """(blocks) Server of the block."""
     home: Ints
     """(2, jobs) Block of each packed job, −1 for others: now, and at the least excess."""
     first: Ints
@@ -63,7 +63,7 @@ class BuddyBlocks(NamedTuple):
     overfull: Ints
     """(lanes) The lanes that hold more than the target, in any order."""
     overfull_at: Ints
-    """(lanes) Place of each among them, −1 if it does not."""
+    """(lanes) Place of each lane in `overfull`, −1 if it keeps to the target."""
     total: Floats
     """(2) Slots past the target on all lanes: now, and the least so far."""
     change: Ints
@@ -77,13 +77,13 @@ class BuddyBlocks(NamedTuple):
 
 
 def divisible(layout: Layout) -> bool:
-    """Whether the sizes of the jobs that fit a server divide each other."""
+    """Whether the sizes of the jobs that fit a server divide one another."""
     sizes = np.unique(layout.size[layout.by_size])
     return not (sizes[1:] % sizes[:-1]).any()
 
 
 def new_blocks(layout: Layout, packing: Packing, generator: Generator) -> BuddyBlocks:
-    """Deal the jobs that fit a server out to blocks, each to one then among the least loaded.
+    """Deal the jobs that fit a server out to blocks, each to one of the least loaded.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _held(layout: Layout, packing: Packing, server: int, unit: int) -> list[int]
 
 @_inner
 def keep(blocks: BuddyBlocks) -> None:
-    """Note what the blocks hold as the best."""
+    """Record the contents of the blocks as the best."""
     for job in range(blocks.home.shape[1]):
         blocks.home[1, job] = blocks.home[0, job]
     blocks.total[1] = blocks.total[0]
@@ -211,7 +211,7 @@ def move(blocks: BuddyBlocks, jobs: Ints, count: int, lanes: int) -> None:
 def _deal(
     layout: Layout, blocks: BuddyBlocks, jobs: Ints, sizes: Ints, generator: Generator
 ) -> None:
-    """Give each job of one size after another the block that then ends first, or nearly so."""
+    """Give each job of one size, one after another, the block that ends first, or nearly so."""
     for index in range(len(jobs)):
         job, size = jobs[index], sizes[index]
         chosen = -1
@@ -263,7 +263,7 @@ def _release(blocks: BuddyBlocks, job: int) -> None:
 
 
 def pack_blocks(layout: Layout, blocks: BuddyBlocks, packing: Packing) -> None:
-    """Give each server of a packing the jobs that the best blocks found has there, by start."""
+    """Give each server of a packing the jobs of the best blocks there, by start."""
     home = blocks.home[1]
     jobs = np.flatnonzero(home >= 0)
     end = _unloaded(layout, blocks, jobs)

@@ -1,10 +1,10 @@
 """From an order of jobs to a schedule: list scheduling with backfilling under contention.
 
-At slot 0 and after each completion the waiting jobs are gone through in their order, and each
-that finds a place starts. A job is packed onto the server that it leaves fewest idle GPUs on; if
-none has room for it, its mode says whether and how it may spread over several servers now rather
-than wait. Jobs of one size and mode find places alike, so once the first of them finds none, no
-other is tried before the next completion; that keeps the time near-linear in the number of jobs.
+At slot 0 and after each completion, every waiting job that finds a place starts, in their order. A
+job goes to the server on which it leaves the fewest idle GPUs. If no server has enough idle GPUs,
+the job's mode says whether it spreads over several servers now, and how, or waits. Jobs of one size
+and mode find the same places. So if the first of them finds none, the others are not tried before
+the next completion. This keeps the time near-linear in the number of jobs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from .layout import (
 
 _inner = partial(compiled, inner=True)
 
-STUCK, LATE, STOPPED = -1, -2, -3
+STUCK, CUT_OFF, STOPPED = -1, -2, -3
 """Why there is no makespan: some job never completes; a completion is past the cutoff; another
-thread asked to stop."""
+thread asked to stop.
+"""
 
 
 @partial(compiled, parallel=True)
@@ -44,7 +45,7 @@ def decode(
     earliest: Ints,
     cutoff: int,
 ) -> int:
-    """Make a schedule; its makespan, or STUCK, LATE or STOPPED.
+    """Make a schedule; return its makespan, or STUCK, CUT_OFF or STOPPED.
 
     Parameters
     ----------
@@ -53,9 +54,9 @@ def decode(
     order
         (jobs) The jobs, most urgent first.
     mode
-        (jobs) How each may spread.
+        (jobs) Mode: how each job may spread.
     earliest
-        (jobs) The slot from which on each may start.
+        (jobs) Earliest start of each job.
     cutoff
         Give up once a completion is past this slot.
     """
@@ -80,7 +81,7 @@ def decode(
         completion = next_completion(arrays, state)
         release = earliest[work.delayed[released]] if released < delayed else NEVER
         if min(completion, release) > cutoff:
-            return STUCK if completion == release == NEVER else LATE
+            return STUCK if completion == release == NEVER else CUT_OFF
         if completion == release == NEVER:
             return STUCK
         if completion <= release:
@@ -102,7 +103,7 @@ def decode(
 
 @_inner
 def _open(layout: Layout, work: Work, order: Ints, mode: Ints, earliest: Ints) -> int:
-    """Empty the cluster and queue the jobs up; the number of those that must not start yet."""
+    """Empty the cluster and queue the jobs; return the number of jobs that must not start yet."""
     work.bucket[:] = -1
     for server in range(len(work.idle) - 1, -1, -1):
         work.idle[server] = layout.server_gpus[server]
@@ -128,7 +129,7 @@ def _open(layout: Layout, work: Work, order: Ints, mode: Ints, earliest: Ints) -
 
 @_inner
 def _enqueue(layout: Layout, work: Work, mode: Ints, job: int) -> None:
-    """Put a job where it belongs in its queue."""
+    """Insert a job into its queue."""
     queue = layout.size_index[job] * MODES + mode[job]
     ahead = -1
     other = work.queue[queue]
@@ -146,7 +147,7 @@ def _enqueue(layout: Layout, work: Work, mode: Ints, job: int) -> None:
 def _start_all(
     arrays: Arrays, state: State, layout: Layout, work: Work, mode: Ints, idle: int
 ) -> int:
-    """Start every waiting job that finds a place now, most urgent first; how many."""
+    """Start every waiting job that finds a place now, most urgent first; return their number."""
     work.shut[:] = 0
     count = 0
     while idle > 0:
@@ -170,7 +171,8 @@ def _start_all(
         at = layout.place_at[job]
         for place in range(at, at + used):
             _hold(work, work.server[place], work.workers[place])
-        start(arrays, state, job, work.server[at : at + used], work.workers[at : at + used], used)
+        servers, workers = work.server[at : at + used], work.workers[at : at + used]
+        start(arrays, state, job, job, servers, workers, used)
         work.starts[job] = state.counters[CLOCK]
         work.used[job] = used
         work.queue[chosen] = work.behind[job]
@@ -181,7 +183,7 @@ def _start_all(
 
 @_inner
 def _place(arrays: Arrays, state: State, layout: Layout, work: Work, job: int, mode: int) -> int:
-    """Choose servers for a job; how many, or 0 if it finds no place."""
+    """Choose servers for a job; return their number, or 0 if it finds no place."""
     size = layout.size[job]
     if mode == SPREAD:
         for group in range(len(layout.group_at) - 1):
@@ -209,7 +211,7 @@ def _place(arrays: Arrays, state: State, layout: Layout, work: Work, job: int, m
 
 @_inner
 def _tightest(work: Work, size: int) -> int:
-    """The server with the fewest idle GPUs of those that have room; -1 if there is none."""
+    """The server with the fewest idle GPUs among those with enough; -1 if there is none."""
     if len(work.idle) > 64 and len(work.bucket) <= len(work.idle) + 64:
         for idle in range(size, len(work.bucket)):
             if work.bucket[idle] >= 0:
@@ -234,10 +236,10 @@ def _spread(
     servers: int,
     rings: int,
 ) -> int:
-    """Spread a job over servers of a group, those with most idle GPUs first, the last one tight.
+    """Spread a job over servers of a group, most idle GPUs first; the last server fits tightly.
 
-    Only servers with fewer than `rings` rings on each link between them and the group's switch
-    are used, and at most `servers` of them.
+    The job uses only servers with fewer than `rings` rings on each link up to the group's switch,
+    and at most `servers` of them.
     """
     left = layout.size[job]
     pool = work.pool
@@ -284,7 +286,7 @@ def _spread(
 
 @_inner
 def _sink(work: Work, place: int, count: int) -> None:
-    """Move a server down the heap, most idle GPUs first, ties in server order."""
+    """Move a server down the heap: most idle GPUs first, ties in server order."""
     pool, idle = work.pool, work.idle
     while 2 * place + 1 < count:
         child = 2 * place + 1
@@ -315,7 +317,7 @@ def _hold(work: Work, server: int, gpus: int) -> None:
 
 @_inner
 def _into_bucket(work: Work, server: int) -> None:
-    """Add a server to the front of the list of those with as many idle GPUs."""
+    """Add a server to the front of the list of servers with as many idle GPUs."""
     first = work.bucket[work.idle[server]]
     work.bucket[work.idle[server]] = server
     work.before[server] = -1

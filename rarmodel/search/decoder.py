@@ -1,4 +1,4 @@
-"""List schedules of an instance from Python: an order of its jobs goes in, a solution comes out."""
+"""List schedules of an instance from Python: takes an order of its jobs, returns a solution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .solution import Solution, decoded
 
 
 class Decoder:
-    """An instance laid out, with the memory that decoding needs.
+    """An instance in the layout of the search, with the memory for decoding.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Decoder:
     arrays, layout
         The instance.
     most_modes
-        (jobs) How many ways to spread make sense for each job; see `layout`.
+        (jobs) Number of useful modes of each job; see `layout`.
     """
 
     def __init__(self, instance: Instance, stop: Ints | None = None) -> None:
@@ -45,9 +45,9 @@ class Decoder:
         order
             (jobs) Jobs, most urgent first.
         mode
-            (jobs) How each may spread, below `most_modes`.
+            (jobs) Mode of each job, below `most_modes`.
         earliest
-            (jobs) Slot from which on each may start; by default the first.
+            (jobs) Earliest start of each job; by default the first slot.
         """
         genes = order, mode, self._no_delay if earliest is None else earliest
         return decode(self.arrays, self._state, self.layout, self._work, *genes, NEVER)

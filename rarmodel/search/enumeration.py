@@ -1,7 +1,8 @@
-"""Try all schedules of a tiny instance: a higher lower bound, or a shorter schedule, is the result.
+"""Try all schedules of a tiny instance, for a higher lower bound or a shorter schedule.
 
-The first target is the lower bound itself. Where no schedule ends by a target, the bound is one
-slot more, and the next target is longer; where one does, it is the new best. See `branch`.
+The first target is the lower bound itself. If no schedule ends by a target, the bound rises to one
+slot more, and the next target is longer. If a schedule ends by it, it is the new best. See
+`branch`.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from .branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
 from .solution import Solution
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
-"""Instances with more jobs or servers, or more placements of all jobs, are not tried."""
+"""Limits: instances with more jobs, servers or placements of all jobs are not tried."""
 NODES = 50_000
 """Nodes in one step: less than 0.1 s."""
 MOST_NODES = 20_000_000
-"""Nodes in all, after which no more is tried."""
+"""Most nodes in all."""
 TARGET_NODES = 500_000
-"""Nodes for a target above the bound, after which the bound itself is the target."""
+"""Most nodes for a target above the bound; after that, the bound itself is the target."""
 MOST = 2**62
-"""What whole numbers in compiled code stay below."""
+"""Upper limit of whole numbers in compiled code."""
 
 
 class Enumeration:
-    """All schedules of an instance, a step at a time.
+    """The enumeration of all schedules of an instance, step by step.
 
     Parameters
     ----------
@@ -53,18 +54,18 @@ class Enumeration:
 
     @property
     def over(self) -> bool:
-        """Whether no more is to be had from it."""
+        """Whether the enumeration has finished."""
         return self._left <= 0
 
     def step(self, makespan: int, bound: int) -> tuple[Solution | None, LowerBound | None]:
-        """Go on for a moment; a shorter solution and a higher bound, where there is one.
+        """Continue for a moment; return a shorter solution and a higher bound, if any.
 
         Parameters
         ----------
         makespan
-            That of the shortest solution known, in slots.
+            Makespan of the shortest known solution, in slots.
         bound
-            The lower bound known.
+            The known lower bound.
         """
         solution, proven, left = None, bound, NODES
         top = min(makespan - 1, horizon_of(self._instance), self._longest)
@@ -86,7 +87,7 @@ class Enumeration:
         return solution, LowerBound(proven, ENUMERATION) if proven > bound else None
 
     def _aim(self, proven: int, top: int) -> Tree:
-        """The tree of a target between these."""
+        """The tree of a target between makespan and bound."""
         if self._tree is None or not proven <= self._target <= top:
             self._target = min(proven + self._stride - 1, top)
             self._tree = self._tree or new_tree(self._arrays, self._options)
@@ -145,7 +146,7 @@ def options_of(instance: Instance, arrays: Arrays) -> Options | None:
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([rated[j][0].slots for j in order], np.int64),
-        twin=_alike([arrays.jobs[j].tobytes() for j in order]),
+        twin=_alike([arrays.modes[j].tobytes() for j in order]),
         gpus=np.array(gpus, np.int64),
         peer=_alike(
             [
@@ -189,7 +190,7 @@ def _offsets(lengths: Iterable[int]) -> Ints:
 
 
 def _alike(things: Sequence[Hashable]) -> Ints:
-    """The place before each at which the same thing stands; −1 if there is none."""
+    """For each place, the last place before it with an equal entry; −1 if there is none."""
     last: dict[Hashable, int] = {}
     before = []
     for place, thing in enumerate(things):

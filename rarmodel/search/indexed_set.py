@@ -1,4 +1,4 @@
-"""A set of indices below a fixed number, from which one is drawn at random in constant time."""
+"""A set of indices with constant-time insert, remove and random choice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rarmodel.engine.compilation import compiled
 
 @partial(compiled, inner=True)
 def updated(members: Ints, place: Ints, count: int, index: int, past: float) -> int:
-    """Put an index into the set, or take it out; how many the set then has.
+    """Insert or remove an index; return the new size of the set.
 
     Parameters
     ----------
@@ -19,9 +19,9 @@ def updated(members: Ints, place: Ints, count: int, index: int, past: float) -> 
     place
         Place of each index in `members`, −1 if it is not in the set.
     count
-        How many the set has.
+        Size of the set.
     index, past
-        Which index; the set is to have it if `past` is above 0.
+        The index; it is inserted if `past` is above 0, and removed otherwise.
     """
     at = place[index]
     if past > 0 and at < 0:

@@ -1,4 +1,4 @@
-"""What the search knows of an instance beside the engine's arrays, and its working memory."""
+"""Facts about an instance for the search, beside the engine's arrays, and its working memory."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ MANY = 2**62
 
 
 class Layout(NamedTuple):
-    """Facts for the decoder; nothing here changes.
+    """Facts for the decoder; they never change.
 
-    A group is the servers below one switch; of groups with the same servers there is one.
+    A group has the servers below one switch; groups with the same servers are merged.
     """
 
     server_gpus: Ints
     """(servers) GPUs of each server, O_s."""
     size: Ints
-    """(jobs) GPUs that each job needs, G_j."""
+    """(jobs) GPUs of the job, G_j."""
     size_index: Ints
-    """(jobs) Place of its size in `sizes`."""
+    """(jobs) Index of the job's size in `sizes`."""
     sizes: Ints
     """Distinct sizes, ascending."""
     least: Ints
     """(jobs) Least execution time in slots."""
     packed: Ints
-    """(jobs) Least execution time in slots on one server; 0 if it has none."""
+    """(jobs) Least execution time in slots on one server; 0 if the job fits none."""
     by_size: Ints
     """(packed jobs) Jobs that fit a server, by descending size, then execution time."""
     size_rank: Ints
-    """(jobs) Place of each among them."""
+    """(jobs) Index of the job in `packed`."""
     most_modes: Ints
-    """(jobs) How many of the modes, from PACK on, make sense for the job."""
+    """(jobs) Number of useful modes of the job, from PACK on."""
     fewest: Ints
-    """(jobs) Fewest servers that the job spreads over."""
+    """(jobs) Fewest servers over which the job spreads."""
     group_at: Ints
     """(groups + 1) Offsets into the next two; groups with fewer servers come first."""
     group_server: Ints
     """Servers of each group."""
     group_hops: Ints
-    """Links between each of them and the group's switch."""
+    """Number of links between each of them and the group's switch."""
     place_at: Ints
     """(jobs + 1) Offsets of each job's servers in `Work.server` and `Work.workers`."""
 
 
 class Work(NamedTuple):
-    """Working memory of the decoder, and the schedule that it made last."""
+    """Working memory of the decoder, and its last schedule."""
 
     starts: Ints
     """(jobs) Start slots a_j."""
@@ -72,7 +72,7 @@ class Work(NamedTuple):
     idle: Ints
     """(servers) Idle GPUs."""
     bucket: Ints
-    """(most GPUs of a server + 1) First server with so many idle GPUs; -1 for none."""
+    """(most GPUs of a server + 1) First server with this many idle GPUs; -1 for none."""
     after: Ints
     """(servers) The next server of its bucket; -1 at the end."""
     before: Ints
@@ -82,21 +82,21 @@ class Work(NamedTuple):
     behind: Ints
     """(jobs) The next job of its queue; -1 at the end."""
     rank: Ints
-    """(jobs) Place of each job in the order."""
+    """(jobs) Rank of each job in the order."""
     shut: Ints
     """(sizes × modes) 1 if the queue's first job finds no place now."""
     delayed: Ints
-    """(jobs) Jobs that may not start at slot 0, by the slot from which they may."""
+    """(jobs) Jobs that may not start at slot 0, by earliest start."""
     pool: Ints
     """(servers) Servers that a job may spread over, as a heap."""
     completed: Ints
     """(jobs) Scratch for the engine."""
     stop: Ints
-    """(1) Another thread sets it to 1 to end what runs at once."""
+    """(1) Another thread sets it to 1 to stop all threads."""
 
 
 def layout_of(instance: Instance) -> Layout:
-    """Lay an instance out for the search."""
+    """Compute the layout of an instance."""
     cluster = instance.cluster
     least = least_slots_by_placement(instance)
     size = np.array([job.size for job in instance.jobs], np.int64)
@@ -149,7 +149,7 @@ def _groups(instance: Instance) -> list[list[tuple[int, int]]]:
 
 
 def new_work(arrays: Arrays, layout: Layout, stop: Ints | None = None) -> Work:
-    """Memory for one thread; `stop` is shared by all of them."""
+    """Memory for one thread; all threads share `stop`."""
     jobs, servers = len(layout.size), len(layout.server_gpus)
     queues = len(layout.sizes) * MODES
 

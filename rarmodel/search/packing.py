@@ -1,9 +1,8 @@
-"""A packing: which jobs run on which server in which order, with spread rings where they are.
+"""A packing: the order of jobs on each server, with fixed spread rings.
 
-A job within one server uses no link, so its execution time is fixed, and neither it nor anything
-else on the server minds what other servers do. So each server is a packing problem of its own. Its
-jobs are placed by serial schedule generation: in the server's order, each at the earliest slot from
-which on enough GPUs stay free.
+A job within one server uses no link, so its execution time is fixed, and other servers do not
+affect it. So each server is a separate packing problem. Serial schedule generation places its jobs:
+in the server's order, each at the earliest slot from which enough GPUs stay free.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ _inner = partial(compiled, inner=True)
 
 
 class Packing(NamedTuple):
-    """Which jobs run on which server in which order, and the memory to search with."""
+    """The order of jobs on each server, and the memory of the search."""
 
     first: Ints
     """(2, servers) First job of each server, −1 for none: now, and at the least excess."""
     after: Ints
     """(2, jobs) The next job of its server, −1 at the end."""
     ring_at: Ints
-    """(servers + 1) Offsets into the next three: what spread rings hold of each server."""
+    """(servers + 1) Offsets into the next three, for the GPUs that spread rings hold."""
     ring_start: Ints
     """First slot."""
     ring_end: Ints
@@ -51,11 +50,11 @@ class Packing(NamedTuple):
     overfull: Ints
     """(servers) The servers that hold some past the target, in any order."""
     overfull_at: Ints
-    """(servers) Place of each among them, −1 if it does not."""
+    """(servers) Place of each server in `overfull`, −1 if it keeps to the target."""
     overfull_count: Ints
-    """(1) How many they are."""
+    """(1) Number of servers in `overfull`."""
     area: Floats
-    """(servers) GPU slots needed less those there are up to the target."""
+    """(servers) GPU slots needed minus GPU slots up to the target."""
     total: Floats
     """(2) Excess of all servers: now, and the least so far."""
     slots: Ints
@@ -85,7 +84,7 @@ def packing_of(layout: Layout, solution: Solution) -> Packing:
 def _new_packing(
     layout: Layout, jobs_of: list[list[int]], rings: list[list[tuple[int, int, int]]]
 ) -> Packing:
-    """Begin with given jobs for each server, and what spread rings hold there.
+    """Start with given jobs for each server, and the GPUs that spread rings hold there.
 
     Parameters
     ----------
@@ -127,10 +126,10 @@ def _new_packing(
 
 
 def rings_alone(layout: Layout, solution: Solution) -> tuple[Solution, Packing]:
-    """What is left of a solution if every job that fits a server is to be packed anew.
+    """The rest of a solution if every job that fits a server is to be packed anew.
 
-    The rings that stay spread keep their order, but the time in which none of them runs is taken
-    out, so that they begin at slot 0. With fewer of them they may also end earlier.
+    The remaining spread rings keep their order. The time in which none of them runs is removed, so
+    that they begin at slot 0. As they are fewer, they may also end earlier.
 
     Returns
     -------
@@ -158,7 +157,7 @@ def rings_alone(layout: Layout, solution: Solution) -> tuple[Solution, Packing]:
 
 
 def _pressed(solution: Solution, rings: Bools) -> tuple[Ints, Ints]:
-    """Starts and completions without the slots in which none of the rings runs."""
+    """Starts and completions without the slots in which no ring runs."""
     changes = np.unique(np.concatenate((solution.starts[rings], solution.completions[rings], [0])))
     running = np.zeros(len(changes), np.int64)
     np.add.at(running, np.searchsorted(changes, solution.starts[rings]), 1)
@@ -172,7 +171,7 @@ def _pressed(solution: Solution, rings: Bools) -> tuple[Ints, Ints]:
 
 
 def solution_of(layout: Layout, skeleton: Solution, packing: Packing) -> Solution:
-    """The solution that a settled packing stands for, with spread rings as in the skeleton."""
+    """The solution of a settled packing, with spread rings as in the skeleton."""
     alone = skeleton.used == 1
     starts = np.where(alone, packing.starts, skeleton.starts)
     completions = np.where(alone, starts + layout.packed, skeleton.completions)
@@ -191,7 +190,7 @@ def solution_of(layout: Layout, skeleton: Solution, packing: Packing) -> Solutio
 
 @_inner
 def _cut(slots: Ints, free: Ints, count: int, step: int, at: int) -> int:
-    """Make two steps of one, the second from slot `at` on; the number of steps afterwards."""
+    """Split a step in two, the second from slot `at` on; return the number of steps."""
     for i in range(count, step, -1):
         slots[i + 1] = slots[i]
         free[i] = free[i - 1]
@@ -201,7 +200,7 @@ def _cut(slots: Ints, free: Ints, count: int, step: int, at: int) -> int:
 
 @_inner
 def _reserve(slots: Ints, free: Ints, count: int, start: int, end: int, gpus: int) -> int:
-    """Take GPUs from `start` until before `end`; the number of steps afterwards."""
+    """Take GPUs from `start` until before `end`; return the number of steps."""
     step = 0
     while slots[step + 1] <= start:
         step += 1
@@ -219,7 +218,7 @@ def _reserve(slots: Ints, free: Ints, count: int, start: int, end: int, gpus: in
 
 @_inner
 def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> float:
-    """Place the jobs of a server in their order; the GPU slots they hold past the target."""
+    """Place the jobs of a server in their order; return the GPU slots past the target."""
     slots, free = packing.slots, packing.free
     slots[0], slots[1] = 0, MANY
     free[0] = layout.server_gpus[server]
@@ -259,7 +258,7 @@ def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> fl
 
 @_inner
 def jobs_of(packing: Packing, server: int, row: Ints, copy: Ints) -> int:
-    """Write the jobs of a server to a list, and to a copy of it; how many they are."""
+    """Write the jobs of a server to a list and to a copy; return their number."""
     count = 0
     job = packing.first[0, server]
     while job >= 0:
@@ -271,7 +270,7 @@ def jobs_of(packing: Packing, server: int, row: Ints, copy: Ints) -> int:
 
 @_inner
 def give(packing: Packing, server: int, row: Ints, count: int) -> None:
-    """Give a server the jobs of a list."""
+    """Set the jobs of a server from a list."""
     packing.first[0, server] = -1
     for i in range(count - 1, -1, -1):
         packing.after[0, row[i]] = packing.first[0, server]
@@ -308,7 +307,7 @@ def set_excess(packing: Packing, server: int, excess: float) -> None:
 
 @_inner
 def keep(packing: Packing) -> None:
-    """Note the present packing as the best."""
+    """Record the current packing as the best."""
     _copy(packing, 0, 1)
     packing.total[1] = packing.total[0]
 
@@ -323,6 +322,6 @@ def _copy(packing: Packing, source: int, to: int) -> None:
 
 @partial(compiled, parallel=True)
 def settle(layout: Layout, packing: Packing, target: int) -> None:
-    """Go back to the best packing, and write its start slots."""
+    """Restore the best packing, and write its start slots."""
     _copy(packing, 1, 0)
     measure(layout, packing, target)

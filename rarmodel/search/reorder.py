@@ -1,9 +1,9 @@
-"""Search over orders: change the order a little, justify, and keep what is no worse, or anneal.
+"""Search over orders: change the order, justify, and keep improvements, or anneal.
 
 Justification (Valls, Ballestín, Quintanilla, "Justification and RCPSP: a technique that pays",
-European Journal of Operational Research 165, 2005): schedule once more with the jobs by
-non-increasing completion, which is to run time backwards, and again. Where jobs are packed onto
-servers this seldom makes a schedule longer, and it repairs most of what a random change spoils.
+European Journal of Operational Research 165, 2005) rebuilds the schedule with the jobs by
+non-increasing completion, as if time ran backwards, and then once more. If jobs are packed onto
+servers, this rarely makes a schedule longer, and it repairs most of the damage of a random change.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .decode import decode
 from .layout import MODES, Layout, Work
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 
 PASSES = 3
-"""List schedules for each change: as it is, backwards, and forwards again."""
+"""List schedules for each change: forwards, backwards, and forwards again."""
 MOST_CHANGES = 4
 MODE_SHARE, DELAY_SHARE = 0.1, 0.01
-"""Parts of the changes that are to a job's mode, and to the slot from which it may start."""
+"""Shares of the changes to a job's mode, and to its earliest start."""
 HISTORY = 5
-"""A change is also kept if it is no worse than what was current so many iterations ago."""
+"""A change is also kept if it is no worse than the current order this many iterations ago."""
 NOTHING = 1e300
-"""Excess of an order that gives no schedule."""
+"""Excess of an order without a schedule."""
 
 
 class Orders(NamedTuple):
@@ -40,9 +40,9 @@ class Orders(NamedTuple):
     order: Ints
     """(5, jobs) Jobs, most urgent first."""
     mode: Ints
-    """(5, jobs) How each may spread."""
+    """(5, jobs) Mode of each job."""
     earliest: Ints
-    """(5, jobs) Slot from which on each may start."""
+    """(5, jobs) Earliest start of each job."""
     excess: Floats
     """(2 + HISTORY) Excess of CURRENT and BEST, and of what was current in the last iterations;
     NOTHING where it is not known for the present target."""
@@ -54,7 +54,7 @@ CURRENT, BEST, SHORTEST, TRIAL, PASS = range(5)
 
 
 def new_orders(order: Ints, mode: Ints) -> Orders:
-    """Begin with one order."""
+    """Start with one order."""
     jobs = len(order)
     return Orders(
         order=np.tile(order, (5, 1)),
@@ -123,22 +123,23 @@ def reorder(
     cooling: float,
     generator: Generator,
 ) -> bool:
-    """Look for an order with no excess; whether SHORTEST was improved.
+    """Look for an order without excess; return whether SHORTEST was improved.
 
     Parameters
     ----------
     arrays, state, layout, work
         The instance, and working memory.
     orders
-        What to start from, and what receives the results.
+        The orders to start from; they receive the results.
     target
         The makespan to reach in slots: the excess is the GPU slots that jobs hold past it.
     iterations
-        How many trials; the first is without a change if the current excess is not known.
+        Number of trials; the first has no change if the current excess is unknown.
     hot
-        Temperature at the first of them, in GPU slots; if it is 0, what is no worse is kept.
+        Temperature at the first trial, in GPU slots; if it is 0, changes that are no worse are
+        kept.
     cooling
-        Factor of the temperature from one to the next.
+        Factor of the temperature from one trial to the next.
     generator
         The random numbers.
     """

@@ -7,28 +7,31 @@ from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
+from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
+from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.engine import Engine, placements_of
+from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, used
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .packing import rings_alone, settle
-from .random_numbers import below_plain
 from .server_annealing import anneal_servers
 from .session import Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
-"""Time limit if neither a time, a number of iterations nor a patience is given."""
+"""Time limit if you give neither a time, a number of iterations nor a patience."""
 FINISH_SECONDS_PER_JOB = 25e-6
-"""What numbering the GPUs and verifying takes, about: where jobs are many, the search ends so much
-before the time limit, but has a part of it in any case."""
+"""Approximate time for numbering the GPUs and verifying. With many jobs, the search ends this much
+before the time limit, but it always gets a share of the limit.
+"""
 LEAST_SHARE = 0.25
 
 
@@ -39,9 +42,13 @@ class Search:
     name: str = "search"
     counts_iterations: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
+    handles: frozenset[str] = ALL_BUT_PREEMPTION
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
+        if used(instance):
+            WideSearch(instance, Limits(threads=1), self.name).run(None, iterations=1)
+            return
         prepare_cutting_stock()
         fitting = [
             job
@@ -68,6 +75,8 @@ class Search:
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
+        if used(instance):
+            return self._wide(instance, limits)
         deadline = None
         seconds = limits.time_limit
         if seconds is None and limits.iterations is None and limits.patience is None:
@@ -84,6 +93,30 @@ class Search:
         if schedule is None and session.bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
         return Attempt(schedule, stopped, session.bound)
+
+    def _wide(self, instance: Instance, limits: Limits) -> Attempt:
+        """The same for what the session does not handle."""
+        seconds = limits.time_limit
+        if seconds is None and limits.iterations is None and limits.patience is None:
+            seconds = DEFAULT_SECONDS
+        deadline = None if seconds is None else perf_counter() + seconds
+        search = WideSearch(instance, limits, self.name)
+        bound = best_bound(instance)
+        by_makespan = instance.objectives == ("makespan",)
+
+        def proven(found: Found) -> bool:
+            if limits.progress:
+                value = None if found.schedule is None else found.values[0]
+                limits.progress(value, bound.slots if by_makespan else None)
+            return by_makespan and found.values[0] <= bound.slots
+
+        try:
+            stopped = search.run(deadline, limits.iterations, limits.patience, proven)
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+        if search.best.schedule is None and bound.slots <= horizon_of(instance):
+            stopped = f"no schedule found within the horizon ({stopped})"
+        return Attempt(search.best.schedule, stopped, bound)
 
 
 SEARCH = Search()

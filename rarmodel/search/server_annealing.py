@@ -1,7 +1,7 @@
-"""Search over servers: exchange jobs between servers until each server keeps to the target.
+"""Simulated annealing over servers: exchange jobs until each server keeps to the target.
 
-With the spread rings left where they are, each server has a packing problem of its own, and an
-exchange of jobs costs two of these. Simulated annealing (S. Kirkpatrick, C. Gelatt, M. Vecchi,
+If spread rings stay where they are, each server is a separate packing problem, and an exchange of
+jobs costs two of these. Simulated annealing (S. Kirkpatrick, C. Gelatt, M. Vecchi,
 Science 220, 1983) over exchanges and orders reduces the GPU slots that jobs hold past the target.
 """
 
@@ -12,23 +12,23 @@ from math import log
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
 from .packing import Packing, give, jobs_of, keep, measure, place_jobs, set_excess
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 
 ORDER_SHARE = 0.3
-"""Part of the changes that are to a server's order; the others are exchanges."""
+"""Share of the changes to a server's order; the others are exchanges."""
 OVERFULL_SHARE = 0.8
-"""Part of the changes that begin at a server which misses the target."""
+"""Share of the changes that begin at a server past the target."""
 SIMILAR_SHARE = 0.3
-"""Part of the exchanges that swap two jobs of one size and of about the same execution time."""
+"""Share of the exchanges that swap two jobs of one size and of similar execution time."""
 SIMILAR = 8
-"""How far apart these are at most, when jobs of their size are sorted by execution time."""
+"""Greatest distance of these jobs when jobs of their size are sorted by execution time."""
 AREA_SHARE = 0.15
-"""Part of the other exchanges that swap a job for jobs of about its area."""
+"""Share of the other exchanges that swap a job for jobs of similar area."""
 
 
 @_inner
@@ -57,24 +57,24 @@ def anneal_servers(
     generator: Generator,
     stop: Ints,
 ) -> bool:
-    """Anneal; whether no job is past the target any more.
+    """Anneal; return whether no job is past the target.
 
     Parameters
     ----------
     layout, packing
-        The instance, and what to improve.
+        The instance, and the packing to improve.
     target
         The makespan to reach in slots.
     moves
         Changes to try.
     hot
-        Temperature at the first of them, in GPU slots.
+        Temperature at the first change, in GPU slots.
     cooling
-        Factor of the temperature from one to the next.
+        Factor of the temperature from one change to the next.
     generator
         The random numbers.
     stop
-        (1) Another thread sets it to 1 to end this at once.
+        (1) Another thread sets it to 1 to stop this function.
     """
     servers = len(layout.server_gpus)
     measure(layout, packing, target)
@@ -113,7 +113,7 @@ def anneal_servers(
 def _reorder(
     layout: Layout, packing: Packing, server: int, target: int, limit: float, generator: Generator
 ) -> None:
-    """Swap two jobs of a server's order, or move one."""
+    """Swap two jobs in a server's order, or move one."""
     before, after = packing.lists[0], packing.lists[1]
     count = jobs_of(packing, server, before, after)
     if count < 2:
@@ -188,7 +188,7 @@ def _exchange(
 def _swap(
     layout: Layout, packing: Packing, server: int, target: int, limit: float, generator: Generator
 ) -> None:
-    """Swap a job of a server with one of its size on another server."""
+    """Swap a job of a server with a job of its size on another server."""
     own, own_after = packing.lists[0], packing.lists[1]
     theirs, theirs_after = packing.lists[2], packing.lists[3]
     count = jobs_of(packing, server, own, own_after)
@@ -224,7 +224,7 @@ def _evaluate(
     target: int,
     limit: float,
 ) -> None:
-    """Give two servers other jobs, unless that is past the limit."""
+    """Set the jobs of two servers, unless the result is past the limit."""
     own, own_after = packing.lists[0], packing.lists[1]
     theirs, theirs_after = packing.lists[2], packing.lists[3]
     count, own_count, their_count, left = counts

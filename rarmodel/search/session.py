@@ -1,4 +1,4 @@
-"""A search that can be stopped and gone on with: what it knows, and its threads' state."""
+"""A search that can stop and continue: its results, and the state of its threads."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from .starts import first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
-"""Jobs scheduled to find the orders to start from, about; at least three orders are tried."""
+"""Approximate number of jobs to schedule for the first orders; at least three orders are tried."""
 FIRST_SECONDS_PER_JOB = 5e-5
-"""What the first may take past the deadline: about what a solution without it would take."""
+"""Seconds per job that the first order may take past the deadline: about those of a schedule."""
 BOUND_AFTER = 3
-"""Iterations before the cutting-stock bound, which need not prove more than what is possible."""
+"""Iterations before the cutting-stock bound, which need not exceed the best makespan."""
 BOUND_SHARE = 0.2
-"""Part of the time left that the cutting-stock bound may take, about."""
+"""Approximate share of the time left for the cutting-stock bound."""
 MOST_IMPROVEMENTS = 20
-"""How many of the solutions that were the best for a while are kept."""
+"""Most solutions to keep among those that were once the best."""
 
 
 class Session:
-    """A search for one instance, which goes on where it was each time that it is run.
+    """A search for one instance, which continues each time that it is run.
 
     Parameters
     ----------
     instance
         The problem.
     limits
-        Of these the session minds `gap`, `threads`, `seed` and `progress`.
+        The session uses `gap`, `threads`, `seed` and `progress`.
 
     Attributes
     ----------
     instance
         The problem.
     solution
-        The shortest solution known, whether or not it meets the horizon; None if there is none.
+        The shortest known solution, even if it exceeds the horizon; None if there is none.
     bound
-        The best lower bound known.
+        The best known lower bound.
     improvements
-        At most 20 of the solutions that were the best for a while, the shortest last.
+        At most 20 of the solutions that were once the best, the shortest last.
     """
 
     def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
@@ -80,7 +80,7 @@ class Session:
         return NEVER if self.solution is None else self.solution.makespan
 
     def take(self, found: Solution | Schedule | None) -> bool:
-        """Keep a solution, or a feasible schedule, if it is shorter; whether it is."""
+        """Keep a solution or a feasible schedule if it is shorter; return whether it is."""
         if isinstance(found, Schedule):
             found = solution_of_schedule(self.instance, found)
         if found is None or found.makespan >= self.makespan:
@@ -93,14 +93,14 @@ class Session:
         return True
 
     def raise_bound(self, bound: LowerBound | None) -> bool:
-        """Keep a lower bound if it is greater; whether it is."""
+        """Keep a lower bound if it is greater; return whether it is."""
         if bound is None or bound.slots <= self.bound.slots:
             return False
         self.bound = bound
         return True
 
     def schedule(self, method: str) -> Schedule | None:
-        """The shortest schedule known; None if none meets the horizon.
+        """The shortest known schedule; None if none meets the horizon.
 
         Parameters
         ----------
@@ -122,11 +122,10 @@ class Session:
         iterations: int | None = None,
         patience: int | None = None,
     ) -> str:
-        """Search until there is a reason to stop, and say which.
+        """Search until there is a reason to stop; return the reason.
 
-        Whatever stopped the last run, this one goes on where that was. Without a deadline, the
-        result depends on the seed, the number of threads and the number of iterations only, in
-        however many runs these are.
+        The search continues where the last run stopped. Without a deadline, the result depends only
+        on the seed, the number of threads and the total number of iterations.
 
         Parameters
         ----------
@@ -134,14 +133,14 @@ class Session:
             The reading of `time.perf_counter` at which to stop, once there is a first solution;
             None for no time limit.
         iterations
-            How many iterations to make; None for no limit.
+            Most iterations; None for no limit.
         patience
-            After how many iterations without a better schedule or bound to stop; None for never.
+            Stop after this many iterations without a better schedule or bound; None for never.
 
         Raises
         ------
         KeyboardInterrupt
-            At Ctrl-C. The session knows what it has found, and may be run again.
+            At Ctrl-C. The session keeps its results, and can be run again.
         """
         deadline = inf if deadline is None else deadline
         self._stop[0] = 0
@@ -161,7 +160,7 @@ class Session:
                 if made == iterations:
                     return "iteration limit"
                 if idle == patience:
-                    return f"nothing better in {patience} iterations"
+                    return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
                 if (
@@ -175,7 +174,7 @@ class Session:
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
     def _over(self, deadline: float) -> str:
-        """Why to stop; nothing if there is no reason."""
+        """The reason to stop; empty if there is none."""
         if self.bound.slots > horizon_of(self.instance):
             return "the lower bound exceeds the horizon"
         if self.solution is not None and self.makespan <= self.bound.slots:
@@ -192,9 +191,9 @@ class Session:
             self._limits.progress(makespan, self.bound.slots)
 
     def _begin(self, pool: ThreadPoolExecutor, deadline: float) -> bool:
-        """Try one more of the orders to start from; after the last, begin with the best ones.
+        """Try one more start order; after the last, continue with the best ones.
 
-        Whether there was time for that.
+        Return whether there was time for it.
         """
         if self._decoder is None:
             self._decoder = Decoder(self.instance, self._stop)
@@ -222,7 +221,7 @@ class Session:
         return True
 
     def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:
-        """Let each worker search for a moment, and the enumeration prove."""
+        """Let each worker search for a moment, and let the enumeration prove."""
         steps = [pool.submit(w.step, self.solution, self.bound.slots) for w in self._workers]
         proof = None
         if self._enumeration is not None and not self._enumeration.over:
@@ -240,14 +239,14 @@ class Session:
         self._report()
 
     def _wait(self, futures: Sequence[Future[Any]], deadline: float) -> None:
-        """Wait, until the deadline or Ctrl-C; then ask those that still run to stop."""
+        """Wait until the deadline or Ctrl-C; then stop the workers that still run."""
         try:
             wait(futures, None if deadline == inf else max(0.0, deadline - perf_counter()))
         finally:
             self._stop[0] = not all(future.done() for future in futures)
 
     def _prove_cutting_stock(self, deadline: float) -> None:
-        """Prove more, now that it is known what is possible."""
+        """Prove more, now that a good makespan is known."""
         begun = perf_counter()
         seconds = BOUND_SHARE * (deadline - begun)
         self._cutting_stock_open = False

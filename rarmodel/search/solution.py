@@ -1,4 +1,4 @@
-"""A schedule in the making: start, completion and servers of each job."""
+"""A schedule without GPU indices: start, completion and servers of each job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .layout import Layout, Work
 
 
 class Solution(NamedTuple):
-    """Start, completion and servers of each job, and when the last one completes."""
+    """Start, completion and servers of each job, and the makespan."""
 
     makespan: int
     """In slots."""
@@ -70,7 +70,7 @@ class Solution(NamedTuple):
 
 
 def decoded(layout: Layout, work: Work, state: State) -> Solution:
-    """The solution that the decoder made last."""
+    """The decoder's last solution."""
     at = np.concatenate(([0], np.cumsum(work.used)))
     source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
     completions = state.rings["finish"].copy()
@@ -85,12 +85,12 @@ def decoded(layout: Layout, work: Work, state: State) -> Solution:
 
 
 def solution_of_schedule(instance: Instance, schedule: Schedule) -> Solution:
-    """The solution of a feasible schedule; GPUs are numbered anew.
+    """The solution of a feasible schedule; its GPUs are numbered anew.
 
     Raises
     ------
     VerificationError
-        If it never ends, or a server would hold more workers than it has GPUs.
+        If the schedule never ends, or a server would hold more workers than it has GPUs.
     """
     starts, placements = decisions(instance, schedule)
     makespan, completions = Engine(instance).evaluate(starts, placements)
@@ -100,7 +100,7 @@ def solution_of_schedule(instance: Instance, schedule: Schedule) -> Solution:
 
 
 def one_after_another(instance: Instance) -> Solution:
-    """Each job alone in the cluster, in its best placement: it always ends."""
+    """Each job alone in the cluster, in its best placement: this solution always ends."""
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     rings = best_placements(instance)
     completions = np.cumsum(least, dtype=np.int64)

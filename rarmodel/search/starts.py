@@ -1,4 +1,4 @@
-"""Where to start: orders that are good for most instances; a solution that takes no simulation."""
+"""Starts: orders that are good for most instances, and a solution without simulation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def first_orders(layout: Layout) -> Iterator[tuple[Ints, Ints]]:
 
 
 def without_contention(instance: Instance) -> Solution:
-    """A solution at once: jobs packed where they fit a server, and the others one after another."""
+    """A quick solution: jobs packed if they fit a server, and the others one after another."""
     layout, solution = layout_of(instance), one_after_another(instance)
     if not layout.packed.any():
         return solution

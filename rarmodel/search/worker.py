@@ -1,4 +1,4 @@
-"""One thread of the search: by turns it searches over orders and over servers."""
+"""One thread of the search: it takes turns over orders and over servers."""
 
 from __future__ import annotations
 
@@ -9,53 +9,57 @@ import numpy as np
 
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
+from rarmodel.engine.random_numbers import Generator, below_plain
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
 from .decode import decode
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .random_numbers import Generator, below_plain
 from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
 from .server_annealing import anneal_servers
 from .solution import Solution, decoded
 
 REORDER_WORK = 100_000
-"""Jobs scheduled in one step of the search over orders, about: less than 0.1 s."""
+"""Approximate number of jobs to schedule in one step over orders: less than 0.1 s."""
 SERVER_WORK = 8_000_000
-"""The same for the search over servers, whose moves take time with the square of jobs a server."""
+"""Approximate work of a step over servers; a move takes the square of jobs per server."""
 FEWEST_MOVES = 50
 BLOCK_MOVES = 800_000
 """Exchanges in one step of the search over buddy blocks."""
 MOST_SERVER_WORK = 3e8
-"""Where jobs times jobs a server are more, placing them all once takes too long to search with."""
+"""If jobs times jobs per server are more, placing all jobs once takes too long to search with."""
 REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
 SERVER_STEPS, MOST_SERVER_STEPS = 30, 240
-"""Steps of a turn: of the first one, and the most; each turn is twice as long as the last of its
-kind. A turn over servers that reaches its target begins anew with another."""
+"""Steps of the first turn, and most steps; each turn is twice as long as the last of its kind. If a
+turn over servers reaches its target, the next turn has another target.
+"""
 MANY_JOBS = 2_000
-"""With more jobs, turns over orders get shorter, as one more order then tells little, and turns
-over servers longer, as every server is to have its share of the moves."""
+"""With more jobs, turns over orders get shorter, as one more order then gains little, and turns
+over servers get longer, so that every server gets its share of the moves.
+"""
 TARGETS = (0.5, 0.25, 0.75, 0.0)
-"""How far between incumbent (0) and bound (1) the targets of successive turns lie."""
+"""Targets of successive turns, as positions between incumbent (0) and bound (1)."""
 ORDER_HOT, ORDER_COLD = 0.05, 0.003
-"""First and last temperature of a turn over orders, as a part of the mean of GPUs times execution
-time. The first turn is cold: it is to find a good solution soon."""
+"""First and last temperature of a turn over orders, as a share of the mean of GPUs times execution
+time. The first turn is cold, to find a good solution soon.
+"""
 HOT, COLD = 0.02, 0.002
-"""First and last temperature as a part of the mean execution time."""
+"""First and last temperature of a turn over servers, as a share of the mean execution time."""
 BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
-"""Steps of a turn over buddy blocks: of the first one, and the most for so many jobs."""
+"""Steps of the first turn over buddy blocks, and most steps for this many jobs."""
 BLOCK_TARGETS = (0.25, 0.0)
 BLOCK_HOT, BLOCK_COLD = 0.015, 0.008
-"""As above, for buddy blocks."""
+"""First and last temperature of a turn over buddy blocks, in the same way."""
 FEWEST_STEPS = 2
 """Steps of the turns between those over buddy blocks, and after one that missed its target."""
 BEST_ORDER, BEST_SOLUTION, ANEW = range(3)
-"""Where a turn begins: with the thread's best order, the best solution of all threads, or, over
-servers, with jobs dealt out anew."""
+"""Starts of a turn: the thread's best order, the best solution of all threads, or, over servers,
+jobs dealt out anew.
+"""
 KINDS = (ANEW, BEST_SOLUTION, ANEW, BEST_ORDER)
 BLOCK_KINDS = (ANEW, ANEW, BEST_SOLUTION)
-"""What follows in successive turns, without and with buddy blocks."""
+"""Order of successive kinds of turns, without and with buddy blocks."""
 
 
 @dataclass
@@ -65,7 +69,7 @@ class _ServerTurn:
     skeleton: Solution
     packing: Packing
     blocks: BuddyBlocks | None
-    """What is searched instead of the packing, for now."""
+    """Buddy blocks that are searched instead of the packing, or None."""
     length: int
     """Steps."""
     target: int
@@ -75,7 +79,7 @@ class _ServerTurn:
 
     @property
     def targets(self) -> tuple[float, ...]:
-        """How far between incumbent and bound successive targets lie."""
+        """Positions of successive targets between incumbent and bound."""
         return TARGETS if self.blocks is None else BLOCK_TARGETS
 
 
@@ -93,7 +97,7 @@ class Worker:
     generator
         The thread's random numbers.
     stop
-        (1) Another thread sets it to 1 to end a step at once.
+        (1) Another thread sets it to 1 to stop a step.
     """
 
     def __init__(
@@ -138,12 +142,12 @@ class Worker:
         )
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
-        """Search for a moment; a solution if one shorter than the best was found.
+        """Search for a moment; return a solution if it is shorter than the best.
 
         Parameters
         ----------
         best
-            The shortest solution known to any thread; None if there is none.
+            The shortest known solution of any thread; None if there is none.
         bound
             A lower bound on the makespan in slots.
         """
@@ -161,7 +165,7 @@ class Worker:
         return self._reorder(incumbent, bound)
 
     def _aim(self, incumbent: int, bound: int, parts: tuple[float, ...] = TARGETS) -> int:
-        """The makespan to try for."""
+        """The target makespan of the next turn."""
         if incumbent == NEVER:
             return bound
         part = parts[(self._index + self._turn // 2) % len(parts)]
@@ -196,9 +200,9 @@ class Worker:
         return decoded(self._layout, self._work, self._state)
 
     def _shuffled(self) -> Solution | None:
-        """A solution with jobs that fit no server among the first; None if some of these never end.
+        """A solution that starts jobs that fit no server among the first; None if some never end.
 
-        What is started before them decides on which servers they spread.
+        The jobs that start before them decide on which servers they spread.
         """
         fits = self._layout.packed > 0
         random = np.random.default_rng(below_plain(self._generator, 2**62))
@@ -212,12 +216,12 @@ class Worker:
 
     @property
     def _kind(self) -> int:
-        """Where a turn begins: thread after thread, and turn after turn, elsewhere."""
+        """Choose the start of a turn: it differs between threads and between turns."""
         kinds = BLOCK_KINDS if self._nests else KINDS
         return kinds[(self._turn // 2 + self._index) % len(kinds)]
 
     def _order_turn(self, best: Solution | None, incumbent: int) -> None:
-        """Begin to anneal orders; elsewhere, where nothing got better since the last time."""
+        """Start to anneal orders, from another start if nothing improved since the last time."""
         self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
         self._steps = self._longest_reorder
         if not self._nests:  # Otherwise the turns over orders are too short for that.
@@ -233,7 +237,7 @@ class Worker:
             self._reorder_from(*self._starts[below_plain(self._generator, len(self._starts))])
 
     def _reorder_from(self, order: Ints, mode: Ints) -> None:
-        """Go on with another order."""
+        """Continue with another order."""
         orders = self._orders
         orders.order[CURRENT] = order
         orders.mode[CURRENT] = mode
@@ -241,7 +245,7 @@ class Worker:
         orders.excess[:] = NOTHING
 
     def _server_turn(self, best: Solution | None, bound: int) -> _ServerTurn:
-        """Begin a turn over servers: from the best order or solution, or with jobs dealt anew."""
+        """Start a turn over servers: from the best order or solution, or with jobs dealt anew."""
         solution = best if best is not None and self._kind == BEST_SOLUTION else self._decoded(BEST)
         blocks = None
         if self._kind == ANEW:
@@ -262,7 +266,7 @@ class Worker:
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:
-        """Begin to anneal."""
+        """Start to anneal."""
         self._steps = turn.length
         moves, hot, cold = self._moves, HOT, COLD
         if turn.blocks is not None:

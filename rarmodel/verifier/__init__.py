@@ -1,4 +1,4 @@
-"""The independent verifier: checks a schedule against the model and simulates its result."""
+"""The independent verifier: check a schedule against the model and simulate it."""
 
 from .report import Period, Report, Ring, Violation
 from .simulate import simulate

@@ -1,4 +1,4 @@
-"""The course of time as a sequence of periods that are made when they are asked for."""
+"""The simulation as a sequence of periods, computed on demand."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .traffic import Placed, Traffic
 
 
 class Periods(Sequence[Period]):
-    """Each run of slots with one active set.
+    """The periods of a schedule; in each, the set of active jobs is constant.
 
-    A period names every active ring, so all of them at once would take memory as events times
-    active rings. Only starts and completions are kept. An iteration follows the course once more
-    from its begin; so does each access by index, so go through many periods by iteration or by a
-    slice, which is a tuple.
+    A period names every active ring, so all periods together would take memory in proportion to
+    events times active rings. This sequence keeps only starts and completions. Each loop, slice or
+    index replays the simulation from the start. To visit many periods, use one loop or one slice; a
+    slice is a tuple.
 
     Parameters
     ----------
     instance
         The problem.
     rings
-        What ran.
+        The rings of the schedule.
     starts, completion
-        Start slot of each, and completion time; None for one that never completes.
+        Start slot and completion time of each ring; None if the ring never completes.
     """
 
     def __init__(
@@ -87,9 +87,9 @@ class Periods(Sequence[Period]):
         return f"<{self._length} period{'' if self._length == 1 else 's'}>"
 
     def _spans(self) -> Iterator[tuple[int, int, list[int], list[int], int]]:
-        """From one event to the next: start, end, rings ended and begun at the start, and running.
+        """From event to event: start, end, rings ended and begun at the start, rings running.
 
-        Rings that begin at the same slot come in reverse order of their index.
+        Rings that begin in the same slot are in reverse order of their index.
         """
         events = [(start, -i) for i, start in enumerate(self._starts)]
         events += [(end, i + 1) for i, end in enumerate(self._completion) if end is not None]
@@ -103,7 +103,7 @@ class Periods(Sequence[Period]):
             running += len(begun) - len(ended)
 
     def _replay(self, wanted: range) -> Iterator[Period]:
-        """The periods of ascending indices."""
+        """The periods at ascending indices."""
         if not wanted:
             return
         traffic = Traffic(self._instance, self._rings)

@@ -1,4 +1,4 @@
-"""What the verifier says of a schedule."""
+"""The verifier's report on a schedule."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Violation:
     job
         The job that breaks it.
     server
-        The server where, if the constraint concerns one.
+        The server, if the constraint concerns a single one.
     slot
-        The first slot in which, if the constraint concerns one.
+        The first slot, if the constraint concerns slots.
     message
-        What is wrong, with numbers.
+        The problem, with numbers.
     """
 
     constraint: str
@@ -50,7 +50,7 @@ class Ring:
     Attributes
     ----------
     contention
-        p_j: the most rings, itself included, on a link it uses; 0 within one server. (6)
+        p_j: the most rings, its own included, on a link that it uses; 0 within one server. (6)
     bandwidth_gbps
         B_j in Gbit/s.
     iteration_seconds
@@ -67,7 +67,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Period:
-    """A run of slots `start … end−1` in which the set of active jobs does not change.
+    """A range of slots `start … end−1` in which the set of active jobs does not change.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Period:
     rings
         State of each active job, by job name.
     links
-        Rings on each link that any uses, p_ℓ, by the name of the link's lower end.
+        Number of rings on each used link, p_ℓ, by the name of the link's lower end.
     """
 
     start: int
@@ -87,14 +87,14 @@ class Period:
 
 @dataclass(frozen=True)
 class Report:
-    """Verdict on a schedule, and all that follows from it.
+    """Verdict on a schedule, with the results of its simulation.
 
     Attributes
     ----------
     time
-        The instance's slots: how long they are, and when the first one begins.
+        The instance's slots: their length, and when slot 0 begins.
     feasible
-        Whether no constraint is broken.
+        Whether the schedule keeps every constraint.
     violations
         Every broken constraint.
     completion
@@ -108,11 +108,11 @@ class Report:
         Values of the instance's objectives, by name, the most important first: whole numbers or
         exact fractions; None if a job does not complete.
     utilisation
-        Part of each server's GPU slots up to the makespan that jobs hold, by server name; None if
-        there is no makespan.
+        By server name, the share of its GPU slots up to the makespan that jobs hold; None without a
+        makespan.
     periods
-        The course of time: contention, bandwidth and speed of each job. Each period is made when it
-        is asked for, following the course from its begin: iterate rather than go by index.
+        Contention, bandwidth and speed of each job in each period. The sequence computes periods on
+        demand: each loop, slice or index replays the simulation from the start.
     """
 
     time: SlotTime
@@ -126,7 +126,7 @@ class Report:
     periods: Sequence[Period] = field(repr=False)
 
     def lines(self) -> dict[str, str]:
-        """The verdict as names and values for people."""
+        """The verdict as a dictionary of names and formatted values."""
         found = {
             "feasible": "yes" if self.feasible else "no",
             "makespan": self.time.told(self.makespan),
@@ -145,7 +145,7 @@ class Report:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """The completion times as a pandas data frame, a row for each job.
+        """The completion times as a pandas data frame, one row per job.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Report:
         return html_lines("Report of the verifier", self.lines()) + table
 
     def summary(self) -> dict[str, Any]:
-        """The verdict as plain data, without the course of time; what `verify --json` prints."""
+        """The verdict as plain data, without periods: the output of `verify --json`."""
         return {
             "feasible": self.feasible,
             "makespan": self.makespan,

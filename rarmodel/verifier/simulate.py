@@ -1,6 +1,6 @@
-"""What happens when rings run: equations (6)–(9), from one change of the active set to the next.
+"""Simulate rings by equations (6)–(9), from one change of the active set to the next.
 
-Nothing here is shared with the engine but the model's plain functions.
+This module shares nothing with the engine except the model's plain functions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def simulate(
 ) -> SimulationResult:
     """Run jobs from their starts to their completions, past the horizon if need be.
 
-    Speeds are constant while the active set is (reading 7), so time may step from one change of
-    the active set to the next; `slot_by_slot` takes every single slot instead and computes
-    everything anew in each, with equal result. If every active run has speed 0 and none is still
-    to start, they never complete (reading 3).
+    Speeds are constant while the active set is constant (reading 7), so the simulation steps from
+    one change of the active set to the next. `slot_by_slot` instead recomputes everything in every
+    slot, with the same result. If every active job has speed 0 and no job is still to start, the
+    active jobs never complete (reading 3).
 
     Raises
     ------
@@ -47,7 +47,7 @@ def simulate(
 def _completions(
     instance: Instance, rings: Sequence[Placed], starts: Sequence[int]
 ) -> tuple[list[int | None], int | None]:
-    """When each ring completes, and since when nothing changes if some never do."""
+    """When each ring completes, and the slot after which nothing changes if some never do."""
     traffic = Traffic(instance, rings)
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)

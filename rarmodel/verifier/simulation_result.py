@@ -1,4 +1,4 @@
-"""What a simulation is given, and what comes out of it."""
+"""Input and result of a simulation."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Run(NamedTuple):
 
 
 class SimulationResult(NamedTuple):
-    """Outcome of a simulation.
+    """Result of a simulation.
 
     Attributes
     ----------
     completion
-        Completion time of each run; None for one that never completes.
+        Completion time of each job; None if the job never completes.
     stuck_since
-        The slot from which on nothing changes any more, if some run never completes.
+        The slot after which nothing changes, if some job never completes.
     periods
-        Each run of slots with one active set.
+        The periods; in each, the set of active jobs is constant.
     """
 
     completion: tuple[int | None, ...]

@@ -1,7 +1,7 @@
-"""What happens when rings run, in the most naive way: everything anew in every slot.
+"""Simulate rings in the most naive way: recompute everything in every slot.
 
-Slow, and hard to get wrong. It shares nothing with the simulation it is there to check but the
-model's plain functions.
+This is slow, and hard to get wrong. It checks the faster simulation, and shares nothing with it
+except the model's plain functions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .simulation_result import Run, SimulationResult
 
 
 def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> SimulationResult:
-    """Outcome of runs that start at slot 0 or later; see `simulate`."""
+    """Simulate jobs that start at slot 0 or later; see `simulate`."""
     done = [0] * len(runs)
     completion: list[int | None] = [None] * len(runs)
     periods: list[Period] = []

@@ -1,7 +1,7 @@
-"""The rings on each link, and what that leaves each ring: equations (6)–(8), change by change.
+"""The rings on each link and the speeds that follow, equations (6)–(8), change by change.
 
-When rings begin and end, only the links they use have another number of rings, and only the rings
-on such links have another state. So a change costs what it changes, however many rings there are.
+When rings begin or end, only the number of rings on their links changes, and only the rings on
+those links change speed. So the cost of an event does not grow with the number of rings elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .simulation_result import Run
 
 
 class Placed(NamedTuple):
-    """A job on its servers, as far as its speed depends on them."""
+    """A job on its servers: all that its speed depends on."""
 
     job: Job
     """The job."""
@@ -28,7 +28,7 @@ class Placed(NamedTuple):
     servers: tuple[int, ...]
     """The servers it uses, by index."""
     links: tuple[int, ...]
-    """The links its ring uses, by index into the links of the topology."""
+    """Links that the ring uses, by index into the links of the topology."""
 
 
 def placed(run: Run, tree: Topology) -> Placed:
@@ -38,19 +38,19 @@ def placed(run: Run, tree: Topology) -> Placed:
 
 
 class Traffic:
-    """Rings on links, at first none.
+    """The rings on each link; at first there are none.
 
     Parameters
     ----------
     instance
         The problem.
     rings
-        Every ring that may come; its index here is its name below.
+        Every ring that may appear; the methods name a ring by its index here.
 
     Attributes
     ----------
     rings_on
-        (links) The active rings on each link; p_ℓ is how many they are.
+        (links) The active rings on each link; p_ℓ is their number.
     """
 
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
@@ -68,8 +68,8 @@ class Traffic:
         -------
         dict
             The links on which the number of rings changed, each with the lesser of its shares
-            before and after in Gbit/s. A ring that had less than that on each of its links has as
-            much as before: neither was one of them its slowest, nor is it now.
+            before and after, in Gbit/s. A ring whose bandwidth is below this share keeps its
+            bandwidth: the link neither was nor is the ring's slowest.
         """
         before: dict[int, int] = {}
         for i in ended:
@@ -94,7 +94,7 @@ class Traffic:
         return changed
 
     def bandwidth_gbps(self, i: int) -> float:
-        """B_j of an active ring in Gbit/s: the least share of a link it uses, (7)."""
+        """B_j of an active ring in Gbit/s: the least share on the links that it uses, (7)."""
         links = self._rings[i].links
         if not links:
             cluster = self._instance.cluster
@@ -108,7 +108,7 @@ class Traffic:
         return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
 
     def state(self, i: int) -> Ring:
-        """All about an active ring, as a report shows it."""
+        """The state of an active ring, as in a report."""
         gbps = self.bandwidth_gbps(i)
         seconds = self.iteration_seconds(i, gbps)
         return Ring(
@@ -129,7 +129,7 @@ class Traffic:
         return max(timing.compute_seconds(job, ring.size, kind) for kind in kinds)
 
     def _terms_of(self, ring: Placed) -> tuple[float, float, float, float]:
-        """What (8) is made of beside the bandwidth: bits, and seconds that do not change."""
+        """The constant parts of (8): bits, and seconds that do not depend on the bandwidth."""
         job, cluster = ring.job, self._instance.cluster
         overhead_ms = self._instance.contention.overhead_ms_per_server
         return (

@@ -1,8 +1,9 @@
-"""Does a schedule keep every constraint? Constraints (1)–(5), horizon and indices.
+"""Check that a schedule keeps every constraint: (1)–(5), horizon and indices.
 
-What the schedule's format cannot express needs no check: preemption and migration (3), because a
-job has one start and one set of GPUs; holding GPUs while inactive (4), because GPUs are held from
-start to completion; and fractional counts (5), because GPUs are listed.
+Some violations cannot occur, because the schedule's format cannot express them: preemption and
+migration (3), because a job has one start and one set of GPUs; holding GPUs while inactive (4),
+because a job holds its GPUs from start to completion; fractional counts (5), because GPUs are
+listed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ UNREADABLE = {"index", "capacity", "gang", "type"}
 
 
 def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False) -> Report:
-    """Check a schedule and derive completion times, makespan, contention and utilisation.
+    """Check a schedule, and compute completion times, makespan, contention and utilisation.
 
     Parameters
     ----------
@@ -35,15 +36,15 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     schedule
         The claimed answer.
     slot_by_slot
-        Take every single slot rather than step from one change of the active set to the next; the
+        Recompute every slot instead of stepping from one change of the active set to the next; the
         report is the same.
 
     Returns
     -------
     Report
-        Every violation, with job, server and slot, and all that follows from the schedule.
-        Assignments that cannot be carried out (an unknown server, a wrong number of GPUs) are
-        left out of the simulation.
+        Every violation, with job, server and slot, and the results of the simulation. The
+        simulation leaves out assignments that cannot be carried out (an unknown server, a wrong
+        number of GPUs).
     """
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
@@ -78,7 +79,7 @@ def require_feasible(instance: Instance, schedule: Schedule) -> Report:
     Raises
     ------
     VerificationError
-        If it breaks any constraint.
+        If the schedule breaks any constraint.
     """
     report = verify(instance, schedule)
     if not report.feasible:
@@ -147,7 +148,7 @@ def _carried_out(
 def _gpus_serve_one_worker(
     sound: Sequence[tuple[Assignment, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
-    """No GPU is held by two jobs in one slot: (2), which implies at most O_s workers a server."""
+    """No two jobs hold a GPU in the same slot. This is (2): at most O_s workers per server."""
     starts = [run.start for _, run in sound]
     ends = [inf if end is None else end for end in result.completion]
     # Of the jobs that began so far, the one that holds each GPU longest.

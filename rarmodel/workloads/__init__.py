@@ -1,4 +1,4 @@
-"""Workloads: instances drawn at random in families, and imported from traces of clusters."""
+"""Workloads: random instances of families, and instances imported from traces of clusters."""
 
 from .account import Account, Group
 from .choices import Choices

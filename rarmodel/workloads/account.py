@@ -1,4 +1,4 @@
-"""What became of each row of a trace: used, or left out and why. Rows in = rows out + explained."""
+"""The account of an import: every row of a trace was used, or left out for a reason."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 EXAMPLES = 5
-"""Rows that are named of each kind."""
+"""Most rows of each kind that are named."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows of which the same is to be said.
+    """Rows with the same reason or note.
 
     Attributes
     ----------
     reason
-        What is to be said.
+        The reason or the note.
     rows
-        How many they are.
+        Number of rows.
     examples
-        Lines of the first of them in the file.
+        Lines of the first of these rows in the file.
     """
 
     reason: str
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Account:
-    """Account of an import.
+    """The account of an import.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Account:
     used
         Rows that became jobs.
     left_out
-        Rows that did not, by reason; together with those used they are all rows.
+        Rows that did not become jobs, by reason. Used and left-out rows are all rows.
     notes
-        What is to be said of rows that are used: assumed models, durations and the like.
+        Assumptions about the rows used: models, durations and so on.
     gpu_hours_recorded
         GPUs times recorded duration of the rows used, in hours.
     gpu_hours
@@ -65,7 +65,7 @@ class Account:
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """The account as lines for people."""
+        """The account as lines of text."""
         left_out = self.rows - self.used
         rows = f"{counted(self.rows, 'row')}, {self.used} used, {left_out} left out"
         return [
@@ -99,5 +99,5 @@ def _told(group: Group) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count and what it is of."""
+    """A count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

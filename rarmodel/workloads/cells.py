@@ -1,4 +1,4 @@
-"""Cells of a row as numbers, times and counts; what is wrong with one is said with its column."""
+"""Convert the cells of a row to numbers, times and counts; errors name the column."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import NamedTuple
 from rarmodel.schema.problems import show
 
 Cells = Mapping[str, str]
-"""One row: text by column name. A column that the file does not have is empty."""
+"""One row: text by column name. A column that the file lacks is empty."""
 
 NONE = {"", "na", "n/a", "nan", "none", "null", "unknown", "-"}
-"""What stands for no value."""
+"""Texts that mean no value."""
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 """Seconds in a unit of time."""
 
 LONGEST = 1e10
-"""Longest time in seconds: beyond three hundred years a number is a slip."""
+"""Longest time in seconds: beyond three hundred years a number is a mistake."""
 
 
 class CellError(Exception):
-    """A cell without meaning: its column, and what is wrong and would be right."""
+    """An invalid cell: its column, the problem, and what would be right."""
 
     def __init__(self, column: str, message: str) -> None:
         self.column = column
@@ -33,14 +33,14 @@ class CellError(Exception):
 
 
 class Moment(NamedTuple):
-    """A point in time: seconds from the epoch if it is a date, else from the trace's own start."""
+    """A point in time: seconds from the epoch for a date, otherwise from the trace's own start."""
 
     seconds: float
     is_date: bool
 
 
 def text(cells: Cells, column: str) -> str:
-    """A cell as it is; empty if it stands for no value."""
+    """A cell as text; empty if it means no value."""
     value = cells.get(column, "")
     return "" if value.lower() in NONE else value
 

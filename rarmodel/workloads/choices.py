@@ -1,4 +1,4 @@
-"""What a user chooses of an import."""
+"""The user's choices for an import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rarmodel.limits import is_whole
 
 @dataclass(frozen=True)
 class Choices:
-    """What of a trace to import, and what to assume where it says nothing.
+    """Which part of a trace to import, and what to assume about missing values.
 
     Raises
     ------
@@ -26,29 +26,29 @@ class Choices:
     columns
         Columns of a file in no known format.
     skip_invalid
-        Whether rows without meaning are left out instead of refused.
+        Whether to leave out invalid rows instead of refusing the file.
     window
         Window of submission time, for `parse_window`.
     group
-        Virtual cluster, partition or the like; None for all.
+        Virtual cluster, partition or similar; None for all.
     max_jobs
         Most jobs, the earliest ones; None for all.
     model
-        Model of jobs of which none is known; None to draw one for each.
+        Model of the jobs whose model is unknown; None for a random model each.
     default_seconds
-        Duration of jobs that have none; None to leave them out.
+        Duration of the jobs without one; None to leave these jobs out.
     seed
-        Seed of the models drawn.
+        Seed of the random models.
     slot_seconds
         Length of a slot in seconds.
     horizon
-        Slots; None for as many as the jobs need one after another.
+        Number of slots; None for as many as the jobs need one after another.
     contention
-        Without it gradients and overhead are 0.
+        If False, gradients and overhead are 0.
     name
-        Name of the instance; None for that of the file.
+        Name of the instance; None for the file's name.
     max_size_mb
-        Most MB to read of the trace, unzipped; more is refused.
+        Greatest size of the trace in MB, unzipped; a larger trace is refused.
     """
 
     form: str | None = None

@@ -57,7 +57,7 @@ CONTENTION = Settings(
     concurrency=1.0,
     overhead_ms_per_server=1.0,
 )
-"""Gradients up to 1.5 GB on slow links: where jobs are placed decides how long they take."""
+"""Gradients up to 1.5 GB on slow links: placement decides how long jobs take."""
 
 SMALL = Settings(
     family="small",
@@ -80,7 +80,7 @@ SMALL = Settings(
     concurrency=1.0,
     overhead_ms_per_server=2.0,
 )
-"""A few jobs on a few servers: within reach of the exact formulations."""
+"""A few jobs on a few servers: small enough for the exact formulations."""
 
 FAMILIES: Mapping[str, Settings] = {family.family: family for family in (PAPER, CONTENTION, SMALL)}
 """All families by name."""
@@ -94,40 +94,40 @@ _LOAD = {
     "iteration_slots",
     "execution_slots",
 }
-"""Settings that a family's own horizon goes with."""
+"""Settings to which a family's own horizon belongs."""
 
 
 _NO_CONTENTION = {"gradient_mb": (0.0, 0.0), "overhead_ms_per_server": 0.0}
-"""Nothing to exchange, and no overhead: only GPUs are scarce."""
+"""No exchange and no overhead: only GPUs are scarce."""
 
 
 def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = True) -> Settings:
-    """A family's settings with some of them changed.
+    """A family's settings with changes.
 
-    A family's own horizon goes with its own jobs and servers: where these are changed and no
-    horizon is given, it is the one that always suffices.
+    A family's own horizon fits its own jobs and servers. If you change these and give no horizon,
+    the horizon is one that always suffices.
 
     Parameters
     ----------
     family
-        Its name.
+        Name of the family.
     knobs
-        What is changed.
+        The changed settings.
     contention
-        Without it gradients and overhead are 0.
+        If False, gradients and overhead are 0.
 
     Raises
     ------
     UsageError
-        If there is no such family or setting, a value is out of its range, or one is given that
-        is 0 without contention.
+        If there is no such family or setting, a value is out of its range, or you give a setting
+        that is 0 without contention.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family {family!r}; there are {', '.join(FAMILIES)}")
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(FAMILIES)}")
     own = FAMILIES[family]
     known = {field.name for field in fields(Settings)} - {"family"}
     if unknown := sorted(knobs.keys() - known):
-        raise UsageError(f"no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        raise UsageError(f"no setting {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     given = {key: _frozen(value) for key, value in knobs.items()}
     if not contention:
         if twice := sorted(given.keys() & _NO_CONTENTION.keys()):
@@ -146,17 +146,17 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, so that settings stay as they are."""
+    """Turn lists into tuples, so that settings cannot change."""
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def name_of(settings: Settings) -> str:
-    """Name of the instance that is drawn."""
+    """Name of the random instance."""
     return f"{settings.family}-{settings.jobs}-seed-{settings.seed}"
 
 
 def description_of(settings: Settings) -> str:
-    """How the instance was drawn: family, seed, and what differs from the family."""
+    """How the instance was generated: family, seed, and differences from the family."""
     own = asdict(FAMILIES[settings.family])
     changed = [
         f"{key}={value!r}"

@@ -1,4 +1,4 @@
-"""The trace formats: which columns tell a format, and what its rows say of a job."""
+"""The trace formats: their columns, and how to read a job from a row."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from .cells import LONGEST, UNITS, CellError, Cells, Moment, duration, moment, n
 
 
 class TraceJob(NamedTuple):
-    """What a row says of a job.
+    """The content of a row.
 
     Attributes
     ----------
     name
-        Its name in the trace; empty if the format has none.
+        Name of the job in the trace; empty if the format has none.
     gpus
-        GPUs it held; None if the row does not say.
+        GPUs that the job held; None if unknown.
     submit
-        When it was submitted; None if the row does not say.
+        Time of submission; None if unknown.
     seconds
-        How long it ran on its GPUs; None if the row does not say.
+        Duration on its GPUs; None if unknown.
     iterations
-        Training iterations; None if the row does not say.
+        Training iterations; None if unknown.
     model, group
-        Model, and virtual cluster or the like; empty if the row does not say.
+        Model, and virtual cluster or similar; empty if unknown.
     batch_size
-        Samples in the mini-batch of each GPU; None if the row does not say.
+        Samples in the mini-batch of each GPU; None if unknown.
     unusable
-        Why the row is no job that ran; empty if it is one.
+        Why the row is not a job that ran; empty if it is.
     """
 
     name: str
@@ -56,19 +56,19 @@ class Format:
     Attributes
     ----------
     name
-        What `--format` calls it.
+        Name for `--format`.
     columns
-        Columns that a file must have to be of this format.
+        Columns that every file of this format has.
     read
-        What a row says of a job.
+        Function that reads a job from a row.
     either
-        Groups of columns of which a file must have one each.
+        Groups of columns; a file has at least one column of each group.
     header
         Column names of a file without a header; empty if the first row has them.
     summed_iterations
         Whether iterations are summed over the GPUs, as Gavel's steps are.
     credit
-        Whom and what licence to name with anything derived from it.
+        Authors and licence to name with anything derived from such a trace.
     """
 
     name: str
@@ -212,7 +212,7 @@ def gpus_of_gres(gres: str, column: str) -> int:
     Raises
     ------
     CellError
-        If a number of GPUs is none.
+        If a number of GPUs is invalid.
     """
     total = 0
     for part in re.sub(r"\([^()]*\)", "", gres).split(","):
@@ -283,11 +283,11 @@ MAPPABLE = (
     "batch-size",
     "group",
 )
-"""What a column of any other file can be mapped to."""
+"""Fields to which a column of any other file can be mapped."""
 
 
 def mapped(columns: Mapping[str, str]) -> Format:
-    """The format of a file whose columns are named one by one.
+    """The format of a file whose columns the user names.
 
     Parameters
     ----------
@@ -298,14 +298,14 @@ def mapped(columns: Mapping[str, str]) -> Format:
     Raises
     ------
     UsageError
-        If there is no such field, or none for the GPUs.
+        If a field is unknown, or the field for GPUs is missing.
     """
     if unknown := sorted(columns.keys() - set(MAPPABLE)):
-        raise UsageError(f"no field {', '.join(unknown)}; there are {', '.join(MAPPABLE)}")
+        raise UsageError(f"no field {', '.join(unknown)}; choose from {', '.join(MAPPABLE)}")
     if "gpus" not in columns:
         raise UsageError("a column for gpus is needed, such as gpus=NUM_GPUS")
     if ("start" in columns) != ("end" in columns):
-        raise UsageError("start and end go together: their difference is the duration")
+        raise UsageError("give both start and end: their difference is the duration")
     places = {name: _with_unit(name, column) for name, column in columns.items()}
     needed = frozenset(column for column, _ in places.values())
     return Format("columns", needed, partial(_mapped, places))

@@ -1,4 +1,4 @@
-"""Random instances: one function of the settings of a family; the same settings, the same file."""
+"""Generate random instances from settings; the same settings give the same file."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from rarmodel.schema.base import MAX_INTEGER
 from .settings import Settings, speed
 
 FORWARD_PART = 0.4
-"""Part of the compute time in the forward pass: the ratio of HKBU-HPML/dl-scheduling."""
+"""Share of the forward pass in the compute time: the ratio of HKBU-HPML/dl-scheduling."""
 
 _TRIES = 10_000
-"""Draws after which a range is taken to be out of reach."""
+"""After this many draws, a range counts as out of reach."""
 
 
 def generate(settings: Settings, name: str, description: str) -> Instance:
-    """Draw an instance.
+    """Generate an instance.
 
     The order of the draws is fixed: servers, order of the job sizes, then job by job iterations
     and iteration time (repeated until the execution time is in its range), gradient and batch
-    size. What is drawn is rounded to decimals before it is used, so that the file does not depend
-    on the last bits of a platform's arithmetic.
+    size. Random numbers are rounded to decimals before use, so that the file does not depend on the
+    last bits of a platform's arithmetic.
 
     Raises
     ------
     UsageError
-        If what is drawn is out of its range again and again.
+        If the random numbers are repeatedly out of their range.
     InputError
         If a name is empty.
     """
@@ -69,9 +69,9 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
 
 
 def with_safe_horizon(instance: Instance) -> Instance:
-    """Give an instance the horizon that always suffices: the jobs' least execution times in a row.
+    """Give an instance a horizon that always suffices: the sum of the least execution times.
 
-    One after another, each alone in its best placement, the jobs meet it.
+    One after another, each alone in its best placement, the jobs fit this horizon.
     """
     needed = sum(extreme.least_slots for extreme in job_extremes(instance))
     horizon = min(needed, MAX_INTEGER)
@@ -80,7 +80,7 @@ def with_safe_horizon(instance: Instance) -> Instance:
 
 
 def _servers(settings: Settings, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Servers of capacities drawn until all of them together hold the widest job."""
+    """Servers with random capacities; all of them together hold the widest job."""
     widest = max(gpus for gpus, _ in settings.sizes)
     digits = max(2, len(str(settings.servers - 1)))
     for _ in range(_TRIES):
@@ -89,7 +89,7 @@ def _servers(settings: Settings, rng: np.random.Generator) -> list[dict[str, Any
             return [{"name": f"s{s:0{digits}d}", "gpus": count} for s, count in enumerate(gpus)]
     raise UsageError(
         f"jobs of {widest} GPUs: {settings.servers} servers of {list(settings.capacities)} GPUs "
-        f"are not drawn that large in {_TRIES} tries; ask for more servers or smaller sizes"
+        f"are too small in each of {_TRIES} draws; use more servers or smaller sizes"
     )
 
 
@@ -110,7 +110,7 @@ def _network(settings: Settings, servers: list[str]) -> dict[str, Any]:
 
 
 def _counts(settings: Settings) -> list[tuple[int, int]]:
-    """Jobs of each size, in proportion to the weights; what is left goes by largest remainders."""
+    """Numbers of jobs of each size, in proportion to the weights, by largest remainders."""
     total = sum(weight for _, weight in settings.sizes)
     counts = [settings.jobs * weight // total for _, weight in settings.sizes]
     remainders = [settings.jobs * weight % total for _, weight in settings.sizes]
@@ -130,7 +130,7 @@ def _job(settings: Settings, gpus: int, rng: np.random.Generator) -> dict[str, A
     else:
         low, high = settings.execution_slots
         raise UsageError(
-            f"execution slots {low}..{high}: not drawn in {_TRIES} tries; "
+            f"execution slots {low}..{high}: no such job in {_TRIES} draws; "
             "widen them, or change iterations and iteration slots"
         )
     seconds = iteration_slots * settings.slot_seconds

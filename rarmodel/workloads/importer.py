@@ -1,4 +1,4 @@
-"""From a trace to an instance: which rows become jobs, and what jobs they become."""
+"""Turn a trace into an instance: choose the rows, and make a job from each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_CONTENTION: Mapping[str, Any] = {
     "degradation": {"kind": "linear", "alpha": 0.1},
     "overhead_ms_per_server": 1.0,
 }
-"""That of the bundled `philly-2869ce`; α is what two-host measurements over 1 GbE come to."""
+"""Contention of the bundled `philly-2869ce`; α matches two-host measurements over 1 GbE."""
 
 
 _NO_DURATION = "no duration"
@@ -44,7 +44,7 @@ class Imported(NamedTuple):
     instance
         The instance.
     account
-        What became of each row.
+        The account of every row.
     """
 
     instance: Instance
@@ -63,7 +63,7 @@ class _Candidate(NamedTuple):
 
 
 class _Books:
-    """Lines of rows left out and lines to note, by reason, as they come up."""
+    """Lines of rows left out, and of rows with notes, by reason."""
 
     def __init__(self) -> None:
         self.left_out: dict[str, list[int]] = {}
@@ -79,18 +79,18 @@ class _Books:
 def import_trace(
     source: str, cluster: Cluster, contention: Contention, choices: Choices
 ) -> Imported:
-    """Make an instance of a trace; all jobs wait at slot 0, in order of submission.
+    """Make an instance from a trace; all jobs wait at slot 0, in order of submission.
 
     A job's iterations are its greatest speed, that of its best placement without contention, times
     its recorded duration in slots, rounded to the nearest and at least 1: so in that placement
-    its execution time is the recorded one, and the workload's GPU hours are kept.
+    its execution time is the recorded duration, and the workload's GPU hours are kept.
 
     Raises
     ------
     InputError
         If the file or a row is unusable, or no row becomes a job.
     UsageError
-        If a choice is none.
+        If a choice is invalid.
     """
     window = parse_window(choices.window) if choices.window else None
     fallback = require_model(choices.model) if choices.model else None
@@ -143,7 +143,7 @@ def _candidates(
     fallback: str | None,
     books: _Books,
 ) -> list[_Candidate]:
-    """Rows that may become jobs; why each other row does not goes into the books."""
+    """Rows that may become jobs; the books get the reason for every other row."""
     submissions = [job.submit for _, job in trace.jobs if job.submit]
     start = min((moment.seconds for moment in submissions), default=0.0)
     if window and window.is_date and not any(moment.is_date for moment in submissions):
@@ -152,7 +152,7 @@ def _candidates(
         groups = sorted({job.group for _, job in trace.jobs if job.group})
         if choices.group not in groups:
             known = ", ".join(groups) or "none in this trace"
-            raise UsageError(f"no group {choices.group!r}; there are {known}")
+            raise UsageError(f"no group {choices.group!r}; choose one of {known}")
     outside = ""
     if window and submissions:
         last = max(moment.seconds for moment in submissions)
@@ -180,7 +180,7 @@ def _candidates(
             books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
             continue
         if name in taken:
-            books.note(line, "a name that an earlier row has, made unique by the line")
+            books.note(line, "the name of an earlier row; made unique by the line")
         while name in taken:
             name = f"{name}-line{line}"
         taken.add(name)
@@ -195,7 +195,7 @@ def _candidates(
 def _why_not(
     job: TraceJob, total_gpus: int, group: str | None, window: Window | None, outside: str
 ) -> str:
-    """Why a row is no job to import, `outside` if the window says so; empty if it is one."""
+    """Why a row is not imported, `outside` if the window says so; empty if it is imported."""
     if group is not None and job.group != group:
         return f"not of group {group!r}"
     if window is not None:
@@ -225,11 +225,12 @@ def _profile(
     fallback: str | None,
     books: _Books,
 ) -> Profile:
-    """The profile of the job's model; of another model, with that one's own batch, if need be."""
+    """The profile of the job's model; if it is unknown, of another model with its own batch."""
     if job.model and (model := known_model(job.model)) is not None:
         return profile_of(model, gpus, job.batch_size)
     said = f"model {job.model!r} has no profile" if job.model else "no model"
-    books.note(line, f"{said}; one is {'given' if fallback else 'drawn by seed and name'}")
+    used = "the given one" if fallback else "a random one by seed and name"
+    books.note(line, f"{said}; {used} is used")
     return profile_of(fallback or assigned_model(seed, name), gpus, None)
 
 
@@ -242,7 +243,7 @@ def _seconds(
     choices: Choices,
     books: _Books,
 ) -> float | None:
-    """Duration of a job on its GPUs: recorded, or from its iterations, or the default."""
+    """Duration of a job on its GPUs: recorded, from its iterations, or the default."""
     if job.seconds is not None:
         return job.seconds
     if job.iterations is not None and job.model and known_model(job.model):
@@ -252,7 +253,7 @@ def _seconds(
         shared = gpus if trace.format.summed_iterations else 1
         return job.iterations * each * 1e-3 / shared
     if choices.default_seconds is not None:
-        books.note(line, "no duration; the default")
+        books.note(line, "no duration; the default is used")
     return choices.default_seconds
 
 
@@ -342,7 +343,7 @@ def _draft(
 
 
 def _nothing_left(trace: Trace, books: _Books, rows: int) -> InputError:
-    """No row became a job: why not."""
+    """The error when no row became a job, with the reasons."""
     message = "no rows below the names of columns; jobs are expected"
     if rows:
         message = f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out))}"

@@ -1,4 +1,4 @@
-"""Clusters from the tables that come with traces: Alibaba's hosts and nodes, Tiresias' counts."""
+"""Read clusters from tables: Alibaba's hosts and nodes, Tiresias' counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROOT = "core"
 
 
 class _Node(NamedTuple):
-    """A server, its GPUs (None where the table does not say), and the switches on its way up."""
+    """A server, its GPUs (None if the table does not say), and the switches above it."""
 
     name: str
     gpus: int | None
@@ -29,7 +29,7 @@ class _Node(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A form of tables: the columns that tell it, and the servers of a row."""
+    """A form of tables: its columns, and a function that reads the servers of a row."""
 
     columns: tuple[str, ...]
     read: Callable[[Cells], Sequence[_Node]]
@@ -42,17 +42,17 @@ def is_table(path: str) -> bool:
 
 
 def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Cluster:
-    """A cluster from a table in one of the forms of `_FORMS`, told by its columns.
+    """A cluster from a table in one of the forms of `_FORMS`, recognised by its columns.
 
-    Servers without GPUs are left out. In a Clos network a switch has several above it: these are
-    taken as one, so that the parallel uplinks count as one of their total rate (reading 4).
+    Servers without GPUs are left out. In a Clos network a switch has several switches above it.
+    These count as one, so that the parallel uplinks are one link of their total rate (reading 4).
 
     Parameters
     ----------
     path
         The file.
     gpus_per_server
-        GPUs of each server where the table does not say them.
+        GPUs of each server, if the table does not have them.
     rates
         All rates.
 
@@ -61,7 +61,7 @@ def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Clust
     InputError
         If the file is unusable, or in none of the forms.
     UsageError
-        If the GPUs of servers are not known, or given beside a table that has them.
+        If the GPUs of servers are unknown, or given twice.
     """
     with open_table(path, "a table of servers") as table:
         form = _form_of(table)
@@ -95,7 +95,7 @@ def _form_of(table: Table) -> _Form:
 
 
 def _nodes(table: Table, form: _Form) -> list[_Node]:
-    """All servers of a table, which have different names."""
+    """All servers of a table, with unique names."""
     nodes: dict[str, _Node] = {}
     problems = []
     for line, row in table.rows:
@@ -122,8 +122,8 @@ def _nodes(table: Table, form: _Form) -> list[_Node]:
 def _parents(nodes: Sequence[_Node]) -> Mapping[str, str] | None:
     """The switch above each server and switch; None if there are no switches.
 
-    A level of which one node is below several is left out, and the next one tried; what has
-    nothing above it then is below one root.
+    A level is left out if one of its nodes is below several switches; the next level is then tried.
+    Nodes without a switch above them are placed below one root.
     """
     parents: dict[str, str] = {}
     tops = [node.name for node in nodes]

@@ -1,4 +1,4 @@
-"""Where imported jobs run: servers counted, those of a file, or those of Slurm's configuration."""
+"""The cluster of an import: given by counts, by a file, or by Slurm's configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Platform(NamedTuple):
 
 
 class _File(NamedTuple):
-    """What a file says of a platform: all of the cluster, or only rates; and contention."""
+    """The content of a cluster file: the whole cluster or only rates; and contention."""
 
     cluster: Cluster | None
     rates: Mapping[str, float]
@@ -45,36 +45,36 @@ def platform_of(
     rates: Mapping[str, float] | None = None,
     contention: Mapping[str, float] | None = None,
 ) -> Platform:
-    """The platform that is asked for: servers from one source, rates and contention.
+    """The requested platform: servers from one source, rates and contention.
 
     Parameters
     ----------
     servers, gpus_per_server
         A star of equal servers.
     cluster
-        A JSON file with a cluster, or with an instance, of which cluster and contention count; one
-        without servers, as `calibrate` writes it, goes with another source of them. Or a table,
-        for `table_cluster`.
+        A JSON file with a cluster, or with an instance, whose cluster and contention are used.
+        Combine a file without servers, as `calibrate` writes it, with another source of servers. Or
+        a table for `table_cluster`.
     slurm_conf, slurm_topology
         Slurm's `slurm.conf` and, for its switches, `topology.conf`.
     rates
-        What differs from `Rates` or from the file; not for a file with servers and rates.
+        Rates that differ from `Rates` or from the file; not for a file with servers and rates.
     contention
-        What differs in `alpha`, `concurrency` and `overhead_ms_per_server`.
+        Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ.
 
     Raises
     ------
     UsageError
-        If no source or several are asked for, or a value is out of its range.
+        If you give no source or several, or a value is out of its range.
     InputError
         If a file is unusable.
     """
     given = dict(rates or {})
     known = [field.name for field in fields(Rates)]
     if unknown := sorted(given.keys() - set(known)):
-        raise UsageError(f"no rate {', '.join(unknown)}; there are {', '.join(known)}")
+        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(known)}")
     if slurm_topology is not None and slurm_conf is None:
-        raise UsageError("a topology.conf goes with a slurm.conf, which says who has GPUs")
+        raise UsageError("a topology.conf needs a slurm.conf, which says which nodes have GPUs")
     table = cluster is not None and is_table(cluster)
     file = _File(None, {}, DEFAULT_CONTENTION)
     if cluster is not None and not table:
@@ -101,7 +101,7 @@ def platform_of(
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:
     if servers is None or gpus_per_server is None:
-        raise UsageError("servers and gpus per server go together")
+        raise UsageError("give both servers and gpus per server")
     if servers < 1 or gpus_per_server < 1 or servers * gpus_per_server > MAX_GPUS:
         message = f"{servers} servers of {gpus_per_server} GPUs: at least 1 and at most {MAX_GPUS}"
         raise UsageError(f"{message} GPUs in all are supported")

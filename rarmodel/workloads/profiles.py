@@ -1,4 +1,4 @@
-"""Model profiles: what a model's name and GPUs say of gradient, batch and compute time.
+"""Model profiles: gradient, batch and compute time by model name and GPUs.
 
 The table is `profiles.csv`; `NOTICE.md` beside it names its sources.
 """
@@ -22,7 +22,7 @@ class Profile(NamedTuple):
     Attributes
     ----------
     model
-        Its name.
+        Name of the model.
     batch_size
         Samples in the mini-batch of each GPU.
     gpus
@@ -30,7 +30,7 @@ class Profile(NamedTuple):
     compute_ms
         Forward and backward pass of one mini-batch in milliseconds.
     iteration_ms
-        One iteration of the ring in milliseconds, with exchange, where that was measured.
+        One iteration of the ring in milliseconds, with exchange, if measured.
     gradient_mb
         Size of the gradient in MB.
     measured
@@ -57,10 +57,10 @@ _ALIASES = {
     "bert_base": "bert",
     "gpt2_small": "gpt2",
 }
-"""Names that traces have for models of the table; `cifar10` and `imagenet` are Pollux's."""
+"""Other names in traces for models of the table; `cifar10` and `imagenet` are Pollux's."""
 
 _EXACT = {"ResNet-18": "resnet18_cifar10"}
-"""Names that mean something else when written so: Gavel's ResNet-18 trains on CIFAR-10."""
+"""Names with another meaning when written so: Gavel's ResNet-18 trains on CIFAR-10."""
 
 
 @cache
@@ -83,7 +83,7 @@ def profiles() -> Mapping[str, tuple[Profile, ...]]:
 
 
 def known_model(name: str) -> str | None:
-    """The model of the table that a name means, however it is written; None if there is none."""
+    """The model of the table for a name, in any spelling; None if there is none."""
     if name in _EXACT:
         return _EXACT[name]
     return _by_spelling().get(_spelling(name))
@@ -104,8 +104,8 @@ def _spelling(name: str) -> str:
 def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
     """The profile of a model of the table for a ring.
 
-    Of the batch sizes that of least ratio to the one asked for, of its numbers of GPUs the
-    largest that is not above the ring's. Compute time grows in proportion to the batch.
+    The profile has the nearest batch size by ratio, and the largest number of GPUs that is not
+    above the ring's. Compute time grows in proportion to the batch.
     """
     table = profiles()[model]
     wanted = batch_size or table[0].batch_size
@@ -124,9 +124,9 @@ def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
 
 
 def assigned_model(seed: int, job: str) -> str:
-    """The model of a job of which none is known: drawn from those measured, by seed and name.
+    """A random measured model for a job of unknown model, by seed and name.
 
-    The draw is a hash, so that a job has the same model in every excerpt of a trace.
+    The choice is a hash, so that a job has the same model in every excerpt of a trace.
     """
     models = sorted(model for model, rows in profiles().items() if rows[0].measured)
     digest = hashlib.sha256(f"{seed}:{job}".encode("utf-8", "backslashreplace")).digest()
@@ -134,13 +134,14 @@ def assigned_model(seed: int, job: str) -> str:
 
 
 def require_model(name: str) -> str:
-    """The model of the table that a name means.
+    """The model of the table for a name.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If there is no such model.
     """
     if (model := known_model(name)) is None:
-        raise UsageError(f"no profile of model {name!r}; there are {', '.join(sorted(profiles()))}")
+        known = ", ".join(sorted(profiles()))
+        raise UsageError(f"no profile of model {name!r}; choose one of {known}")
     return model

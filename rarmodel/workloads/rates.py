@@ -16,23 +16,23 @@ from rarmodel.schema.problems import problems_of
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of a cluster of which only the GPUs are known: those of the bundled `philly-2869ce`.
+    """Rates of a cluster of which only the GPUs are known, as in `philly-2869ce`.
 
     Raises
     ------
     UsageError
-        If one is not above 0.
+        If a rate is not above 0.
 
     Attributes
     ----------
     network_gbps
-        Of each server's link, b^e, in Gbit/s.
+        Rate of each server's link, b^e, in Gbit/s.
     intra_server_gbps
-        Within a server, b^i: about what Muri's measurements with 8 GPUs come to.
+        Bandwidth within a server, b^i: about that of Muri's measurements with 8 GPUs.
     reduction_gbps
-        Of the reduction, C.
+        Rate of the reduction, C.
     oversubscription
-        Total rate of the servers below a switch over the rate of its uplink.
+        Total rate of the servers below a switch divided by the rate of its uplink.
     """
 
     network_gbps: float = 25.0
@@ -65,12 +65,12 @@ def cluster_of(
     rates
         All rates.
     source
-        Where this comes from.
+        Source of the data, for error messages.
 
     Raises
     ------
     InputError
-        If servers and switches are no tree.
+        If servers and switches do not form a tree.
     """
     network: dict[str, Any] = {"kind": "star", "gbps": float(rates.network_gbps)}
     if parents is not None:

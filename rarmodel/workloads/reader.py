@@ -1,4 +1,4 @@
-"""From a trace file to its format and what each row says; rows without meaning are refused."""
+"""Read a trace file: recognise its format, and read its rows; invalid rows are refused."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .formats import FORMATS, Format, TraceJob, mapped
 from .table import Row, Table, open_table
 
 _MOST_PROBLEMS = 20
-"""Rows without meaning that are told one by one."""
+"""Most invalid rows that are reported one by one."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace as read.
+    """The content of a trace.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Trace:
     jobs
         Line and content of each row.
     invalid
-        Lines of rows without meaning that were passed over, by reason.
+        Lines of invalid rows that were left out, by reason.
     copies
-        Lines of rows that are the same as an earlier one in every cell.
+        Lines of rows that equal an earlier row in every cell.
     """
 
     source: str
@@ -63,21 +63,21 @@ def read_trace(
     columns
         Columns of a file in no known format, for `mapped`.
     skip_invalid
-        Whether rows without meaning are passed over.
+        Whether to leave out invalid rows.
     max_mb
-        Most MB to read, unzipped.
+        Greatest size in MB, unzipped.
 
     Raises
     ------
     InputError
         If the file or any row is unusable; with the first twenty such rows, one line each.
     UsageError
-        If there is no such format, or it is given together with columns.
+        If there is no such format, or you give both a format and columns.
     """
     if form is not None and columns:
         raise UsageError("a format and columns exclude each other")
     if form is not None and form not in FORMATS:
-        raise UsageError(f"no format {form!r}; there are {', '.join(FORMATS)}")
+        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}")
     named = mapped(columns) if columns else FORMATS[form] if form else None
     with open_table(source, max_mb=max_mb) as table:
         found = named or _recognised(table)
@@ -126,7 +126,7 @@ def _cells(header: tuple[str, ...], row: Row) -> dict[str, str]:
 
 
 def _kind_of_time(job: TraceJob, dates: bool | None) -> bool | None:  # noqa: FBT001
-    """Whether the trace has dates; all rows must agree, lest seconds be compared with dates."""
+    """Whether the trace has dates; all rows must agree, or seconds would mix with dates."""
     if job.submit is None or dates == job.submit.is_date:
         return dates
     if dates is None:
@@ -136,7 +136,7 @@ def _kind_of_time(job: TraceJob, dates: bool | None) -> bool | None:  # noqa: FB
 
 
 def _recognised(table: Table) -> Format:
-    """The format whose columns the file has; of several the one that has most."""
+    """The format whose columns the file has; of several, the one with the most columns."""
     if _looks_like_gavel(table.first):
         return FORMATS["gavel"]
     known = [form for form in FORMATS.values() if not form.header]
@@ -154,13 +154,13 @@ def _recognised(table: Table) -> Format:
 
 
 def _share(form: Format, columns: Row) -> float:
-    """How much of a format's columns a file has."""
+    """How well a file's columns fit a format."""
     groups = [{column} for column in form.columns] + [set(group) for group in form.either]
     return sum(bool(group & set(columns)) for group in groups) / len(groups)
 
 
 def _missing(form: Format, table: Table) -> Iterator[Problem]:
-    """What keeps a file from being of a format: columns that are not there, or are there twice."""
+    """Why a file is not of a format: columns that are missing or occur twice."""
     if form.header:
         return
     place = f"line {table.line}"
@@ -180,7 +180,7 @@ def _missing(form: Format, table: Table) -> Iterator[Problem]:
 
 
 def _looks_like_gavel(first: Row) -> bool:
-    """Ten cells, of which steps, GPUs and arrival are numbers: a row, and not names of columns."""
+    """Whether a line is a row without header: ten cells, with numbers for steps, GPUs, arrival."""
     header = FORMATS["gavel"].header
     if len(first) != len(header):
         return False

@@ -1,4 +1,4 @@
-"""What the random instances of a family are drawn from, and the checks of what a user changes."""
+"""The distribution of a family's random instances, and checks of a user's changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from rarmodel.schema.cluster import MAX_GPUS
 
 MAX_JOBS = 1_000_000
-"""Most jobs of a workload: beyond it a number is a slip, and would only exhaust the memory."""
+"""Most jobs of a workload: a greater number is a mistake, and would only exhaust the memory."""
 
 
 Span = tuple[float, float]
@@ -22,7 +22,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Settings:
-    """Distribution of a family's instances. Everything drawn is uniform between its two ends.
+    """Distribution of a family's instances. All random numbers are uniform in their ranges.
 
     Raises
     ------
@@ -41,29 +41,30 @@ class Settings:
         Numbers of GPUs that a server can have, all equally likely, O_s.
     sizes
         GPUs of a job, G_j, and weight. Jobs have sizes in proportion to the weights, as exactly as
-        whole numbers can (largest remainders); their order is drawn.
+        whole numbers can (largest remainders); their order is random.
     iterations
         F_j.
     iteration_slots
         Time of an iteration within one server, in slots, at most 1: τ_j without contention.
     execution_slots
-        Execution time within one server, in slots: draws of the two above outside it are repeated.
+        Execution time within one server, in slots: the two above are drawn until they fit it.
     gradient_mb
         Size of the gradient in MB, m_j.
     gradient_per_second
-        Whether `gradient_mb` counts for each second of iteration time instead of for the job.
+        Whether `gradient_mb` is per second of iteration time instead of per job.
     batch_sizes
         Samples in the mini-batch of each GPU, M_j, all equally likely.
     slot_seconds
         Length of a slot in seconds.
     horizon
-        Slots; None for as many as the jobs need one after another, each in its best placement.
+        Number of slots; None for as many as the jobs need one after another in their best
+        placements.
     network_gbps
         Rate of each server's link in Gbit/s, b^e.
     racks
-        Racks of servers, in turn, below one core switch; 0 for a star.
+        Number of racks below one core switch, to which servers go in turn; 0 for a star.
     oversubscription
-        Total rate of a rack's servers over the rate of its uplink.
+        Total rate of a rack's servers divided by the rate of its uplink.
     intra_server_gbps, reduction_gbps
         Rates within a server, b^i and C, in Gbit/s.
     alpha, concurrency
@@ -71,7 +72,7 @@ class Settings:
     overhead_ms_per_server
         ξ2 in milliseconds.
     seed
-        Seed of all draws.
+        Seed of all random numbers.
     """
 
     family: str
@@ -102,7 +103,7 @@ class Settings:
             raise UsageError("; ".join(wrong))
 
     def _out_of_range(self) -> Iterator[str]:
-        """Each value that is out of its range by itself."""
+        """The problems of single values."""
         wholes = {
             "jobs": (self.jobs, 1, MAX_JOBS),
             "servers": (self.servers, 1, MAX_GPUS),
@@ -155,7 +156,7 @@ class Settings:
             yield f"concurrency {self.concurrency}: it must be above 0 and at most 1"
 
     def _contradictions(self) -> Iterator[str]:
-        """Values that are in range, and cannot go together."""
+        """The problems of values that contradict each other."""
         widest, most = max(gpus for gpus, _ in self.sizes), self.servers * max(self.capacities)
         if most > MAX_GPUS:
             yield f"{self.servers} servers: more than {MAX_GPUS} GPUs in all"
@@ -184,7 +185,7 @@ class Settings:
             )
 
     def other_seconds(self, gradient_mb: float, gpus: int) -> float:
-        """Seconds of an iteration within one server that are not spent on computing."""
+        """Seconds of an iteration within one server for exchange, reduction and overhead."""
         return (
             timing.exchange_bits(gradient_mb, gpus) / (self.intra_server_gbps * 1e9)
             + timing.reduction_seconds(gradient_mb, gpus, self.reduction_gbps)

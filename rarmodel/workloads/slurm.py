@@ -1,7 +1,7 @@
-"""A Slurm cluster as ours: nodes of slurm.conf, switches of topology.conf.
+"""Read a Slurm cluster: nodes from slurm.conf, switches from topology.conf.
 
-Host lists are expanded here, in a few lines, and not by ClusterShell (LGPL) or python-hostlist
-(GPL): our licence is another.
+This module expands host lists itself, in a few lines. The licences of ClusterShell (LGPL) and
+python-hostlist (GPL) differ from ours.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .rates import Rates, cluster_of
 from .table import decoded
 
 MAX_HOSTS = 1_000_000
-"""Most hosts of a configuration: beyond it a number is a slip."""
+"""Most hosts of a configuration: a greater number is a mistake."""
 MAX_FILES, MAX_DEPTH = 1000, 20
-"""Most files of a configuration, and most of them one within the other."""
+"""Most files of a configuration, and deepest nesting of files."""
 
 # What a class of characters has taken it keeps (`++`), so that no text takes more than one pass.
 _SETTING = re.compile(r'\b(\w++)\s*+=\s*+("[^"]*"|\S+)')
@@ -37,24 +37,23 @@ _PIECE = re.compile(r"([^\[\]]++)|\[([^\[\]]*+)\]")
 
 
 class _Line(NamedTuple):
-    """A line of a configuration: where it begins, and its settings by name in lower case."""
+    """A line of a configuration: its place, and its settings by name in lower case."""
 
     place: str
     settings: Mapping[str, str]
 
 
 def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Cluster:
-    """A cluster from `slurm.conf` and, if given, `topology.conf`; without it a star.
+    """A cluster from `slurm.conf` and, if given, `topology.conf`; otherwise a star.
 
-    Nodes without GPUs are left out, as are those in state FUTURE, which need not exist, and
-    switches that have none of the others below them. Uplinks of switches carry what the servers
-    below them have together, over the oversubscription: Slurm's `LinkSpeed` has no unit and is
-    not read.
+    Nodes without GPUs are left out, and nodes in state FUTURE, which need not exist, and switches
+    without remaining nodes. The rate of a switch's uplink is the total rate of the servers below
+    it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is not read.
 
     Raises
     ------
     InputError
-        If a file is unusable, no node has GPUs, or the switches are no tree of the nodes.
+        If a file is unusable, no node has GPUs, or the switches do not form a tree of the nodes.
     """
     gpus = _nodes(slurm_conf)
     if topology_conf is None:
@@ -95,7 +94,7 @@ def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
 
 
 def _nodes(path: str) -> dict[str, int]:
-    """GPUs of each node that has any, in the file's order."""
+    """GPUs of each node with GPUs, in the file's order."""
     gpus: dict[str, int] = {}
     problems = []
     hosts = 0
@@ -131,7 +130,7 @@ def _nodes(path: str) -> dict[str, int]:
 
 
 def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
-    """Lines of a configuration that begin with a setting; other lines are not read."""
+    """Lines of a configuration that begin with a setting; other lines are skipped."""
     found = []
     for place, line in _lines(path, count(1)):
         pairs = _SETTING.findall(line)
@@ -150,16 +149,16 @@ def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
 def _lines(
     path: str, numbers: Iterator[int], including: tuple[str, ...] = (), place: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Place and text of each line; a line `Include FILE` is replaced by those of the file.
+    """Place and text of each line; a line `Include FILE` is replaced by the lines of that file.
 
     Parameters
     ----------
     path
-        The file; one that is included is sought from the folder of the one that includes it.
+        The file; an included file is looked up from the folder of the including file.
     numbers
         Counts the files.
     including, place
-        The files that include it, one within the other, and where the last one does.
+        The chain of including files, and the place of the last `Include`.
     """
     source, raw = read_bytes(path)
     above = (*including, os.path.realpath(path))
@@ -181,7 +180,7 @@ def _lines(
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without comments; one that ends in a backslash goes on in the next."""
+    """Lines without comments; a line that ends in a backslash continues in the next."""
     begun, parts = 1, list[str]()
     for number, line in enumerate(text.splitlines(), start=1):
         bare = re.sub(r"(?<!\\)#.*", "", line).rstrip()
@@ -201,7 +200,7 @@ def expand(hosts: str) -> list[str]:
     Raises
     ------
     ValueError
-        If it is none, or of more than a million hosts.
+        If the text is not a host list, or has more than a million hosts.
     """
     if not _HOSTS.fullmatch(hosts):
         raise ValueError(f"{show(hosts)}: brackets that do not match")

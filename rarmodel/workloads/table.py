@@ -1,4 +1,4 @@
-"""Trace files as rows of text: plain or gzipped, any common delimiter."""
+"""Read trace files as rows of text: plain or gzipped, with any common delimiter."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Row = list[str]
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = ",\t|;"
 _LONGEST = 16 * CHUNK
-"""Bytes of a line: beyond it a file is no table, and its cells would take more than the memory."""
+"""Most bytes of a line: a file with longer lines is not a table, and would exhaust the memory."""
 
 LARGER = "; --max-size lets rarmodel read more"
-"""What the user can do about a larger file."""
+"""Advice to the user about a larger file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a text file, while it is open.
+    """The rows of an open text file.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Table:
     line
         Line number of the first row.
     first
-        The first row; column names, if the format has any.
+        The first row: the column names, if the format has them.
     rows
-        Line number and cells of each row below it, once; blank lines are left out.
+        Line number and cells of each further row, as a one-time iterator; blank lines are left out.
     """
 
     source: str
@@ -55,16 +55,16 @@ def open_table(
     expected: str = "a trace with a line for each job",
     max_mb: float = MAX_MB,
 ) -> Iterator[Table]:
-    """Read a file, or standard input if `source` is `-`; an empty one is told what is expected.
+    """Read a file, or standard input if `source` is `-`; errors for an empty file say what to give.
 
-    The file is read twice, and never held whole: once to find out whether it is text of a size
-    that can be read, and once row by row.
+    The file is read twice, and never held whole in memory: once to check its encoding and size, and
+    once row by row.
 
     Raises
     ------
     InputError
-        If it cannot be read, is empty, is a damaged gzip file, is no UTF-8 text, or has more than
-        `max_mb` MB unzipped.
+        If the file cannot be read, is empty, is a damaged gzip file, is not UTF-8 text, or has more
+        than `max_mb` MB unzipped.
     """
     with open_input(source, max_mb, LARGER) as (name, stream):
         zipped = stream.read(len(_GZIP)) == _GZIP
@@ -110,7 +110,7 @@ def _rows(text: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int,
 
 
 def _chunks(content: BinaryIO, name: str, max_mb: float) -> Iterator[bytes]:
-    """All of a stream, up to so many MB of it."""
+    """All of a stream, up to this many MB."""
     size = lines = length = 0
     try:
         while chunk := content.read(CHUNK):
@@ -133,19 +133,19 @@ def _chunks(content: BinaryIO, name: str, max_mb: float) -> Iterator[bytes]:
 
 
 def decoded(raw: bytes, name: str) -> str:
-    """UTF-8 text.
+    """Decode UTF-8 text.
 
     Raises
     ------
     InputError
-        If it is none, or has a byte 0, with the line where it ceases to be.
+        If the bytes are not UTF-8 text or contain a byte 0; with the line.
     """
     _check([raw], name)
     return raw.decode("utf-8-sig")
 
 
 def _check(chunks: Iterable[bytes], name: str) -> None:
-    """Find out whether bytes are UTF-8 text; errors as `decoded`."""
+    """Check that bytes are UTF-8 text; errors as in `decoded`."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     lines = 0
     for i, chunk in enumerate(chunks):
@@ -161,7 +161,7 @@ def _check(chunks: Iterable[bytes], name: str) -> None:
 
 
 def _decode(decoder: codecs.IncrementalDecoder, chunk: bytes, lines: int, name: str) -> None:
-    """Decode a chunk that so many lines come before; the last one is empty."""
+    """Decode a chunk that follows `lines` lines; the last chunk is empty."""
     try:
         decoder.decode(chunk, final=not chunk)
     except UnicodeDecodeError as error:

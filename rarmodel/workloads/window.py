@@ -16,7 +16,7 @@ _DATES = (
     datetime.min.replace(tzinfo=UTC).timestamp(),
     datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp(),
 )
-"""The first and the last date that there is, in seconds from the epoch."""
+"""The first and the last possible date, in seconds from the epoch."""
 
 
 class Window(NamedTuple):
@@ -36,12 +36,12 @@ class Window(NamedTuple):
 
 
 def parse_window(text: str) -> Window:
-    """A window from `A..B`, of which one end may be left open.
+    """Parse a window `A..B`; either end may be left open.
 
     Raises
     ------
     UsageError
-        If it is none.
+        If the text is not a window.
     """
     first, dots, last = text.partition("..")
     ends = [_end(part.strip()) for part in (first, last)]
@@ -61,7 +61,7 @@ def parse_window(text: str) -> Window:
 
 
 def _end(text: str) -> tuple[float, str] | None:
-    """One end in seconds and its kind; None if it is open, of no kind if it is neither."""
+    """One end in seconds, and its kind (empty if invalid); None if the end is open."""
     if not text:
         return None
     if found := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text):
@@ -74,7 +74,7 @@ def _end(text: str) -> tuple[float, str] | None:
 
 
 def extent(first: float, last: float, *, is_date: bool) -> str:
-    """What a trace spans, in the words of a window: two dates, or hours from its start."""
+    """The extent of a trace in the form of a window: two dates, or hours from its start."""
     if not is_date:
         return f"0h to {(last - first) / _UNITS['h']:.1f}h"
     ends = (datetime.fromtimestamp(min(max(t, _DATES[0]), _DATES[1]), UTC) for t in (first, last))

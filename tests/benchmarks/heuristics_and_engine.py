@@ -1,4 +1,4 @@
-"""Speed of heuristics and engine, and how it grows.
+"""Speed of heuristics and engine beside the verifier.
 
 Run: `python tests/benchmarks/heuristics_and_engine.py`.
 
@@ -8,11 +8,6 @@ differ and are noisy: the ratio is what to compare.
 
 from __future__ import annotations
 
-import math
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
@@ -23,10 +18,8 @@ from rarmodel.api import load_instance
 from rarmodel.engine import Engine, Placements, placements_of
 from rarmodel.engine.arrays import Ints
 from rarmodel.files import parse_instance
-from rarmodel.heuristics import Policy, estimate, list_scheduling, run_policy, sjf_bco
-from rarmodel.heuristics.clock import ListScheduler
+from rarmodel.heuristics import run_policy
 from rarmodel.heuristics.policies import HEURISTICS
-from rarmodel.model import horizon_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -117,57 +110,7 @@ def policies(instance: Instance) -> None:
         print(f"{policy.name:24}{time:>10.3f}{time / once:>20.2f}")
 
 
-def list_schedules() -> None:
-    print("\nOne list schedule by number of jobs, on a tenth as many servers")
-    print(f"{'jobs':>8}{'GPUs':>8}{'LS':>10}{'SJF-BCO':>10}{'lay out':>10}  seconds")
-    by_size: list[tuple[int, float, float]] = []
-    for jobs in (100, 300, 1_000, 3_000, 10_000):
-        instance = scaled_instance(jobs, jobs // 10)
-        begun = perf_counter()
-        scheduler = ListScheduler(instance, estimate(instance).work)
-        layout = perf_counter() - begun
-        times = []
-        for policy in (list_scheduling, sjf_bco):
-            times.append(one_schedule(instance, scheduler, policy))
-        by_size.append((jobs, times[0], times[1]))
-        gpus = instance.cluster.total_gpus
-        print(f"{jobs:>8}{gpus:>8}{times[0]:>10.4f}{times[1]:>10.4f}{layout:>10.3f}")
-    for column, name in ((1, "LS"), (2, "SJF-BCO")):
-        slope = np.polyfit(
-            [math.log(row[0]) for row in by_size], [math.log(row[column]) for row in by_size], 1
-        )[0]
-        print(f"{name}: time grows as jobs^{slope:.2f}")
-
-
-def one_schedule(instance: Instance, scheduler: ListScheduler, policy: Policy) -> float:
-    order = np.array(policy.order(instance), np.int64)
-    parameters = np.array(policy.parameters(instance, 0)[-1], np.float64)
-    horizon = float(horizon_of(instance))
-
-    def run() -> None:
-        assert scheduler.run(policy.rule, parameters, order, horizon) > 0
-
-    return seconds(run, 5)
-
-
-def start_up() -> None:
-    print("\n`rarmodel solve two-servers` in a new process")
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-        for label in ("first, compiling", "second, compiled"):
-            begun = perf_counter()
-            subprocess.run(
-                [sys.executable, "-m", "rarmodel", "solve", "two-servers"],
-                env=environment,
-                check=True,
-                capture_output=True,
-            )
-            print(f"{label:24}{perf_counter() - begun:>10.2f} seconds")
-
-
 if __name__ == "__main__":
     paper = load_instance("paper-160")
     evaluations(paper)
     policies(paper)
-    list_schedules()
-    start_up()

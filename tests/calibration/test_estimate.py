@@ -194,7 +194,7 @@ def test_links_of_a_tree_keep_their_rates() -> None:
     instance = rarmodel.Instance.model_validate(data)
     found = rarmodel.calibrate(measured(CONSTANTS, PLACEMENTS), instance=instance, rates=RATES)
     assert found.applied(instance).cluster.network == instance.cluster.network
-    assert "network_gbps is left out: the links of a tree keep their rates" in found.notes
+    assert "network_gbps is ignored: the links of a tree keep their rates" in found.notes
 
 
 def test_copy_in_which_a_job_would_be_too_slow_is_refused() -> None:
@@ -232,10 +232,10 @@ def test_rows_can_be_records_or_plain_data() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"table": None}, "nothing was measured: a table or the output of nccl-tests is needed"),
-        ({"rates": {"nope": 1.0}}, "no rate nope; there are intra_server_gbps, network_gbps, "),
+        ({"table": None}, "no measurements; give a table or the output of nccl-tests"),
+        ({"rates": {"nope": 1.0}}, "no rate nope; choose from intra_server_gbps, network_gbps, "),
         ({"rates": {"network_gbps": 0.0}}, "network_gbps 0.0: it must be above 0"),
-        ({"contention": {"beta": 1.0}}, "no constant beta; there are concurrency, alpha, "),
+        ({"contention": {"beta": 1.0}}, "no constant beta; choose from concurrency, alpha, "),
         ({"contention": {"alpha": -1.0}}, "alpha -1.0: it must be at least 0"),
         ({"contention": {"alpha": float("nan")}}, "alpha nan: it must be at least 0"),
         ({"contention": {"concurrency": 0.0}}, "concurrency 0.0: it must be above 0 and at most 1"),
@@ -251,7 +251,7 @@ def test_options_without_meaning_are_refused(options: dict[str, Any], message: s
 def test_rate_that_is_given_and_measured_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text(nccl_output(), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"^network_gbps: given, and measured by nccl-tests"):
+    with pytest.raises(UsageError, match=r"^network_gbps: given and also measured by nccl-tests"):
         rarmodel.calibrate(nccl_tests=[path], rates={"network_gbps": 10.0})
-    with pytest.raises(UsageError, match=r"^alpha: constants of contention go with a table"):
+    with pytest.raises(UsageError, match=r"^alpha: constants of contention need a table"):
         rarmodel.calibrate(nccl_tests=[path], contention={"alpha": 1.0})

@@ -133,7 +133,7 @@ def test_one_number_of_rings_fixes_one_of_two_constants(
     ) in found.notes
     assert found.degrees_of_freedom == 0
     assert (
-        "no more rows than constants fitted: there are no standard errors, and no test"
+        "there are no more rows than fitted constants: no standard errors, and no test"
         in found.notes
     )
     assert parameters(found)[other].standard_error is None
@@ -150,7 +150,7 @@ def test_sharing_better_than_equal_parts_stands_at_the_end_of_the_range() -> Non
     assert statuses(found)["alpha"] == "at limit"
     assert parameters(found)["alpha"].value == 0
     assert parameters(found)["alpha"].standard_error is None
-    assert "alpha stands at the end of its range, 0" in found.notes
+    assert "alpha is at the end of its range, 0" in found.notes
     assert found.correlation is None
 
 

@@ -154,7 +154,7 @@ def test_picture_without_matplotlib_names_the_extra(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "nothing was measured: a table or the output of nccl-tests is needed"),
+        ((), "no measurements; give a table or the output of nccl-tests"),
         (("no.csv",), "no.csv: cannot be read: no such file or directory"),
         (("-", "--nccl-tests", "-"), "only one input can come from stdin"),
         (("-", "--instance", "-"), "only one input can come from stdin"),
@@ -169,7 +169,7 @@ def test_picture_without_matplotlib_names_the_extra(
         ),
         (
             ("--nccl-tests", "-", "--alpha", 1),
-            "alpha: constants of contention go with a table",
+            "alpha: constants of contention need a table",
         ),
     ],
 )

@@ -120,10 +120,10 @@ def test_one_instance_may_come_from_standard_input(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (("--method", "nope"), "no method 'nope'; there are "),
-        (("--formulation", "nope"), "no formulation 'nope'; there are "),
-        (("--formulation", "time-indexed", "--solver", "nope"), "no solver 'nope'; there are "),
-        (("--method", "json:dumps"), "'json:dumps' is no method: it has no name"),
+        (("--method", "nope"), "no method 'nope'; choose one of "),
+        (("--formulation", "nope"), "no formulation 'nope'; choose one of "),
+        (("--formulation", "time-indexed", "--solver", "nope"), "no solver 'nope'; choose one of "),
+        (("--method", "json:dumps"), "'json:dumps' is not a method: it lacks name"),
     ],
 )
 def test_wrong_request_exits_2_with_one_line(

@@ -36,7 +36,7 @@ def test_instance_goes_to_stdout_and_the_account_to_stderr(invoke: Invoke, trace
         f"{trace}: format rarmodel, 4 rows, 2 used, 2 left out",
         "left out: 1 row: no GPU (line 3)",
         "left out: 1 row: more GPUs than the cluster's 8 (line 4)",
-        "note: 1 row: no model; one is drawn by seed and name (line 5)",
+        "note: 1 row: no model; a random one by seed and name is used (line 5)",
         "GPU hours: 0.5 recorded, 0.5 in slots",
         "trace: 2 jobs, 2 servers, 8 GPUs, horizon 20 slots of 60 s",
     ]

@@ -80,8 +80,8 @@ def test_invalid_schedule_of_another_instance_is_shown_with_a_note(
     ("command", "output", "more", "message"),
     [
         ("plot", "x.pdf", (), "x.pdf: a file that ends in .png, .svg or .html is expected"),
-        ("plot", "x.png", ("--part", "pie"), "no part 'pie' of pictures"),
-        ("plot", "x.html", ("--part", "gantt"), "a page shows everything"),
+        ("plot", "x.png", ("--part", "pie"), "no part 'pie' of plots"),
+        ("plot", "x.html", ("--part", "gantt"), "parts are for png and svg"),
         ("plot", "none/x.png", (), "none/x.png: cannot be written: no such file or directory"),
         ("report", "none/x.html", (), "none/x.html: cannot be written: no such file"),
         ("report", "x.html", ("-", "-"), "only one input can come from stdin"),

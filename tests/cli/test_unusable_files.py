@@ -106,7 +106,7 @@ MALFORMED: list[tuple[str, object, list[str]]] = [
     (
         "lone surrogate",
         replaced(STAR, ("name",), "\udc80"),
-        ["name: '\\udc80'; half of a surrogate pair is no text"],
+        ["name: '\\udc80'; half of a surrogate pair is not text"],
     ),
     (
         "typo in a field",
@@ -193,7 +193,7 @@ MALFORMED: list[tuple[str, object, list[str]]] = [
     (
         "iteration without time",
         replaced(STAR, ("jobs", 1, "backward_ms"), 0),
-        ["jobs[1]: an iteration of job 'b' takes no time; it must take some"],
+        ["jobs[1]: an iteration of job 'b' takes 0 s; it must take more"],
     ),
     (
         "several problems",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -154,3 +155,61 @@ def test_nothing_is_left_to_compile_once_the_clock_runs(solve: str) -> None:
     code = LOADED_IN_TIME.format(solve)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+GONE = """
+import pickle, sys, types
+from pathlib import Path
+from rarmodel.engine import compilation
+from rarmodel.search.random_numbers import below_plain
+import numpy as np
+
+state = np.zeros(1, np.uint64)
+index = Path(below_plain._cache._cache_file._index_path)
+first = below_plain(state, 100)
+with index.open("rb") as file:
+    version = pickle.load(file)
+gone = types.ModuleType("gone")
+gone.Type = type("Type", (), {{"__module__": "gone"}})
+sys.modules["gone"] = gone
+index.write_bytes(pickle.dumps(version, protocol=-1) + {left})
+del sys.modules["gone"]
+cache = compilation._SourcesCache(below_plain.py_func, {{}})
+assert cache.load_overload(below_plain.signatures[0], below_plain.targetctx) is None
+"""
+
+
+@pytest.mark.parametrize("left", ["pickle.dumps((1, gone.Type))", "b''", "b'nonsense'"])
+def test_a_cache_that_another_version_left_is_no_error(left: str, tmp_path: Path) -> None:
+    code = GONE.format(left=left)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def in_a_namespace(source: str, **names: Any) -> Callable[..., int]:
+    """The function `wanted` of a source that may use some names."""
+    exec(source, names)  # noqa: S102
+    wanted: Callable[..., int] = names["wanted"]
+    return wanted
+
+
+def test_an_inner_function_is_compiled_into_its_caller_and_works_for_python_too() -> None:
+    inner = compiled(in_a_namespace("def wanted(x, y):\n    return x // y"), inner=True)
+    outer = compiled(in_a_namespace("def wanted(x, y):\n    return 1 + inner(x, y)", inner=inner))
+    assert outer(7, 2) == 1 + inner(7, 2) == 4
+    for function in (outer, inner):
+        with pytest.raises(ZeroDivisionError):
+            function(7, 0)
+
+
+def test_constants_ask_for_no_versions_of_their_own() -> None:
+    inner = compiled(in_a_namespace("def wanted(x, y):\n    return x + y"), inner=True)
+    source = "def wanted(x):\n    return inner(x, 1) + inner(x, 2) + inner(3, x)"
+    assert compiled(in_a_namespace(source, inner=inner))(4) == 5 + 6 + 7
+    assert len(getattr(inner, "overloads")) == 1  # noqa: B009

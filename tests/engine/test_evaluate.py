@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
-from rarmodel.engine import LATE, NEVER, OVERFULL, STUCK, Engine, evaluate, placements_of
+from rarmodel.engine import CUT_OFF, NEVER, OVERFULL, STUCK, Engine, evaluate, placements_of
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Run, SimulationResult, simulate, verify
@@ -75,9 +75,9 @@ def test_limit_gives_up_exactly_when_the_makespan_exceeds_it(
     full = engine.evaluate(starts, workers)
     limited = engine.evaluate(starts, workers, limit)
     if full.makespan >= 0:
-        assert limited.makespan == (full.makespan if full.makespan <= limit else LATE)
+        assert limited.makespan == (full.makespan if full.makespan <= limit else CUT_OFF)
     else:
-        assert limited.makespan in {LATE, full.makespan}
+        assert limited.makespan in {CUT_OFF, full.makespan}
 
 
 @settings(max_examples=200, deadline=None)

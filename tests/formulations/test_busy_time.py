@@ -207,7 +207,7 @@ def test_jobs_too_long_for_solvers_arithmetic_are_refused_in_one_line() -> None:
     ("estimates", "message"),
     [
         ([1, 2], "estimates: a list of 2; an object|estimates: .*; an object"),
-        ({"nope": 3}, "estimates: no job 'nope'; there are j0"),
+        ({"nope": 3}, "estimates: no job 'nope'; choose from j0"),
         ({"j0": 0}, "estimates: 0 for job 'j0'; slots above 0 expected"),
         ({"j0": "3"}, "estimates: '3' for job 'j0'|estimates: \"3\" for job 'j0'"),
         ({"j0": True}, "estimates: .* for job 'j0'"),

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -16,13 +18,44 @@ from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMULATIONS = (TIME_INDEXED, COMPACT, RAR_DDLS)
 
 
+WIDE = "time-indexed-wide"
+
+
 def families(formulation: Formulation) -> dict[str, str]:
     """Text of each constraint family of the model, and of the variables' bounds."""
+    instance = example()
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
+    return families_of(formulation.build(scope))
+
+
+def wide_families() -> dict[str, str]:
+    """The same of an instance that uses most features, with two objectives."""
+    plain = example()
+    data = plain.model_dump(mode="json", exclude_unset=True)
+    a, b, c = data["jobs"]
+    a |= {"running": {"gpus": {"s0": [0, 1]}, "iterations_done": 1}, "due": 1}
+    b |= {"after": ["a"], "tenant": "t", "release": 1, "weight": 2, "due": 3}
+    c |= {"deadline": 1, "tenant": "t", "gpus": [1, 3], "global_batch_size": 3}
+    del c["batch_size"]
+    data["tenants"] = [{"name": "t", "gpus": 2}]
+    data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, "from": 1, "to": 3}]
+    data["objective"] = ["total-tardiness", "max-stretch"]
+    instance = parse_instance(data)
+    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
+    scope = replace(scope, stage=1, at_most=(3, Fraction(3)), every_schedule=True)
+    texts = families_of(TIME_INDEXED.build(scope))
+    # What the plain instance shows may be empty here.
+    return {name: text for name, text in texts.items() if text.strip() or name not in PLAIN}
+
+
+def example() -> Instance:
+    """Three jobs on three servers of a tree."""
     job = {
         "iterations": 2,
         "gradient_mb": 100.0,
@@ -31,7 +64,7 @@ def families(formulation: Formulation) -> dict[str, str]:
         "backward_ms": 100.0,
     }
     links = [("s0", "rack", 4.0), ("s1", "rack", 4.0), ("rack", "core", 2.0), ("s2", "core", 4.0)]
-    instance = parse_instance(
+    return parse_instance(
         {
             "schema_version": 1,
             "name": "golden",
@@ -56,14 +89,13 @@ def families(formulation: Formulation) -> dict[str, str]:
             ],
         }
     )
-    scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
-    return families_of(formulation.build(scope))
 
 
+MODELS = {formulation.name: families(formulation) for formulation in FORMULATIONS}
+PLAIN = frozenset(MODELS[TIME_INDEXED.name])
+MODELS[WIDE] = wide_families()
 FAMILIES = {
-    (formulation.name, family): text
-    for formulation in FORMULATIONS
-    for family, text in families(formulation).items()
+    (name, family): text for name, texts in MODELS.items() for family, text in texts.items()
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from enumeration import optimal_makespan
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from models import broken_constraints
 from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
 from scopes import scope_of
@@ -34,20 +35,6 @@ both = pytest.mark.parametrize(
 
 HARD = 49
 """Seed of an instance whose optimum exceeds the simple lower bounds."""
-
-
-def broken_constraints(model: pyo.ConcreteModel) -> list[str]:
-    broken = []
-    for constraint in model.component_data_objects(pyo.Constraint, active=True):
-        value = pyo.value(constraint.body)
-        low = -np.inf if constraint.lower is None else pyo.value(constraint.lower)
-        high = np.inf if constraint.upper is None else pyo.value(constraint.upper)
-        if not low - 1e-6 <= value <= high + 1e-6:
-            broken.append(constraint.name)
-    for variable in model.component_data_objects(pyo.Var):
-        if not variable.lb - 1e-9 <= variable.value <= (variable.ub or np.inf) + 1e-9:
-            broken.append(variable.name)
-    return broken
 
 
 @both

@@ -15,8 +15,8 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.errors import UsageError
 from rarmodel.heuristics import (
     Found,
+    IdleGpus,
     Policy,
-    Room,
     available,
     estimate,
     first_fit,
@@ -178,7 +178,7 @@ def test_a_makespan_equal_to_the_horizon_is_found() -> None:
     assert run_policy(with_horizon(instance, found.makespan), first_fit) is not None
 
 
-def busy_gpus(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def busy_gpus(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     chosen[: room.size[job]] = 0
     return True
 
@@ -190,7 +190,7 @@ def test_a_rule_that_takes_what_is_not_available_is_refused() -> None:
 
 
 @rule
-def allocating(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def allocating(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     chosen[: room.size[job]] = np.arange(room.size[job])
     return True
 
@@ -203,7 +203,7 @@ def test_a_rule_that_numba_refuses_is_refused_in_one_line() -> None:
 
 
 @rule
-def last_idle(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+def last_idle(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     count = 0
     for gpu in range(len(room.idle) - 1, -1, -1):
         if available(room, job, gpu):
@@ -258,7 +258,7 @@ def test_preparing_places_nothing() -> None:
     instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
     called: list[int] = []
 
-    def watching(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    def watching(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
         called.append(job)
         return False
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from random_instances import random_instance
 
 from rarmodel.engine.arrays import NEVER, Floats, Ints
-from rarmodel.heuristics import Room, least_busy, least_loaded_servers
+from rarmodel.heuristics import IdleGpus, least_busy, least_loaded_servers
 from rarmodel.heuristics.clock import ListScheduler
+from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.heuristics.ranking import BREAK_TIES, FIRST, IGNORE
-from rarmodel.heuristics.room import TOLERANCE
 from rarmodel.heuristics.rules import (
     first_fit_rule,
     list_scheduling_rule,
@@ -27,7 +27,7 @@ from rarmodel.heuristics.rules import (
 )
 from rarmodel.schema import Instance
 
-Choice = Callable[[int, Room], list[int] | None]
+Choice = Callable[[int, IdleGpus], list[int] | None]
 
 CASES = st.tuples(
     st.integers(0, 2**32).map(Random),
@@ -41,7 +41,7 @@ JOBS = 100
 Case = tuple[Random, int, int, tuple[int, ...], tuple[float, ...], float]
 
 
-def run(case: Case, rule: Callable[[int, Room, Floats, Ints], bool]) -> int:
+def run(case: Case, rule: Callable[[int, IdleGpus, Floats, Ints], bool]) -> int:
     """Place the jobs of a random instance; how often the rule was asked."""
     random, servers, most_gpus, sizes, estimates, limit = case
     instance: Instance = random_instance(
@@ -51,7 +51,7 @@ def run(case: Case, rule: Callable[[int, Room, Floats, Ints], bool]) -> int:
     order = np.array(random.sample(range(JOBS), JOBS), np.int64)
     asked = 0
 
-    def counting(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    def counting(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
         nonlocal asked
         asked += 1
         return rule(job, room, parameters, chosen)
@@ -62,13 +62,13 @@ def run(case: Case, rule: Callable[[int, Room, Floats, Ints], bool]) -> int:
 
 def checked(
     case: Case,
-    rule: Callable[[int, Room, Floats, Ints], bool],
+    rule: Callable[[int, IdleGpus, Floats, Ints], bool],
     parameters: tuple[float, ...],
     expected: Choice,
 ) -> None:
     """Assert at each call that the rule chooses what is expected."""
 
-    def both(job: int, room: Room, _: Floats, chosen: Ints) -> bool:
+    def both(job: int, room: IdleGpus, _: Floats, chosen: Ints) -> bool:
         enough = rule(job, room, np.array(parameters, np.float64), chosen)
         wanted = expected(job, room)
         assert enough == (wanted is not None)
@@ -79,17 +79,17 @@ def checked(
     assert run(case, both) > 0
 
 
-def idle_gpus(job: int, room: Room) -> list[int]:
+def idle_gpus(job: int, room: IdleGpus) -> list[int]:
     within = room.load + room.work[job] <= room.limit + TOLERANCE
     return [int(gpu) for gpu in np.flatnonzero(room.idle & within)]
 
 
-def least(job: int, room: Room, key: Callable[[int], tuple[object, ...]]) -> list[int] | None:
+def least(job: int, room: IdleGpus, key: Callable[[int], tuple[object, ...]]) -> list[int] | None:
     best = sorted(idle_gpus(job, room), key=key)[: room.size[job]]
     return best if len(best) == room.size[job] else None
 
 
-def by_load(job: int, room: Room, occupied: int) -> list[int] | None:
+def by_load(job: int, room: IdleGpus, occupied: int) -> list[int] | None:
     def key(gpu: int) -> tuple[object, ...]:
         load, empty = room.load[gpu], room.hosted[room.server_of[gpu]] == 0
         return {
@@ -101,7 +101,7 @@ def by_load(job: int, room: Room, occupied: int) -> list[int] | None:
     return least(job, room, key)
 
 
-def lightest(room: Room, gpus: float) -> list[int]:
+def lightest(room: IdleGpus, gpus: float) -> list[int]:
     share = [load / own for load, own in zip(room.server_load, room.server_gpus, strict=True)]
     chosen, capacity = list[int](), 0
     for server in sorted(range(len(share)), key=lambda server: (share[server], server)):
@@ -136,7 +136,7 @@ EXACT = CASES.filter(lambda case: case[4] != (0.1, 0.2, 0.3, 1.7))
 @settings(max_examples=60, deadline=None)
 @given(EXACT, st.sampled_from([0.5, 1.0, 2.0, 50.0]))
 def test_lbsgf_takes_the_least_busy_of_the_least_loaded_servers(case: Case, factor: float) -> None:
-    def expected(job: int, room: Room) -> list[int] | None:
+    def expected(job: int, room: IdleGpus) -> list[int] | None:
         servers = lightest(room, factor * room.size[job])
 
         def key(gpu: int) -> tuple[object, ...]:
@@ -155,7 +155,7 @@ def test_lbsgf_takes_the_least_busy_of_the_least_loaded_servers(case: Case, fact
 def test_least_loaded_servers_come_in_order_and_are_left_as_they_are(
     case: Case, gpus: float
 ) -> None:
-    def both(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    def both(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
         for _ in range(2):
             servers = np.zeros(len(room.servers), np.int64)
             count = least_loaded_servers(room, gpus, servers)
@@ -170,7 +170,7 @@ def test_least_loaded_servers_come_in_order_and_are_left_as_they_are(
 def test_some_servers_are_gone_through_in_the_order_given(
     case: Case, occupied: int, random: Random
 ) -> None:
-    def both(job: int, room: Room, parameters: Floats, chosen: Ints) -> bool:
+    def both(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
         some = random.sample(range(len(room.servers)), random.randint(1, len(room.servers)))
         servers = np.array(some, np.int64)
 
@@ -203,7 +203,7 @@ def test_random_placement_draws_from_the_list_of_available_gpus(case: Case, seed
         value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
         return value ^ (value >> 31)
 
-    def expected(job: int, room: Room) -> list[int] | None:
+    def expected(job: int, room: IdleGpus) -> list[int] | None:
         gpus = idle_gpus(job, room)
         if len(gpus) < room.size[job]:
             return None
@@ -226,13 +226,13 @@ def test_random_placement_draws_from_the_list_of_available_gpus(case: Case, seed
     ],
 )
 def test_a_second_gpu_of_a_better_server_gives_way_to_an_earlier_equal_one(
-    rule: Callable[[int, Room, Floats, Ints], bool], parameters: tuple[float, ...]
+    rule: Callable[[int, IdleGpus, Floats, Ints], bool], parameters: tuple[float, ...]
 ) -> None:
     """Server 9 has the least busy GPU; with it goes the first of the equally busy ones."""
     instance = random_instance(Random(0), jobs=2, servers=16, tree=False, most_gpus=8, sizes=(2,))
     asked = []
 
-    def look(job: int, room: Room, _: Floats, chosen: Ints) -> bool:
+    def look(job: int, room: IdleGpus, _: Floats, chosen: Ints) -> bool:
         asked.append(job)
         room.load[:] = 2.0
         room.hosted[:] = 1

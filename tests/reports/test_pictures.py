@@ -152,10 +152,10 @@ def test_many_jobs_are_drawn_by_server() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "pdf"}, "no form 'pdf' of pictures; there are png, svg, html"),
-        ({"parts": ["pie"]}, f"no part 'pie' of pictures; there are {', '.join(PARTS)}"),
+        ({"form": "pdf"}, "no form 'pdf' of plots; choose one of png, svg, html"),
+        ({"parts": ["pie"]}, f"no part 'pie' of plots; choose from {', '.join(PARTS)}"),
         ({"parts": []}, "at least one schedule, and one part"),
-        ({"form": "html", "parts": ["gantt"]}, "parts go with png and svg"),
+        ({"form": "html", "parts": ["gantt"]}, "parts are for png and svg"),
     ],
 )
 def test_unknown_forms_and_parts_are_errors(options: dict[str, object], message: str) -> None:

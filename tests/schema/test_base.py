@@ -262,7 +262,7 @@ def test_concurrency_within_its_range_is_taken(value: float) -> None:
         (3, "3; a text is expected"),
         (True, "true; a text is expected"),
         (["a"], "a list; a text is expected"),
-        ("\ud800", "'\\ud800'; half of a surrogate pair is no text"),
+        ("\ud800", "'\\ud800'; half of a surrogate pair is not text"),
     ],
     ids=label,
 )

@@ -92,7 +92,7 @@ def test_best_placement_decides_whether_a_slot_is_too_short() -> None:
 
 def test_iteration_that_takes_no_time_is_one_line_at_the_job() -> None:
     data = instance_data(job_data("a"), job_data("b", backward_ms=0.0))
-    assert lines_of(data) == ["jobs[1]: an iteration of job 'b' takes no time; it must take some"]
+    assert lines_of(data) == ["jobs[1]: an iteration of job 'b' takes 0 s; it must take more"]
 
 
 def test_overhead_is_time_enough() -> None:

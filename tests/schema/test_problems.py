@@ -303,7 +303,7 @@ def test_unknown_field_of_any_name_is_one_line_that_shows_it(name: str, place: s
 
 def test_field_name_that_is_no_text_is_one_line_that_shows_it() -> None:
     data = replaced(instance_data(), ("jobs", 0, "\udfff"), 1)
-    assert lines_of(data) == ["jobs[0]: '\\udfff'; half of a surrogate pair is no text"]
+    assert lines_of(data) == ["jobs[0]: '\\udfff'; half of a surrogate pair is not text"]
 
 
 def test_all_problems_are_listed_at_once() -> None:

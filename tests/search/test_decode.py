@@ -12,7 +12,7 @@ from random_instances import instances, random_instance
 from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
 from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
-from rarmodel.search.decode import LATE, STOPPED, STUCK, decode
+from rarmodel.search.decode import CUT_OFF, STOPPED, STUCK, decode
 from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
 from rarmodel.search.solution import Solution, decoded, one_after_another
 from rarmodel.search.starts import without_contention
@@ -82,7 +82,7 @@ def test_a_cutoff_ends_the_schedule() -> None:
     order = np.arange(5)
     makespan = decode(arrays, state, layout, work, order, zeros, zeros, NEVER)
     assert decode(arrays, state, layout, work, order, zeros, zeros, makespan) == makespan
-    assert decode(arrays, state, layout, work, order, zeros, zeros, makespan - 1) == LATE
+    assert decode(arrays, state, layout, work, order, zeros, zeros, makespan - 1) == CUT_OFF
 
 
 def test_modes_say_where_a_job_may_spread() -> None:

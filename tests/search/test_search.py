@@ -110,7 +110,7 @@ def test_it_stops_at_the_time_limit_and_says_so() -> None:
 
 def test_it_stops_when_its_patience_is_over() -> None:
     result = solve("philly-2869ce", method="search", threads=1, patience=2)
-    assert result.stopped == "nothing better in 2 iterations"
+    assert result.stopped == "no improvement in 2 iterations"
     assert result.status == "feasible"
 
 
@@ -180,7 +180,7 @@ def test_iterations_go_with_methods_that_count_them() -> None:
         solve("two-servers", method="sjf-bco", iterations=5)
     with pytest.raises(UsageError, match="'sjf-bco' does not count iterations"):
         solve("two-servers", method="sjf-bco", patience=5)
-    with pytest.raises(UsageError, match="iterations and patience go with a method"):
+    with pytest.raises(UsageError, match="iterations and patience need a method"):
         solve("two-servers", formulation="time-indexed", patience=5)
     with pytest.raises(UsageError, match=r"iterations 0: .* whole .*; patience True: .* whole"):
         solve("two-servers", method="search", iterations=0, patience=True)

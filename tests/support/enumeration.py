@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rarmodel.engine import LATE, Engine, placements_of
+from rarmodel.engine import CUT_OFF, Engine, placements_of
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 
@@ -56,7 +56,7 @@ def optimal_makespan(instance: Instance) -> int | None:
             while start + least[job] < best:
                 starts[job] = start
                 partial = engine.evaluate(starts, placements_of(workers), best - 1)
-                on_time = partial.makespan >= 0 or partial.makespan == LATE
+                on_time = partial.makespan >= 0 or partial.makespan == CUT_OFF
                 if on_time and (partial.completion[: job + 1] < best).all():
                     decide(job + 1)
                 start += 1

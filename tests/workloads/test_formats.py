@@ -176,10 +176,10 @@ def test_duration_is_the_difference_of_start_and_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": {"gpus": "a", "colour": "b"}}, "no field colour; there are name, gpus"),
+        ({"columns": {"gpus": "a", "colour": "b"}}, "no field colour; choose from name, gpus"),
         ({"columns": {"duration": "b"}}, "a column for gpus is needed"),
-        ({"columns": {"gpus": "a", "start": "b"}}, "start and end go together"),
-        ({"form": "nope"}, "no format 'nope'; there are rarmodel, philly"),
+        ({"columns": {"gpus": "a", "start": "b"}}, "give both start and end"),
+        ({"form": "nope"}, "no format 'nope'; choose one of rarmodel, philly"),
         ({"form": "muri", "columns": {"gpus": "a"}}, "a format and columns exclude each other"),
     ],
 )

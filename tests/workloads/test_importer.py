@@ -95,7 +95,7 @@ def test_row_that_cannot_be_used_is_explained(tmp_path: Path, row: str, reason: 
 def test_two_jobs_of_one_name_both_come(tmp_path: Path) -> None:
     account, instance = imported(tmp_path / "t.csv", THREE + "a,0,1,0,660,,vgg16,16,x\n")[::-1]
     assert [job.name for job in instance.jobs] == ["a", "a-line5", "b", "c"]
-    assert reasons(account.notes) == {"a name that an earlier row has, made unique by the line": 1}
+    assert reasons(account.notes) == {"the name of an earlier row; made unique by the line": 1}
 
 
 def test_name_made_unique_may_be_taken_too(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_duration_follows_from_iterations_of_a_known_model(tmp_path: Path) -> No
 def test_default_duration_is_for_jobs_without_one_and_noted(tmp_path: Path) -> None:
     found = imported(tmp_path / "t.csv", THREE + "d,0,1,0,,,bert,4,\n", default_seconds=300.0)
     assert seconds_of(found.instance)["d"] == 300
-    assert reasons(found.account.notes) == {"no duration; the default": 1}
+    assert reasons(found.account.notes) == {"no duration; the default is used": 1}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> No
         ({"window": ".."}, "two dates such as"),
         ({"window": "x..y"}, "two dates such as"),
         ({"window": "2017-10-03..4h"}, "give two of a kind"),
-        ({"group": "z"}, "no group 'z'; there are x, y"),
+        ({"group": "z"}, "no group 'z'; choose one of x, y"),
         ({"max_jobs": 0}, "max jobs 0: it must be a whole number of at least 1"),
         ({"default_seconds": -1.0}, "default duration -1.0: it must be above 0"),
         ({"slot_seconds": float("nan")}, "slot seconds nan: it must be at least"),
@@ -183,9 +183,9 @@ def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> No
         ({"horizon": 2.5}, "horizon 2.5: it must be a whole number of at least 1"),
         ({"max_jobs": True}, "max jobs True: it must be a whole number of at least 1"),
         ({"seed": "x"}, "seed 'x': it must be a whole number of at least 0"),
-        ({"model": "nope"}, "no profile of model 'nope'; there are a2c"),
+        ({"model": "nope"}, "no profile of model 'nope'; choose one of a2c"),
         ({"max_jobs": "3"}, "max jobs '3': it must be a whole number of at least 1"),
-        ({"colour": 1}, "no option colour; there are columns"),
+        ({"colour": 1}, "no option colour; choose from columns"),
     ],
 )
 def test_impossible_choices_are_refused(
@@ -227,8 +227,8 @@ def test_model_can_be_given_to_all_jobs_without_one(tmp_path: Path) -> None:
     assert [jobs[name].gradient_mb for name in "abc"] == [553.43, 553.43, 437.93]
     assert jobs["b"].batch_size == 16
     assert reasons(account.notes) == {
-        "no model; one is given": 1,
-        "model 'ncf' has no profile; one is given": 1,
+        "no model; the given one is used": 1,
+        "model 'ncf' has no profile; the given one is used": 1,
     }
 
 

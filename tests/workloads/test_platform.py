@@ -49,17 +49,17 @@ def test_constants_of_contention_can_be_changed() -> None:
     [
         ({}, "one source of servers is needed"),
         ({"gpus_per_server": 1, "slurm_conf": "x"}, "one source of servers is needed"),
-        ({"servers": 1}, "servers and gpus per server go together"),
+        ({"servers": 1}, "give both servers and gpus per server"),
         ({"servers": 0, "gpus_per_server": 1}, "0 servers of 1 GPUs: at least 1"),
         ({"servers": 9**9, "gpus_per_server": 1}, "at most 10000000 GPUs in all"),
-        ({"servers": 1, "gpus_per_server": 1, "slurm_topology": "x"}, "goes with a slurm.conf"),
+        ({"servers": 1, "gpus_per_server": 1, "slurm_topology": "x"}, "needs a slurm.conf"),
         (
             {"servers": 1, "gpus_per_server": 1, "rates": {"network_gbps": 0}},
             "network_gbps 0: it must be above 0",
         ),
         (
             {"servers": 1, "gpus_per_server": 1, "rates": {"speed": 1}},
-            "no rate speed; there are network_gbps",
+            "no rate speed; choose from network_gbps",
         ),
         (
             {"servers": 1, "gpus_per_server": 1, "contention": {"concurrency": 2}},

@@ -38,7 +38,7 @@ class Ranks(NamedTuple):
     """(nodes) Number of idle GPUs."""
 
 
-class Room(NamedTuple):
+class IdleGpus(NamedTuple):
     """What a rule sees: the jobs' sizes and estimates, and the state of GPUs and servers now."""
 
     limit: float
@@ -75,7 +75,7 @@ class Room(NamedTuple):
     """The servers ranked, so that a rule need not look at all of them."""
 
 
-Rule: TypeAlias = Callable[[int, Room, Floats, Ints], bool]
+Rule: TypeAlias = Callable[[int, IdleGpus, Floats, Ints], bool]
 
 
 def rule(function: Rule) -> Rule:
@@ -86,7 +86,7 @@ def rule(function: Rule) -> Rule:
     return compiled(function, by_pointer=True)
 
 
-def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
+def new_idle_gpus(instance: Instance, work: tuple[float, ...]) -> IdleGpus:
     """The empty cluster as a rule sees it, with `work` as estimates; the limit is not set yet."""
     server_gpus = np.array([server.gpus for server in instance.cluster.servers], np.int64)
     gpus = int(server_gpus.sum())
@@ -95,7 +95,7 @@ def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
     # A leaf stays free on the right. Each start and each completion changes a job's servers.
     nodes = 2 << servers.bit_length()
     changes = servers + 2 * int(np.minimum(size, servers).sum())
-    return Room(
+    return IdleGpus(
         limit=float(NEVER),
         size=size,
         work=np.array(work, np.float64),
@@ -122,6 +122,6 @@ def new_room(instance: Instance, work: tuple[float, ...]) -> Room:
 
 
 @partial(compiled, inner=True)
-def available(room: Room, job: int, gpu: int) -> bool:
+def available(room: IdleGpus, job: int, gpu: int) -> bool:
     """Whether a GPU is idle and the job would keep its accumulated time within the limit."""
     return bool(room.idle[gpu] and room.load[gpu] + room.work[job] <= room.limit + TOLERANCE)

@@ -1,0 +1,212 @@
+"""Simulated annealing over list schedules of wider instances: order, way of placement, delay.
+
+Every move changes what the decoder is given, so it applies to every feature and every objective:
+swap two jobs of the order or move one, give a job another of its options (size, style, servers),
+or let it wait until another job completes. With several objectives the first counts most; under
+one that takes the greatest of the jobs, earlier completions of all count a little, as most moves
+leave the greatest as it is (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220, 1983).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import Arrays, Floats, Ints, State
+from rarmodel.engine.compilation import compiled
+from rarmodel.engine.modes import Modes
+from rarmodel.engine.random_numbers import Generator, below, fraction
+
+from .decode import Work, decode, values
+from .facts import Facts, Goals
+
+_inner = partial(compiled, inner=True)
+
+CURRENT, BEST, TRIAL = range(3)
+MOST_CHANGES = 3
+"""Changes in one move, at most."""
+OPTION_SHARE, DELAY_SHARE, NEAR_SHARE = 0.15, 0.05, 0.5
+"""Parts of the changes that are to a job's option, to its delay, and, of those to the order, that
+move a job by a few places only."""
+NEAR = 8
+"""So many places at most."""
+LATER_GOALS, SMOOTHING = 1e-4, 1e-3
+"""What each further objective counts, relative to the one before; and what the sum of weighted
+completions counts under a greatest term."""
+NOTHING = 1e300
+"""Energy of what gives no schedule."""
+
+
+class Genes(NamedTuple):
+    """Decisions, in rows CURRENT, BEST and TRIAL."""
+
+    order: Ints
+    """(3, jobs) Jobs, most urgent first."""
+    option: Ints
+    """(3, jobs) Which of its options each takes."""
+    earliest: Ints
+    """(3, jobs) Slot from which on each may start."""
+    value: Floats
+    """(3, objectives) Values."""
+    energy: Floats
+    """(3) What is annealed."""
+    scale: Floats
+    """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
+
+
+def new_genes(jobs: int, goals: int) -> Genes:
+    """Room for decisions."""
+    return Genes(
+        order=np.zeros((3, jobs), np.int64),
+        option=np.zeros((3, jobs), np.int64),
+        earliest=np.zeros((3, jobs), np.int64),
+        value=np.full((3, goals), NOTHING),
+        energy=np.full(3, NOTHING),
+        scale=np.zeros(goals + 1),
+    )
+
+
+@_inner
+def _copy(genes: Genes, source: int, to: int) -> None:
+    for i in range(genes.order.shape[1]):
+        genes.order[to, i] = genes.order[source, i]
+        genes.option[to, i] = genes.option[source, i]
+        genes.earliest[to, i] = genes.earliest[source, i]
+    for i in range(genes.value.shape[1]):
+        genes.value[to, i] = genes.value[source, i]
+    genes.energy[to] = genes.energy[source]
+
+
+@_inner
+def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> None:
+    """One change of the trial."""
+    jobs = genes.order.shape[1]
+    order = genes.order[TRIAL]
+    job, other = below(generator, jobs), below(generator, jobs)
+    kind = fraction(generator)
+    options = facts.option_at[job + 1] - facts.option_at[job]
+    if kind < OPTION_SHARE and options > 1:
+        genes.option[TRIAL, job] = below(generator, options)
+    elif kind < OPTION_SHARE + DELAY_SHARE:
+        # Until another job completes, as far as the last schedule tells; or no more.
+        delay = genes.earliest[TRIAL, job] == 0
+        genes.earliest[TRIAL, job] = state.rings[other].finish if delay else 0
+    elif below(generator, 2) == 0:
+        order[job], order[other] = order[other], order[job]
+    else:
+        if fraction(generator) < NEAR_SHARE:
+            other = job + below(generator, 2 * NEAR + 1) - NEAR
+            other = max(0, min(jobs - 1, other))
+        moved = order[job]
+        step = 1 if job < other else -1
+        while job != other:
+            order[job] = order[job + step]
+            job += step
+        order[job] = moved
+
+
+@_inner
+def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
+    """What is annealed, of the trial that was decoded last."""
+    share, energy = 1.0, 0.0
+    count = len(goals.greatest)
+    for goal in range(count):
+        value = genes.value[TRIAL, goal]
+        if genes.scale[goal] == 0.0:
+            genes.scale[goal] = max(1e-9, abs(value))
+        energy += share * value / genes.scale[goal]
+        share *= LATER_GOALS
+    if goals.greatest[0] == 1:
+        total = 0.0
+        for job in range(len(facts.release)):
+            total += max(1e-3, goals.weight[0, job]) * state.rings[job].finish
+        if genes.scale[count] == 0.0:
+            genes.scale[count] = max(1e-9, total)
+        energy += SMOOTHING * total / genes.scale[count]
+    return energy
+
+
+@_inner
+def _better(genes: Genes, one: int, other: int) -> bool:
+    """Whether one row has better values than another, the most important first."""
+    for goal in range(genes.value.shape[1]):
+        if genes.value[one, goal] != genes.value[other, goal]:
+            return bool(genes.value[one, goal] < genes.value[other, goal])
+    return False
+
+
+@compiled
+def anneal(
+    arrays: Arrays,
+    state: State,
+    saved: State,
+    modes: Modes,
+    compute: Floats,
+    facts: Facts,
+    goals: Goals,
+    work: Work,
+    genes: Genes,
+    moves: int,
+    hot: float,
+    cooling: float,
+    generator: Generator,
+    stop: Ints,
+) -> int:
+    """Anneal; how many of the moves were made.
+
+    Parameters
+    ----------
+    arrays, modes, compute, facts, goals
+        The instance, and what is minimised.
+    state, saved, work
+        Memory.
+    genes
+        Decisions; the current ones are decoded first if their energy is not known.
+    moves
+        How many to make.
+    hot, cooling
+        First temperature, as a part of the first objective, and its factor from move to move.
+    generator
+        The random numbers.
+    stop
+        (1) Another thread sets it to 1 to end this at once.
+    """
+    temperature = hot
+    for move in range(moves):
+        if stop[0] != 0:
+            return move
+        temperature *= cooling
+        _copy(genes, CURRENT, TRIAL)
+        if genes.energy[CURRENT] < NOTHING:
+            for _ in range(1 + below(generator, MOST_CHANGES)):
+                _change(facts, state, genes, generator)
+        made = decode(
+            arrays,
+            state,
+            saved,
+            modes,
+            compute,
+            facts,
+            work,
+            genes.order[TRIAL],
+            genes.option[TRIAL],
+            genes.earliest[TRIAL],
+        )
+        if made != 0:
+            if genes.energy[CURRENT] == NOTHING:
+                # Nothing is known that works: walk on at random.
+                for _ in range(1 + below(generator, MOST_CHANGES)):
+                    _change(facts, state, genes, generator)
+                _copy(genes, TRIAL, CURRENT)
+            continue
+        values(state, facts, goals, work, genes.value[TRIAL])
+        genes.energy[TRIAL] = _energy(state, facts, goals, genes)
+        limit = genes.energy[CURRENT] - temperature * log(fraction(generator))
+        if genes.energy[TRIAL] <= limit:
+            _copy(genes, TRIAL, CURRENT)
+        if _better(genes, TRIAL, BEST):
+            _copy(genes, TRIAL, BEST)
+    return moves

@@ -1,0 +1,198 @@
+"""What a list schedule of a wider instance must know, laid out for compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.engine.arrays import NEVER, Floats, Ints
+from rarmodel.model import lone_options, topology
+from rarmodel.model.lone import Lone
+from rarmodel.model.objectives import Objective, objectives_of
+from rarmodel.schema import Instance
+
+PACK, FEWEST, FEWEST_ALONE = range(3)
+"""How a ring is placed: on one server; on as few servers as possible; on as few as possible whose
+links no other ring uses."""
+
+
+class Facts(NamedTuple):
+    """A wider instance; nothing here changes."""
+
+    release: Ints
+    """(jobs) First slot in which each may start."""
+    deadline: Ints
+    """(jobs) Slot by which each must complete; NEVER if there is none."""
+    follower_at: Ints
+    """(jobs + 1) Offsets into `follower`."""
+    follower: Ints
+    """Jobs that wait for each job."""
+    waits_for: Ints
+    """(jobs) How many jobs each waits for."""
+    tenant: Ints
+    """(jobs) Whose job it is, of those with a cap; −1 for others."""
+    tenant_cap: Ints
+    """(tenants with a cap) GPUs that their jobs may hold at once."""
+    server_gpus: Ints
+    """(servers) GPUs of each server, O_s."""
+    server_link: Ints
+    """(servers) Each server's own link; −1 if it has none."""
+    change_slot: Ints
+    """(changes) Slots at which reservations begin or end, ascending."""
+    change_server: Ints
+    """(changes) Server of each."""
+    change_gpus: Ints
+    """(changes) By how much the GPUs of the server grow then."""
+    option_at: Ints
+    """(jobs + 1) Offsets of each job's options in the next four."""
+    option_size: Ints
+    """Ring size."""
+    option_style: Ints
+    """PACK, FEWEST or FEWEST_ALONE."""
+    option_allowed: Ints
+    """Row of `allowed`: the servers among which it is placed."""
+    option_slots: Ints
+    """Slots that it takes alone, at best."""
+    allowed: npt.NDArray[np.bool_]
+    """(sets, servers) Servers among which rings are placed."""
+    fewest: Ints
+    """(jobs) Fewest servers of a ring that spreads, at least 2."""
+    most: Ints
+    """(jobs) Most servers."""
+    equal: npt.NDArray[np.bool_]
+    """(jobs) Whether each server has as many of the ring's GPUs."""
+    running_at: Ints
+    """(jobs + 1) Offsets into the next two; empty for jobs that do not run at slot 0."""
+    running_server: Ints
+    """Servers of each running job."""
+    running_workers: Ints
+    """GPUs held there."""
+    place_at: Ints
+    """(jobs + 1) Offsets of each job's servers in `Work.server` and `Work.workers`."""
+    guarded: int
+    """1 if a start may break what was promised: a deadline, or room for a reservation."""
+
+
+class Goals(NamedTuple):
+    """The objectives as numbers for compiled code, the most important first."""
+
+    greatest: Ints
+    """(objectives) 1 if the value is the greatest of the terms, 0 if it is their sum."""
+    weight: Floats
+    """(objectives, jobs) Weight over divisor of each term; 0 for a job that does not count."""
+    offset: Ints
+    """(objectives, jobs) Offset of each term in slots."""
+    shape: Ints
+    """(objectives, jobs) Shape of each term."""
+    price: Floats
+    """(objectives, servers) Price of a GPU for a slot on each server."""
+
+
+def facts_of(instance: Instance) -> Facts:
+    """Lay a wider instance out."""
+    jobs, cluster = instance.jobs, instance.cluster
+    servers = len(cluster.servers)
+    index = {job.name: j for j, job in enumerate(jobs)}
+    number = {server.name: s for s, server in enumerate(cluster.servers)}
+    followers: list[list[int]] = [[] for _ in jobs]
+    for j, job in enumerate(jobs):
+        for name in set(job.after):
+            followers[index[name]].append(j)
+    capped = [tenant for tenant in instance.tenants if tenant.gpus is not None]
+    tenants = {tenant.name: i for i, tenant in enumerate(capped)}
+    changes = sorted(_changes(instance, number))
+    sets: dict[frozenset[int], int] = {}
+    options = [_options(instance, j, lone, sets) for j, lone in enumerate(lone_options(instance))]
+    held = [job.running.gpus if job.running else {} for job in jobs]
+    tree = topology(cluster)
+    allowed = np.zeros((max(1, len(sets)), servers), np.bool_)
+    for some, row in sets.items():
+        allowed[row, list(some)] = True
+    spread = [job.spread for job in jobs]
+    flat = [option for each in options for option in each]
+    return Facts(
+        release=_ints(max(0, job.release) for job in jobs),
+        deadline=_ints(NEVER if job.deadline is None else job.deadline for job in jobs),
+        follower_at=_offsets(map(len, followers)),
+        follower=_ints(job for each in followers for job in each),
+        waits_for=_ints(len(set(job.after)) for job in jobs),
+        tenant=_ints(tenants.get(job.tenant or "", -1) for job in jobs),
+        tenant_cap=_ints(tenant.gpus or 0 for tenant in capped),
+        server_gpus=_ints(server.gpus for server in cluster.servers),
+        server_link=_ints(path[0] if path else -1 for path in tree.paths),
+        change_slot=_ints(slot for slot, _, _ in changes),
+        change_server=_ints(server for _, server, _ in changes),
+        change_gpus=_ints(gpus for _, _, gpus in changes),
+        option_at=_offsets(map(len, options)),
+        option_size=_ints(size for size, _, _, _ in flat),
+        option_style=_ints(style for _, style, _, _ in flat),
+        option_allowed=_ints(row for _, _, row, _ in flat),
+        option_slots=_ints(slots for _, _, _, slots in flat),
+        allowed=allowed,
+        fewest=_ints(max(2, one.min_servers) if one else 2 for one in spread),
+        most=_ints((one.max_servers if one else None) or servers for one in spread),
+        equal=np.array([one is not None and one.equal for one in spread], np.bool_),
+        running_at=_offsets(map(len, held)),
+        running_server=_ints(number[name] for each in held for name in each),
+        running_workers=_ints(len(gpus) for each in held for gpus in each.values()),
+        place_at=_offsets(min(job.sizes[-1], servers) for job in jobs),
+        guarded=int(bool(changes) or any(job.deadline is not None for job in jobs)),
+    )
+
+
+def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) -> Goals:
+    """Lay objectives out, by default those of the instance."""
+    found = objectives_of(instance) if objectives is None else objectives
+    shape = len(found), len(instance.jobs)
+    goals = Goals(
+        greatest=_ints(one.greatest for one in found),
+        weight=np.zeros(shape),
+        offset=np.zeros(shape, np.int64),
+        shape=np.zeros(shape, np.int64),
+        price=np.zeros((shape[0], len(instance.cluster.servers))),
+    )
+    for i, one in enumerate(found):
+        if one.prices is not None:
+            goals.price[i] = [float(price) for price in one.prices(instance)]
+        for j, term in enumerate(one.terms(instance)):
+            if term is not None:
+                goals.weight[i, j] = term.weight / term.divisor
+                goals.offset[i, j], goals.shape[i, j] = term.offset, term.shape
+    return goals
+
+
+def _options(
+    instance: Instance, j: int, lone: Iterable[Lone], sets: dict[frozenset[int], int]
+) -> list[tuple[int, int, int, int]]:
+    """Size, style, servers and slots alone of each way to place a job, the least area first."""
+    best: dict[tuple[int, int, int], int] = {}
+    for one in lone:
+        slots = one.pace.slots(one.servers, one.gbps)
+        if slots is None:
+            continue
+        row = sets.setdefault(one.allowed, len(sets))
+        for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
+            key = one.pace.size, style, row
+            best[key] = min(slots, best.get(key, slots))
+    found = [(size, style, row, slots) for (size, style, row), slots in best.items()]
+    return sorted(found, key=lambda option: (option[0] * option[3], option[3], option[1]))
+
+
+def _changes(instance: Instance, number: dict[str, int]) -> Iterable[tuple[int, int, int]]:
+    """Slot, server and change of its GPUs for each begin and end of a reservation."""
+    for one in instance.cluster.reservations:
+        yield one.start, number[one.server], -one.gpus
+        if one.end is not None:
+            yield one.end, number[one.server], one.gpus
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, np.int64)
+
+
+def _offsets(lengths: Iterable[int]) -> Ints:
+    return np.array([0, *accumulate(lengths)], np.int64)

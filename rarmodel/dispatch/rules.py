@@ -1,0 +1,92 @@
+"""Dispatching rules: the jobs in an order that a rule gives, each as soon as there is room.
+
+First come first served is the order of releases. Shortest first (W. Smith, Naval Research Logistics
+Quarterly 3, 1956, for one machine), also by weight, and earliest due first (J. Jackson, 1955) are
+the classics for completions and for tardiness. A moldable job takes the size of least area.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rarmodel.engine.arrays import NEVER
+from rarmodel.heuristics import Attempt
+from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
+from rarmodel.model.extremes import job_extremes
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
+from rarmodel.schema import Instance
+
+from .list_schedules import ListSchedules
+
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
+"""Features that list schedules of wider instances handle."""
+
+Key = Callable[[Instance, int], float]
+"""Urgency of a job, by index: the least is the most urgent."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A dispatching rule as a method.
+
+    Attributes
+    ----------
+    name
+        Its name for `--method`.
+    description
+        What it does, in a line.
+    key
+        Urgency of a job; equal ones go by release, then in input order.
+    handles
+        Features that it handles.
+    """
+
+    name: str
+    description: str
+    key: Key
+    handles: frozenset[str] = ALL_BUT_PREEMPTION
+
+    def order(self, instance: Instance) -> list[int]:
+        """The jobs by urgency, as indices."""
+        jobs = instance.jobs
+        return sorted(
+            range(len(jobs)), key=lambda j: (self.key(instance, j), max(0, jobs[j].release), j)
+        )
+
+    def prepare(self, instance: Instance) -> None:
+        """Compile what the rule needs, so that this does not count as its time."""
+        ListSchedules(instance).made([])
+
+    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
+        """The list schedule of the rule's order."""
+        lists = ListSchedules(instance)
+        if not lists.made(self.order(instance)):
+            return Attempt(None, "in this order, some job can never start")
+        schedule = lists.schedule(self.name)
+        if int(lists.state.rings["finish"].max()) > horizon_of(instance):
+            return Attempt(None, "no schedule found within the horizon")
+        return Attempt(schedule, "finished")
+
+
+def _slots(instance: Instance, job: int) -> int:
+    return job_extremes(instance)[job].least_slots
+
+
+first_come_first_served = Rule(
+    "fifo", "jobs by release, each as soon as there is room", lambda instance, job: 0
+)
+shortest_first = Rule("shortest-first", "jobs of least execution time first", _slots)
+weighted_shortest_first = Rule(
+    "weighted-shortest-first",
+    "jobs of least GPU slots per weight first",
+    lambda instance, job: (
+        min(instance.jobs[job].sizes) * _slots(instance, job) / instance.jobs[job].weight
+    ),
+)
+earliest_due_first = Rule(
+    "earliest-due-first",
+    "jobs by due slot, those without one last",
+    lambda instance, job: NEVER if (due := instance.jobs[job].due) is None else due,
+)

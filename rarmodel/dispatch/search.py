@@ -1,0 +1,193 @@
+"""The search for wider instances: annealing over list schedules, in rounds, on all threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from math import inf
+from time import perf_counter
+
+import numpy as np
+
+from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.model import horizon_of
+from rarmodel.schema import Instance, Schedule
+
+from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
+from .facts import facts_of, goals_of
+from .list_schedules import ListSchedules
+from .rules import (
+    Rule,
+    earliest_due_first,
+    first_come_first_served,
+    shortest_first,
+    weighted_shortest_first,
+)
+
+STEP_WORK = 20_000
+"""Jobs placed in one step, about: some tenth of a second."""
+FIRST_ROUND, MOST_ROUND = 20, 320
+"""Steps of the first round of each thread, and the most; each is twice as long as the last."""
+HOT, COLD = 3e-4, 1e-5
+"""First and last temperature of a round, as a part of the first objective."""
+LONGEST_FIRST = Rule(
+    "longest-first",
+    "jobs of greatest execution time first",
+    lambda instance, job: -shortest_first.key(instance, job),
+)
+STARTS = (
+    *(first_come_first_served, weighted_shortest_first, shortest_first),
+    *(earliest_due_first, LONGEST_FIRST),
+)
+
+
+@dataclass
+class Found:
+    """The best that is known.
+
+    Attributes
+    ----------
+    values
+        Values of the objectives, the most important first.
+    schedule
+        The schedule; None if there is none.
+    """
+
+    values: tuple[float, ...]
+    schedule: Schedule | None = None
+
+
+class WideSearch:
+    """A search for one wider instance that goes on where it was each time it is run.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    limits
+        Of these it respects `threads` and `seed`.
+    method
+        Name of the method in schedules.
+    """
+
+    def __init__(self, instance: Instance, limits: Limits, method: str) -> None:
+        self.instance = instance
+        facts, goals = facts_of(instance), goals_of(instance)
+        self._goals, self._method = goals, method
+        self._stop = np.zeros(1, np.int64)
+        self._threads = limits.threads or processors()
+        self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
+        jobs = len(instance.jobs)
+        self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        self._generators = [
+            np.array([limits.seed * 1_000_003 + i], np.uint64) for i in range(self._threads)
+        ]
+        self._moves = max(20, STEP_WORK // jobs)
+        self._round = [0] * self._threads
+        self._left = [0] * self._threads
+        self._length = [FIRST_ROUND] * self._threads
+        self.best = Found((NOTHING,) * len(goals.greatest))
+
+    def run(
+        self,
+        deadline: float | None,
+        iterations: int | None = None,
+        patience: int | None = None,
+        proven: Callable[[Found], bool] = lambda _: False,
+    ) -> str:
+        """Search until there is a reason to stop, and say which.
+
+        Parameters
+        ----------
+        deadline
+            The reading of `time.perf_counter` at which to stop; None for no time limit.
+        iterations, patience
+            Steps of all threads, in all, and without a better schedule; None for no limit.
+        proven
+            Asked after each step whether the best cannot be bettered.
+        """
+        end = inf if deadline is None else deadline
+        self._stop[0] = 0
+        made = idle = 0
+        with ThreadPoolExecutor(self._threads) as pool:
+            while True:
+                if proven(self.best):
+                    return "the value meets the lower bound"
+                if perf_counter() >= end and made > 0:
+                    return TIME_LIMIT
+                if made == iterations:
+                    return "iteration limit"
+                if idle == patience:
+                    return f"nothing better in {patience} iterations"
+                steps = [pool.submit(self._step, i) for i in range(self._threads)]
+                try:
+                    wait(steps, None if end == inf else max(0.0, end - perf_counter()))
+                finally:
+                    self._stop[0] = int(made > 0 and not all(step.done() for step in steps))
+                    wait(steps)
+                improved = [i for i, step in enumerate(steps) if step.result()]
+                before = self.best.values
+                for i in improved:
+                    self._take(i)
+                self._stop[0] = 0
+                made += 1
+                idle = idle + 1 if self.best.values == before else 0
+
+    def _step(self, i: int) -> bool:
+        """Anneal for a moment on one thread; whether its best became better."""
+        lists, genes = self._lists[i], self._genes[i]
+        if self._left[i] == 0:
+            self._begin(i)
+        before = tuple(genes.value[BEST])
+        moves = self._moves * self._length[i]
+        cooling = (COLD / HOT) ** (1 / moves)
+        done = self._moves * (self._length[i] - self._left[i])
+        anneal(
+            lists.arrays,
+            lists.state,
+            lists.saved,
+            lists.modes,
+            lists.compute,
+            lists.facts,
+            self._goals,
+            lists.work,
+            genes,
+            self._moves,
+            HOT * cooling**done,
+            cooling,
+            self._generators[i],
+            self._stop,
+        )
+        self._left[i] -= 1
+        return tuple(genes.value[BEST]) < before
+
+    def _begin(self, i: int) -> None:
+        """Begin a round: by turns with the order of a rule, and with the best known."""
+        genes, turn = self._genes[i], self._round[i]
+        if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
+            rule = STARTS[(turn // 2 * self._threads + i) % len(STARTS)]
+            genes.order[CURRENT] = rule.order(self.instance)
+            genes.option[CURRENT] = 0
+            genes.earliest[CURRENT] = 0
+            genes.energy[CURRENT] = NOTHING
+        else:
+            for row in (genes.order, genes.option, genes.earliest, genes.value):
+                row[CURRENT] = row[BEST]
+            genes.energy[CURRENT] = genes.energy[BEST]
+        if turn > 0:
+            self._length[i] = min(MOST_ROUND, 2 * self._length[i])
+        self._left[i] = self._length[i]
+        self._round[i] += 1
+
+    def _take(self, i: int) -> None:
+        """Make a thread's best schedule the best of all if it is better, and within the horizon."""
+        genes, lists = self._genes[i], self._lists[i]
+        found = tuple(genes.value[BEST].tolist())
+        if found >= self.best.values:
+            return
+        genes_of_best = genes.order[BEST], genes.option[BEST], genes.earliest[BEST]
+        if not lists.made(*genes_of_best):
+            return
+        if int(lists.state.rings["finish"].max()) <= horizon_of(self.instance):
+            self.best = Found(found, lists.schedule(self._method))

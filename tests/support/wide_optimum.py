@@ -1,0 +1,168 @@
+"""Optima of wide instances by trying every placement and start, with little cut off.
+
+Shares nothing with engine and formulations. Jobs are decided one after another, those that run at
+slot 0 first. What is cut off rests on one fact: more jobs never make others faster. So a partial
+schedule in which a job is late, or more is held than there is, stays so whatever is added; and the
+values of objectives do not fall.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+from wide_instances import placements_of_job
+
+from rarmodel.model.gpu_assignment import assign_gpus
+from rarmodel.model.objectives import Value, objective
+from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.verifier import Run, simulate, verify
+from rarmodel.verifier.caps import caps_kept
+from rarmodel.verifier.demands import placement_demands, time_demands
+
+
+def optimum(
+    instance: Instance, latest: int, known: Schedule | None = None
+) -> tuple[Value, ...] | None:
+    """The least values of the instance's objectives, in their order; None if it is infeasible.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    latest
+        Jobs complete by this slot.
+    known
+        A schedule. It is verified slot by slot; then only better ones are looked for.
+    """
+    found = _Search(instance, latest)
+    if known is not None:
+        found.best = found.verified(known)
+    found.decide(0)
+    return found.best
+
+
+class _Search:
+    def __init__(self, instance: Instance, latest: int) -> None:
+        self.instance, self.latest = instance, latest
+        self.objectives = [objective(name) for name in instance.objectives]
+        self.best: tuple[Value, ...] | None = None
+        jobs = range(len(instance.jobs))
+        self.order = sorted(jobs, key=lambda j: instance.jobs[j].running is None)
+        self.options = [self._options(j) for j in jobs]
+        self.runs: list[Run] = []
+        # What the rest adds at least, completing as early as they can alone.
+        self.soonest = [
+            max(0, job.release) + min((least for _, least in options), default=0)
+            for job, options in zip(instance.jobs, self.options, strict=True)
+        ]
+
+    def _options(self, j: int) -> list[tuple[dict[int, int], int]]:
+        """Placements that the job may have, with its time alone in them."""
+        job, cluster = self.instance.jobs[j], self.instance.cluster
+        servers = {server.name: s for s, server in enumerate(cluster.servers)}
+        found = []
+        for workers in placements_of_job(self.instance, j):
+            if list(placement_demands(self.instance, servers, job, self._held(j, 0, workers))):
+                continue
+            (end,) = simulate(self.instance, [Run(job, 0, workers)]).completion
+            if end is not None:
+                found.append((workers, end))
+        return found
+
+    def _held(self, j: int, start: int, workers: Mapping[int, int]) -> Assignment:
+        """With GPUs that are counted only, but for those of a job that runs already."""
+        job, servers = self.instance.jobs[j], self.instance.cluster.servers
+        gpus = {servers[s].name: tuple(range(count)) for s, count in workers.items()}
+        return Assignment(
+            job=job.name, start=start, gpus=dict(job.running.gpus) if job.running else gpus
+        )
+
+    def decide(self, place: int) -> None:
+        """Try all ways to add the jobs from a place in the order on."""
+        if place == len(self.order):
+            self._take()
+            return
+        j = self.order[place]
+        job = self.instance.jobs[j]
+        starts = [0] if job.running else range(max(0, job.release), self.latest)
+        for workers, least in self.options[j]:
+            for start in starts:
+                if start + least > self.latest:
+                    break
+                self.runs.append(Run(job, start, workers))
+                if self._may_go_on(place + 1):
+                    self.decide(place + 1)
+                self.runs.pop()
+
+    def _may_go_on(self, place: int) -> bool:
+        decided = self.order[:place]
+        ends = simulate(self.instance, self.runs).completion
+        # Jobs on their way to a standstill may be late all the same, or never end.
+        if any(end is None or end > self.latest for end in ends):
+            return False
+        jobs, starts = [run.job for run in self.runs], [run.start for run in self.runs]
+        if list(time_demands(jobs, starts, ends)) or self._overfull(ends):
+            return False
+        held = [
+            self._held(j, run.start, run.workers) for j, run in zip(decided, self.runs, strict=True)
+        ]
+        if list(caps_kept(self.instance, held, ends)):
+            return False
+        return self.best is None or self._values(decided, ends) < self.best
+
+    def _values(self, decided: Sequence[int], ends: Sequence[int | None]) -> tuple[Value, ...]:
+        """The least that the objectives can become."""
+        completion = list(self.soonest)
+        busy = Counter[int]()
+        for j, run, end in zip(decided, self.runs, ends, strict=True):
+            completion[j] = end or 0
+            for server, count in run.workers.items():
+                busy[server] += count * ((end or 0) - run.start)
+        servers = range(len(self.instance.cluster.servers))
+        return tuple(
+            one.value(self.instance, completion, [busy[s] for s in servers])
+            for one in self.objectives
+        )
+
+    def _overfull(self, ends: Sequence[int | None]) -> bool:
+        """Whether some server holds more workers than it has GPUs."""
+        changes: dict[int, Counter[int]] = {}
+        for run, end in zip(self.runs, ends, strict=True):
+            for server, count in run.workers.items():
+                steps = changes.setdefault(server, Counter())
+                steps[run.start] += count
+                steps[end or 0] -= count
+        return any(
+            max(accumulate(change for _, change in sorted(steps.items())))
+            > self.instance.cluster.servers[server].gpus
+            for server, steps in changes.items()
+        )
+
+    def _take(self) -> None:
+        """Keep what is better, after the verifier has looked at it slot by slot."""
+        starts, workers, ends = {}, {}, {}
+        completion = simulate(self.instance, self.runs).completion
+        for j, run, end in zip(self.order, self.runs, completion, strict=True):
+            starts[j], workers[j], ends[j] = run.start, run.workers, end or 0
+        jobs = range(len(self.instance.jobs))
+        schedule = Schedule(
+            schema_version=1,
+            instance=self.instance.name,
+            method="enumeration",
+            assignments=assign_gpus(
+                self.instance,
+                *([of[j] for j in jobs] for of in (starts, ends, workers)),  # type: ignore[arg-type]
+            ),
+        )
+        values = self.verified(schedule)
+        if self.best is None or values < self.best:
+            self.best = values
+
+    def verified(self, schedule: Schedule) -> tuple[Value, ...]:
+        """The values of a schedule that the verifier finds feasible, slot by slot."""
+        report = verify(self.instance, schedule, slot_by_slot=True)
+        assert report.feasible, report.violations
+        assert report.objective is not None
+        return tuple(report.objective[one.name] for one in self.objectives)

@@ -16,7 +16,7 @@ from rarmodel.bounds.cutting_stock import cutting_stock
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of, unhandled
 from rarmodel.model.features import OBJECTIVES as OTHER_OBJECTIVES
-from rarmodel.model.objectives import Shape, Term, objective
+from rarmodel.model.objectives import Shape, Term, Value, objective
 from rarmodel.schema import Instance
 
 NAMES = [feature.name for feature in WIDE]
@@ -70,7 +70,7 @@ def one_gpu(*slots: int, fields: tuple[dict[str, int], ...] = ()) -> Instance:
     return parse_instance(instance_data(*jobs, servers=(1,), horizon=1000))
 
 
-def least_in_order(instance: Instance, name: str) -> object:
+def least_in_order(instance: Instance, name: str) -> Value:
     """The optimum on one GPU: each order, without idle time but for releases."""
     slots = [job.iterations // 10 for job in instance.jobs]
     values = []

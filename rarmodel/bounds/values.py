@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rarmodel.model import unhandled
+from rarmodel.model import horizon_of, job_extremes, unhandled, windows
+from rarmodel.model.caching import once_per_instance
 from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
@@ -87,21 +88,23 @@ def objective_bound(instance: Instance, objective: Objective) -> ValueBound | No
     return max(objective_bounds(instance, objective), key=lambda one: one.value, default=None)
 
 
+@once_per_instance
 def least_values(instance: Instance) -> tuple[Value, ...]:
     """What each objective is worth at least, the most important first.
 
-    Where no relaxation holds, only what follows from prices that are not below 0, and from jobs
-    that complete no earlier than slot 1.
+    No job completes before its earliest start plus its least execution time, and no term of an
+    objective falls with a completion. Prices are not below 0. `objective_bound` often proves more.
     """
-    found = []
+    begins = windows(instance, horizon_of(instance))
+    extremes = job_extremes(instance)
+    soonest = [w.start + e.least_slots for w, e in zip(begins, extremes, strict=True)]
+    nothing = [0] * len(instance.cluster.servers)
+    values = []
     for one in objectives_of(instance):
-        bound = objective_bound(instance, one)
-        if bound is None:
-            soonest, nothing = [1] * len(instance.jobs), [0] * len(instance.cluster.servers)
-            found.append(one.value(instance, soonest, nothing))
-        else:
-            found.append(bound.value)
-    return tuple(found)
+        proven = objective_bound(instance, one)
+        value = one.value(instance, soonest, nothing)
+        values.append(value if proven is None else max(value, proven.value))
+    return tuple(values)
 
 
 def with_makespan(

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import LowerBound, best_bound, least_values
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
@@ -102,13 +102,13 @@ class Search:
         deadline = None if seconds is None else perf_counter() + seconds
         search = WideSearch(instance, limits, self.name)
         bound = best_bound(instance)
-        by_makespan = instance.objectives == ("makespan",)
+        least = [float(value) for value in least_values(instance)]
 
         def proven(found: Found) -> bool:
             if limits.progress:
-                value = None if found.schedule is None else found.values[0]
-                limits.progress(value, bound.slots if by_makespan else None)
-            return by_makespan and found.values[0] <= bound.slots
+                limits.progress(None if found.schedule is None else found.values[0], least[0])
+            pairs = zip(found.values, least, strict=True)
+            return all(value <= at * (1 + 1e-12) for value, at in pairs)
 
         try:
             stopped = search.run(deadline, limits.iterations, limits.patience, proven)

@@ -402,3 +402,17 @@ def test_extreme_numbers_within_range_are_solved_or_refused_in_lines(
         outcome = invoke("solve", instance)
         assert outcome.code in {0, 1, 2}
         assert len(outcome.lines) <= 2  # A verdict, and perhaps its reason.
+
+
+def test_objectives_are_separated_by_commas(invoke: Invoke) -> None:
+    outcome = invoke(
+        *("solve", "two-servers", "--formulation", "time-indexed", "--json"),
+        *("--objective", "max-stretch,total-completion"),
+    )
+    assert outcome.code == 0
+    found = outcome.json()
+    assert found["objective"] == ["max-stretch", "total-completion"]
+    assert found["objective_value"] == found["objective_bound"]
+    refused = invoke("solve", "two-servers", "--objective", "makespan,none")
+    assert refused.code == 2
+    assert "no objective 'none'" in refused.err

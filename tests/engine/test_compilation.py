@@ -53,7 +53,7 @@ def test_compilation_is_said_when_it_begins_and_when_it_has_ended(
         assert messages(caplog) == [BEGIN]
         assert triple(3) == 6
     assert messages(caplog) == [BEGIN, "compiled"]
-    assert caplog.messages[-1].endswith(" s, which no method's seconds include")
+    assert caplog.messages[-1].endswith(" s (not counted in any method's seconds)")
     with told():
         double(4)
     assert len(caplog.messages) == 2

@@ -1,20 +1,17 @@
 """Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
-from .best import (
-    ValueBound,
-    all_bounds,
-    best_bound,
-    conflicts,
-    limit_bound,
-    objective_bound,
-    objective_bounds,
-    why_infeasible,
-)
+from .best import all_bounds, best_bound, limit_bound, why_infeasible
 from .bound import ENUMERATION, LowerBound, relative_gap
 from .claim import known_bound, with_bound
 from .links import shared_links
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
-from .values import least_values, with_makespan
+from .values import (
+    ValueBound,
+    least_values,
+    objective_bound,
+    objective_bounds,
+    with_makespan,
+)
 
 __all__ = [
     "ENUMERATION",
@@ -23,7 +20,6 @@ __all__ = [
     "all_bounds",
     "area",
     "best_bound",
-    "conflicts",
     "greatest_area",
     "known_bound",
     "least_values",

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from math import ceil
 from typing import NamedTuple
 
-from rarmodel.model import job_extremes, lone_options
+from rarmodel.model import horizon_of, job_extremes, lone_options, windows
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
@@ -48,29 +48,13 @@ class Work(NamedTuple):
 
 @once_per_instance
 def works(instance: Instance) -> tuple[Work, ...]:
-    """(jobs) What each job needs at least.
-
-    The head is the release, 0, or the end of a job that it waits for, which is at least the head
-    of that job plus its least execution time.
-    """
-    index = {job.name: j for j, job in enumerate(instance.jobs)}
-    least = [extreme.least_slots for extreme in job_extremes(instance)]
-    heads = [max(0, job.release) for job in instance.jobs]
-    waiting = [len(set(job.after)) for job in instance.jobs]
-    followers: list[list[int]] = [[] for _ in instance.jobs]
-    for j, job in enumerate(instance.jobs):
-        for name in set(job.after):
-            followers[index[name]].append(j)
-    ready = [j for j, number in enumerate(waiting) if number == 0]
-    while ready:
-        j = ready.pop()
-        for k in followers[j]:
-            heads[k] = max(heads[k], heads[j] + least[j])
-            waiting[k] -= 1
-            if waiting[k] == 0:
-                ready.append(k)
-    areas = least_areas(instance)
-    return tuple(Work(j, heads[j], areas[j], least[j]) for j in range(len(instance.jobs)))
+    """(jobs) What each job needs at least."""
+    begins = windows(instance, horizon_of(instance))
+    needs = zip(begins, least_areas(instance), job_extremes(instance), strict=True)
+    return tuple(
+        Work(j, window.start, area, extreme.least_slots)
+        for j, (window, area, extreme) in enumerate(needs)
+    )
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:

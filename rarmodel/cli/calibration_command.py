@@ -82,7 +82,7 @@ def calibrate(
     as_json: bool,  # noqa: FBT001
     **constants: float | None,
 ) -> int:
-    """Fit ξ1, α and ξ2 to TABLE, a CSV file of measured times, and rates to nccl-tests."""
+    """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
     from rarmodel import api, files  # noqa: PLC0415
     from rarmodel.calibration import kind_of, picture  # noqa: PLC0415
 

@@ -24,7 +24,7 @@ FAILURES = 20
 
 @click.group(no_args_is_help=False)
 def campaign() -> None:
-    """Do a batch of runs from one file, each run in its own process."""
+    """Run a batch of solves described in one file, each in its own process."""
 
 
 @campaign.command()

@@ -88,7 +88,7 @@ def rarmodel() -> None:
     "--solver",
     metavar="NAME",
     help="Solver of the formulation; `rarmodel solvers` lists them. By default "
-    f"{AUTO}: the installed solver that proves most.",
+    f"{AUTO}: the installed solver that usually proves most.",
 )
 @OBJECTIVE
 @DATA
@@ -180,7 +180,10 @@ def solve(
 @click.argument("schedule")
 @JSON
 def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
-    """Check SCHEDULE, a file or - for stdin, against INSTANCE, and compute its completion times."""
+    """Check SCHEDULE against INSTANCE and compute the jobs' completion times.
+
+    SCHEDULE is a file, or - for stdin.
+    """
     from rarmodel import api  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
@@ -201,13 +204,15 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
 @rarmodel.command()
 @INSTANCE
 @click.option(
-    "--schedule", metavar="FILE", help="Schedule to audit; - for stdin. By default that of sjf-bco."
+    "--schedule",
+    metavar="FILE",
+    help="Schedule to audit; - for stdin. By default rarmodel audits the schedule of sjf-bco.",
 )
 @click.option(
     "--solver",
     metavar="NAME",
     help="Solver for the bounds; `rarmodel solvers` lists them. By default "
-    f"{AUTO}: the installed solver that proves most.",
+    f"{AUTO}: the installed solver that usually proves most.",
 )
 @click.option(
     "--time-limit",
@@ -284,7 +289,7 @@ def audit(
     multiple=True,
     metavar="NAME",
     help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
-    f"installed solver that proves most. {SEVERAL}",
+    f"installed solver that usually proves most. {SEVERAL}",
 )
 @OBJECTIVE
 @DATA
@@ -382,7 +387,8 @@ def schema(kind: str) -> int:
     "--horizon",
     type=click.IntRange(1),
     metavar="SLOTS",
-    help="Number of slots of the model. By default as many as solve would use.",
+    help="Number of slots of the model. By default the best makespan of the heuristics, or the "
+    "instance's horizon if the formulation adds constraints or an objective.",
 )
 @OBJECTIVE
 @DATA

@@ -97,7 +97,8 @@ SEED = click.option(
     metavar="N",
     default=0,
     show_default=True,
-    help="Seed of all random numbers. The same seed gives the same result.",
+    help="Seed of all random numbers. The same seed gives the same result, with the same number of "
+    "threads and if no time limit cuts the run short.",
 )
 THREADS = click.option(
     "--threads",

@@ -34,7 +34,10 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
     help=f"Draw this part: gantt, contention or utilisation. By default all. {SEVERAL}",
 )
 def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[str, ...]) -> int:
-    """Draw each SCHEDULE of INSTANCE, a file or - for stdin, one below the other."""
+    """Draw schedules of INSTANCE, one below the other.
+
+    Each SCHEDULE is a file, or - for stdin.
+    """
     from rarmodel import api, files  # noqa: PLC0415
 
     form = Path(output).suffix[1:].lower()

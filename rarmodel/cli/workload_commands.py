@@ -22,7 +22,7 @@ CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
 NAMED = click.option(
     "--name",
     metavar="NAME",
-    help="Name of the instance. By default it follows from the source.",
+    help="Name of the instance. By default it says what the instance comes from.",
 )
 
 
@@ -197,7 +197,10 @@ def import_trace(
     as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
-    """Make an instance from TRACE, a file or - for stdin, and account for every row."""
+    """Make an instance from TRACE, and report how each row was used.
+
+    TRACE is a file, or - for stdin.
+    """
     from rarmodel import api, files  # noqa: PLC0415
 
     if output is None and not as_json:

@@ -220,4 +220,4 @@ def told() -> Iterator[None]:
     finally:
         _watched = False
     if watch.seconds:
-        _LOG.info("compiled in %s, which no method's seconds include", duration(watch.seconds))
+        _LOG.info("compiled in %s (not counted in any method's seconds)", duration(watch.seconds))

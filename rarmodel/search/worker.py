@@ -15,12 +15,12 @@ from .buddy_annealing import anneal_blocks
 from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
 from .decode import decode
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
+from .order_annealing import BEST, CURRENT, NOTHING, SHORTEST, anneal_orders, new_orders
 from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .reorder import BEST, CURRENT, NOTHING, SHORTEST, new_orders, reorder
 from .server_annealing import anneal_servers
 from .solution import Solution, decoded
 
-REORDER_WORK = 100_000
+ORDER_WORK = 100_000
 """Approximate number of jobs to schedule in one step over orders: less than 0.1 s."""
 SERVER_WORK = 8_000_000
 """Approximate work of a step over servers; a move takes the square of jobs per server."""
@@ -29,7 +29,7 @@ BLOCK_MOVES = 800_000
 """Exchanges in one step of the search over buddy blocks."""
 MOST_SERVER_WORK = 3e8
 """If jobs times jobs per server are more, placing all jobs once takes too long to search with."""
-REORDER_STEPS, MOST_REORDER_STEPS = 20, 160
+ORDER_STEPS, MOST_ORDER_STEPS = 20, 160
 SERVER_STEPS, MOST_SERVER_STEPS = 30, 240
 """Steps of the first turn, and most steps; each turn is twice as long as the last of its kind. If a
 turn over servers reaches its target, the next turn has another target.
@@ -120,10 +120,10 @@ class Worker:
         self._incumbent = 0
         self._temperature, self._cooling = 0.0, 1.0
         self._area = float((layout.size * layout.least).mean())
-        self._trials = max(1, REORDER_WORK // (len(layout.size) + 40))
+        self._trials = max(1, ORDER_WORK // (len(layout.size) + 40))
         many = max(1.0, len(layout.size) / MANY_JOBS)
-        self._steps = self._longest_reorder = max(2, int(REORDER_STEPS / many))
-        self._most_reorder = max(2, int(MOST_REORDER_STEPS / many))
+        self._steps = self._longest_order_turn = max(2, int(ORDER_STEPS / many))
+        self._most_order_steps = max(2, int(MOST_ORDER_STEPS / many))
         self._longest_server_turn = int(SERVER_STEPS * many)
         self._most_server_steps = int(MOST_SERVER_STEPS * many)
         self._target = 0
@@ -134,7 +134,7 @@ class Worker:
         self._most_block_steps = int(MOST_NEST_STEPS * max(1, len(layout.size) / BLOCK_JOBS))
         if self._nests:
             # Then little is gained by orders, or by changes that are not nested.
-            self._most_reorder = self._most_server_steps = FEWEST_STEPS
+            self._most_order_steps = self._most_server_steps = FEWEST_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
         self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
@@ -178,7 +178,7 @@ class Worker:
         if target != self._target:
             self._target = target
             orders.excess[:] = NOTHING
-        reorder(
+        anneal_orders(
             self._arrays,
             self._state,
             self._layout,
@@ -222,8 +222,8 @@ class Worker:
 
     def _order_turn(self, best: Solution | None, incumbent: int) -> None:
         """Start to anneal orders, from another start if nothing improved since the last time."""
-        self._longest_reorder = min(2 * self._longest_reorder, self._most_reorder)
-        self._steps = self._longest_reorder
+        self._longest_order_turn = min(2 * self._longest_order_turn, self._most_order_steps)
+        self._steps = self._longest_order_turn
         if not self._nests:  # Otherwise the turns over orders are too short for that.
             self._temperature = ORDER_HOT * self._area
             self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import FEW
-from rarmodel.model.objectives import Value, number
+from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import SlotTime
 from rarmodel.tabular import MOST_ROWS, NONE, frame, html_lines, html_rows
 
@@ -140,8 +140,18 @@ class Report:
             used = [f"{least:.0%} ({idlest}) to {most:.0%} ({busiest})"]
         return found | {
             "mean completion": self.time.told(self.mean_completion, form=".2f"),
+            **self._values(),
             "GPU utilisation": ", ".join(used) or NONE,
             "violations": str(len(self.violations)),
+        }
+
+    def _values(self) -> dict[str, str]:
+        """Values of the objectives but the makespan, in words."""
+        values = (self.objective or {}).items()
+        others = ((name, value) for name, value in values if name != MAKESPAN.name)
+        return {
+            name: f"{value if isinstance(value, int) else float(value):,} {objective(name).unit}"
+            for name, value in others
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from documents import instance_data, job_data
 from wide_instances import OBJECTIVES, WIDE, optima, random_wide
 
-from rarmodel.bounds import all_bounds, conflicts, objective_bound, objective_bounds
+from rarmodel.bounds import all_bounds, objective_bound, objective_bounds
 from rarmodel.bounds.best import FIXED_SIZES, best_bound
 from rarmodel.bounds.cutting_stock import cutting_stock
 from rarmodel.files import parse_instance
@@ -27,7 +27,6 @@ def check(instance: Instance) -> None:
     best = optima(instance, limit)
     if not best:
         return
-    assert conflicts(instance) == ()
     if max(best["makespan"], 0) >= limit:
         pytest.skip("an optimum may start later than was tried")
     for bound in all_bounds(instance):
@@ -41,12 +40,12 @@ def check(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("feature", NAMES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_bound_is_above_the_optimum_with_one_feature(feature: str, seed: int) -> None:
-    check(random_wide(Random(seed), {feature}, jobs=2, servers=2, most_slots=3))
+    check(random_wide(Random(seed), {feature}, jobs=2, servers=2, most_slots=2))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_bound_is_above_the_optimum_with_any_features(seed: int) -> None:
     random = Random(seed)
     features = set(random.sample(NAMES, random.randint(0, 4)))
@@ -54,7 +53,7 @@ def test_no_bound_is_above_the_optimum_with_any_features(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 600))
+@pytest.mark.parametrize("seed", range(8, 500))
 def test_no_bound_is_above_the_optimum_of_many(seed: int) -> None:
     random = Random(seed)
     features = set(random.sample(NAMES, random.randint(0, 6)))
@@ -150,21 +149,3 @@ def test_latest_is_the_inverse_of_a_term(
             assert good == []
         else:
             assert good == list(range(min(latest, 59) + 1))
-
-
-def test_deadline_before_release_plus_least_time_is_named() -> None:
-    jobs = [
-        job_data("a", iterations=30, release=2, deadline=4),
-        job_data("b", iterations=30, deadline=3),
-        job_data("c", after=["b"], deadline=3),
-    ]
-    assert conflicts(parse_instance(instance_data(*jobs))) == (
-        "job 'a' cannot complete before slot 5, even alone; its deadline is 4",
-        "job 'c' cannot complete before slot 4, even alone; its deadline is 3",
-    )
-
-
-def test_job_above_its_tenants_cap_is_named() -> None:
-    data = instance_data(job_data("a", gpus=2, tenant="x"))
-    data["tenants"] = [{"name": "x", "gpus": 1}]
-    assert conflicts(parse_instance(data)) == ("job 'a' needs 2 GPUs; its tenant 'x' may hold 1",)

@@ -31,6 +31,40 @@ def write(path: Path, data: object) -> Path:
 # Verdicts
 
 
+def test_values_of_objectives_are_printed_and_in_json(
+    invoke: Invoke, tmp_path: Path, schedule_file: Path
+) -> None:
+    data = {**instance_data(), "objective": ["total-flow", "cost"]}
+    data["cluster"]["prices_per_gpu_hour"] = 3600.0
+    path = write(tmp_path / "wide.json", data)
+    outcome = invoke("verify", path, schedule_file)
+    assert outcome.code == 0
+    assert "total-flow       3 weighted slots" in outcome.out.splitlines()
+    assert "cost             5 price" in outcome.out.splitlines()
+    outcome = invoke("verify", path, schedule_file, "--json")
+    assert outcome.json()["objective"] == {"total-flow": 3, "cost": 5}
+
+
+def test_unknown_objective_is_one_line(invoke: Invoke, tmp_path: Path, schedule_file: Path) -> None:
+    path = write(tmp_path / "wide.json", {**instance_data(), "objective": "total-flo"})
+    outcome = invoke("verify", path, schedule_file)
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert "objective: no objective 'total-flo'; " in line
+    assert line.endswith("was 'total-flow' meant?")
+
+
+def test_broken_demands_are_listed_and_exit_1(
+    invoke: Invoke, tmp_path: Path, schedule_file: Path
+) -> None:
+    data = instance_data()
+    data["jobs"][0].update(release=1, deadline=1, servers=["s1"])
+    outcome = invoke("verify", write(tmp_path / "wide.json", data), schedule_file, "--json")
+    assert outcome.code == 1
+    told = [one["constraint"] for one in outcome.json()["violations"]]
+    assert told == ["servers", "release", "deadline"]
+
+
 def test_feasible_schedule_exits_0(
     invoke: Invoke, instance_file: Path, schedule_file: Path
 ) -> None:
@@ -59,6 +93,7 @@ def test_json_of_a_feasible_schedule(
         "makespan_seconds": 2.0,
         "end": None,
         "mean_completion": 1.5,
+        "objective": {"makespan": 2},
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},
         "violations": [],

@@ -53,7 +53,7 @@ def test_compilation_is_said_when_it_begins_and_when_it_has_ended(
         assert messages(caplog) == [BEGIN]
         assert triple(3) == 6
     assert messages(caplog) == [BEGIN, "compiled"]
-    assert caplog.messages[-1].endswith(" s, which no method's seconds include")
+    assert caplog.messages[-1].endswith(" s (not counted in any method's seconds)")
     with told():
         double(4)
     assert len(caplog.messages) == 2
@@ -161,7 +161,7 @@ GONE = """
 import pickle, sys, types
 from pathlib import Path
 from rarmodel.engine import compilation
-from rarmodel.search.random_numbers import below_plain
+from rarmodel.engine.random_numbers import below_plain
 import numpy as np
 
 state = np.zeros(1, np.uint64)

@@ -391,3 +391,15 @@ def test_objectives_of_jobs_without_due_slots_are_zero() -> None:
     data["objective"] = ["total-tardiness", "max-tardiness", "late-jobs"]
     report = report_of(data, assignment_data("a", 3, s0=[0]))
     assert report.objective == {"total-tardiness": 0, "max-tardiness": 0, "late-jobs": 0}
+
+
+def test_report_has_a_line_for_each_objective_but_the_makespan() -> None:
+    data = one_job(due=1, weight=2)
+    data["objective"] = ["makespan", "total-tardiness", "max-stretch", "cost"]
+    data["cluster"]["prices_per_gpu_hour"] = 900.0
+    lines = report_of(data, assignment_data("a", 1, s0=[0])).lines()
+    assert lines["makespan"] == "3 slots (3 s)"
+    assert lines["total-tardiness"] == "4 weighted slots"
+    assert lines["max-stretch"] == "1.5 times its least time"
+    assert lines["cost"] == "0.5 price"
+    assert list(lines).count("makespan") == 1

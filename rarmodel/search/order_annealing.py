@@ -111,7 +111,7 @@ def _change(
 
 
 @partial(compiled, parallel=True)
-def reorder(
+def anneal_orders(
     arrays: Arrays,
     state: State,
     layout: Layout,

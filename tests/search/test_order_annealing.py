@@ -12,7 +12,14 @@ from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.search import worker as worker_module
 from rarmodel.search.decode import decode
 from rarmodel.search.layout import layout_of, new_work
-from rarmodel.search.reorder import BEST, CURRENT, SHORTEST, Orders, new_orders, reorder
+from rarmodel.search.order_annealing import (
+    BEST,
+    CURRENT,
+    SHORTEST,
+    Orders,
+    anneal_orders,
+    new_orders,
+)
 from rarmodel.search.solution import decoded
 from rarmodel.search.starts import first_orders
 from rarmodel.search.worker import Worker
@@ -29,7 +36,7 @@ def searched(hot: float, stop: int = 0) -> tuple[Orders, int]:
     orders = new_orders(*next(first_orders(LAYOUT)))
     generator = np.zeros(1, np.uint64)
     memory = ARRAYS, state, LAYOUT, work, orders
-    reorder(*memory, 1, 300, hot, 1.0, generator)
+    anneal_orders(*memory, 1, 300, hot, 1.0, generator)
     work.stop[0] = 0
     genes = orders.order[SHORTEST], orders.mode[SHORTEST], orders.earliest[SHORTEST]
     makespan = decode(ARRAYS, state, LAYOUT, work, *genes, NEVER)
@@ -58,7 +65,7 @@ def test_told_to_stop_it_tries_nothing() -> None:
 def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("REORDER_STEPS", "MOST_REORDER_STEPS", "SERVER_STEPS", "MOST_SERVER_STEPS"):
+    for name in ("ORDER_STEPS", "MOST_ORDER_STEPS", "SERVER_STEPS", "MOST_SERVER_STEPS"):
         monkeypatch.setattr(worker_module, name, 2)
     starts = list(first_orders(LAYOUT))
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)

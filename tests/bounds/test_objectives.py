@@ -53,11 +53,11 @@ def test_no_bound_is_above_the_optimum_with_any_features(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8, 500))
+@pytest.mark.parametrize("seed", range(8, 80))
 def test_no_bound_is_above_the_optimum_of_many(seed: int) -> None:
     random = Random(seed)
     features = set(random.sample(NAMES, random.randint(0, 6)))
-    check(random_wide(random, features, jobs=random.randint(2, 3), servers=2, most_slots=3))
+    check(random_wide(random, features, jobs=random.randint(2, 3), servers=2, most_slots=2))
 
 
 def one_gpu(*slots: int, fields: tuple[dict[str, int], ...] = ()) -> Instance:

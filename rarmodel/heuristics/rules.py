@@ -8,6 +8,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import mixed
 
 from .idle_gpus import TOLERANCE, IdleGpus, available, rule
 from .ranking import (
@@ -151,21 +152,12 @@ def list_scheduling_rule(job: int, room: IdleGpus, parameters: Floats, chosen: I
     return least_busy(job, room, servers, count, IGNORE, chosen)
 
 
-@_inner
-def _mixed(value: np.uint64) -> np.uint64:
-    """SplitMix64: the next state, its bits well mixed (Steele, Lea, Flood 2014)."""
-    value = np.uint64(value + np.uint64(0x9E3779B97F4A7C15))
-    value = np.uint64((value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
-    value = np.uint64((value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
-    return np.uint64(value ^ (value >> np.uint64(31)))
-
-
 @rule
 def random_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> bool:
     """RAND: available GPUs at random, every choice equally likely. The parameter is the seed."""
     size = room.size[job]
     # Draws depend on seed and job alone: the same on every machine, and at every call.
-    state = _mixed(np.uint64(parameters[0]) ^ _mixed(np.uint64(job)))
+    state = mixed(np.uint64(parameters[0]) ^ mixed(np.uint64(job)))
     within = room.most_load[0] + room.work[job] <= room.limit + TOLERANCE
     if within and size * size < len(room.idle):
         return _drawn_from_idle(room, size, state, chosen)
@@ -177,7 +169,7 @@ def random_rule(job: int, room: IdleGpus, parameters: Floats, chosen: Ints) -> b
     if count < size:
         return False
     for i in range(size):
-        state = _mixed(state)
+        state = mixed(state)
         pick = i + int(state % np.uint64(count - i))
         chosen[i], chosen[pick] = chosen[pick], chosen[i]
     return True
@@ -191,7 +183,7 @@ def _drawn_from_idle(room: IdleGpus, size: int, state: np.uint64, chosen: Ints) 
         return False
     picks, moved = room.scratch[0], room.scratch[1]
     for i in range(size):
-        state = _mixed(state)
+        state = mixed(state)
         picks[i] = i + int(state % np.uint64(count - i))
         here, there = i, picks[i]
         for earlier in range(i):

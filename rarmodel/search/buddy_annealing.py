@@ -11,11 +11,11 @@ from math import log
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .buddy_blocks import BuddyBlocks, keep, move
 from .indexed_set import updated
 from .layout import Layout
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below_plain, fraction
 
 from .layout import Layout
 from .packing import Packing
-from .random_numbers import Generator, below_plain, fraction
 
 _inner = partial(compiled, inner=True)
 

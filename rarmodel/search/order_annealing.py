@@ -16,10 +16,10 @@ import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .decode import decode
 from .layout import MODES, Layout, Work
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 

@@ -11,6 +11,7 @@ from rarmodel.bounds import LowerBound
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.engine import Engine, placements_of
+from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import best_placements, least_slots_by_placement
@@ -20,7 +21,6 @@ from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .packing import rings_alone, settle
-from .random_numbers import below_plain
 from .server_annealing import anneal_servers
 from .session import Session
 

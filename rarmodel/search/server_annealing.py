@@ -12,10 +12,10 @@ from math import log
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
 from .packing import Packing, give, jobs_of, keep, measure, place_jobs, set_excess
-from .random_numbers import Generator, below, fraction
 
 _inner = partial(compiled, inner=True)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Ints
+from rarmodel.engine.random_numbers import Generator, below_plain
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
@@ -16,7 +17,6 @@ from .decode import decode
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .order_annealing import BEST, CURRENT, NOTHING, SHORTEST, anneal_orders, new_orders
 from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .random_numbers import Generator, below_plain
 from .server_annealing import anneal_servers
 from .solution import Solution, decoded
 

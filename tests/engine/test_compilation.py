@@ -161,7 +161,7 @@ GONE = """
 import pickle, sys, types
 from pathlib import Path
 from rarmodel.engine import compilation
-from rarmodel.search.random_numbers import below_plain
+from rarmodel.engine.random_numbers import below_plain
 import numpy as np
 
 state = np.zeros(1, np.uint64)

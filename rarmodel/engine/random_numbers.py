@@ -15,14 +15,23 @@ Generator = npt.NDArray[np.uint64]
 _inner = partial(compiled, inner=True)
 
 
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
 @_inner
-def _next(generator: Generator) -> np.uint64:
-    """SplitMix64 (Steele, Lea, Flood 2014)."""
-    value = np.uint64(generator[0] + np.uint64(0x9E3779B97F4A7C15))
-    generator[0] = value
+def mixed(value: np.uint64) -> np.uint64:
+    """SplitMix64: the next state, its bits well mixed (Steele, Lea, Flood 2014)."""
+    value = np.uint64(value + STEP)
     value = np.uint64((value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
     value = np.uint64((value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
     return np.uint64(value ^ (value >> np.uint64(31)))
+
+
+@_inner
+def _next(generator: Generator) -> np.uint64:
+    value = generator[0]
+    generator[0] = np.uint64(value + STEP)
+    return mixed(value)
 
 
 @_inner

@@ -18,8 +18,7 @@ from rarmodel.api import load_instance
 from rarmodel.engine import Engine, Placements, placements_of
 from rarmodel.engine.arrays import Ints
 from rarmodel.files import parse_instance
-from rarmodel.heuristics import run_policy
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics import installed_policies, run_policy
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -86,7 +85,7 @@ def as_arrays(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]
 def evaluations(instance: Instance) -> None:
     print("\nOne evaluation of a schedule, 160 jobs on 20 servers")
     print(f"{'schedule by':24}{'makespan':>10}{'engine/s':>12}{'verifier/s':>12}{'ratio':>8}")
-    for policy in HEURISTICS:
+    for policy in installed_policies():
         found = run_policy(instance, policy)
         assert found is not None
         starts, placements = as_arrays(instance, found.schedule)
@@ -102,7 +101,7 @@ def evaluations(instance: Instance) -> None:
 def policies(instance: Instance) -> None:
     print("\nA whole policy, bisection and all, on the same instance")
     print(f"{'policy':24}{'seconds':>10}{'/ one verification':>20}")
-    for policy in HEURISTICS:
+    for policy in installed_policies():
         found = run_policy(instance, policy)
         assert found is not None
         once = seconds(lambda: verify(instance, found.schedule), 3)  # noqa: B023

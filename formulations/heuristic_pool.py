@@ -12,7 +12,7 @@ import numpy as np
 
 from rarmodel.bounds import limit_bound
 from rarmodel.engine.arrays import Floats
-from rarmodel.heuristics import Policy, constructive_methods, estimate
+from rarmodel.heuristics import Policy, estimate, installed_policies
 from rarmodel.heuristics.clock import ListScheduler
 from rarmodel.heuristics.idle_gpus import TOLERANCE
 from rarmodel.model import horizon_of
@@ -63,8 +63,7 @@ def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
     scheduler = ListScheduler(instance, estimate(instance).work)
     runs = [
         _over_limits(instance, horizon, scheduler, policy, np.array(parameters, np.float64))
-        for policy in constructive_methods()
-        if isinstance(policy, Policy)
+        for policy in installed_policies()
         for parameters in sorted({p for seed in SEEDS for p in policy.parameters(instance, seed)})
     ]
     deadline = perf_counter() + SECONDS

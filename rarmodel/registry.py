@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import sys
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +33,13 @@ _MEMBERS = {
 
 def names(kind: Kind) -> list[str]:
     """Names of all installed parts of a kind, in alphabetical order."""
-    return sorted(entry_points(group=f"rarmodel.{kind}").names)
+    return sorted(_installed(kind).names)
+
+
+@cache
+def _installed(kind: Kind) -> EntryPoints:
+    """Entry points of all installed parts of a kind; finding them reads every distribution."""
+    return entry_points(group=f"rarmodel.{kind}")
 
 
 def find(kind: Kind, part: object) -> Any:
@@ -62,7 +69,7 @@ def _load(kind: Kind, part: str) -> Any:
             return attrgetter(attribute)(import_module(module))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
-    matching = entry_points(group=f"rarmodel.{kind}", name=part)
+    matching = _installed(kind).select(name=part)
     if not matching:
         known = names(kind)
         close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)

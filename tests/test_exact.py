@@ -26,10 +26,11 @@ from rarmodel.exact import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
 from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.heuristics import Attempt, constructive_methods
 from rarmodel.limits import Limits
 from rarmodel.model.objectives import Value
 from rarmodel.results import Goal, status_of
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Answer
 from rarmodel.verifier import verify
 
@@ -227,6 +228,41 @@ def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:
     assert alone.schedule is not None
     assert result.schedule.assignments == alone.schedule.assignments
     assert result.stopped.startswith("no model; search used the rest of the time")
+
+
+class Patient:
+    """A method of another package, which knows an optimal schedule."""
+
+    name = "patient"
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+
+    def __call__(self, instance: Instance, limits: Limits) -> Attempt:
+        return Attempt(self.schedule, "as told")
+
+
+@pytest.mark.usefixtures("idle_search")
+def test_installed_methods_of_others_give_starting_solutions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = hard_instance()
+    alone = solve(instance, formulation="time-indexed", solver=Claims(claim()))
+    best = solve(instance, formulation="time-indexed").schedule
+    assert best is not None
+    installed = [*constructive_methods(), Patient(best)]
+    monkeypatch.setattr("rarmodel.exact.schedules.constructive_methods", lambda: installed)
+    result = solve(instance, formulation="time-indexed", solver=Claims(claim()))
+    assert alone.makespan is not None
+    assert result.makespan is not None
+    assert result.makespan < alone.makespan
+
+
+def test_methods_that_count_iterations_are_not_asked_for_starting_solutions() -> None:
+    names = [method.name for method in constructive_methods()]
+    assert names == sorted(names)
+    assert "sjf-bco" in names
+    assert "search" not in names
 
 
 def test_no_time_at_all_still_gives_a_schedule() -> None:

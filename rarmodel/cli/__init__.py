@@ -2,10 +2,11 @@
 
 from .calibration_command import calibrate
 from .campaign_commands import campaign
-from .commands import main, rarmodel
+from .commands import rarmodel
 from .completion import complete
 from .describe_command import describe
 from .listing_commands import formulations, instances, methods, solvers
+from .process import main
 from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 

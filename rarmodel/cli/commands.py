@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import rich_click as click
 
@@ -16,13 +14,12 @@ from rarmodel.defaults import (
     DEFAULT_METHOD,
     SEARCH_SECONDS,
 )
-from rarmodel.errors import InputError, RarmodelError, UsageError, one_line
+from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
-from .killed import killable
 from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
-from .terminal import answer, answer_json, progress, say, say_first, say_what_is_logged, show
+from .terminal import answer, answer_json, progress, say, say_first, show
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
@@ -417,37 +414,3 @@ def formulate(
         for line in tables.model_size(size):
             answer(line)
     return FINE
-
-
-def main() -> NoReturn:
-    """Run the command line and exit: 0 success, 1 infeasible or unsolved, 2 bad input or usage."""
-    # Modules and compilation make many objects that last: looking for cycles among them is futile.
-    gc.set_threshold(100_000)
-    say_what_is_logged()
-    with killable():
-        sys.exit(_code())
-
-
-def _code() -> int:
-    """Run the command line and report errors; return the exit code."""
-    try:
-        code: int = rarmodel(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
-        return UNSOLVED
-    except InputError as error:
-        say_first(error.lines(), "problems")
-        return BAD_INPUT
-    except (UsageError, OSError) as error:
-        say(str(error))
-        return BAD_INPUT
-    except RarmodelError as error:
-        say(str(error))
-        return UNSOLVED
-    except MemoryError:
-        say("out of memory; use a smaller instance or file, or a simpler method")
-        return UNSOLVED
-    return code

@@ -7,10 +7,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.engine.compilation import compiled
+from .compilation import compiled
 
 Generator = npt.NDArray[np.uint64]
 """(1) The generator's state; any number seeds it."""
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+"""How far the state goes from one number to the next."""
 
 _inner = partial(compiled, inner=True)
 

@@ -131,7 +131,9 @@ def _searches(
 
 def _solve(known: Known) -> None:
     smallest = known.scope(known.bound.slots)
-    if not known.formulation.restricts and (why := too_large(known, smallest)):
+    # A formulation that proves nothing outside its pool builds no model of the shortest horizon.
+    by_horizon = not known.formulation.restricts and known.formulation.proves(smallest)
+    if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         known.stopped = why
         _use_the_rest(known)

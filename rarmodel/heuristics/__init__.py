@@ -6,6 +6,7 @@ from .idle_gpus import IdleGpus, Ranks, available, rule
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .policies import (
     first_fit,
+    installed_policies,
     list_scheduling,
     make_sjf_bco,
     random_placement,
@@ -30,6 +31,7 @@ __all__ = [
     "estimate",
     "first_fit",
     "input_order",
+    "installed_policies",
     "least_busy",
     "least_loaded_servers",
     "list_scheduling",

@@ -9,6 +9,7 @@ from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
 from .bisection import Parameters, Policy
+from .method import constructive_methods
 from .ranking import BREAK_TIES, FIRST
 from .rules import first_fit_rule, list_scheduling_rule, random_rule, sjf_bco_rule
 
@@ -99,5 +100,8 @@ random_placement = Policy(
     bisect=False,
     description="jobs in input order, on GPUs at random",
 )
-HEURISTICS = (sjf_bco, sjf_bco_occupied_first, first_fit, list_scheduling, random_placement)
-"""All of them."""
+
+
+def installed_policies() -> list[Policy]:
+    """All installed placement policies by name: built in, or from other packages."""
+    return [method for method in constructive_methods() if isinstance(method, Policy)]

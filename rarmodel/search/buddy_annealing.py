@@ -16,6 +16,7 @@ from rarmodel.engine.random_numbers import Generator, below, fraction
 from .buddy_blocks import BuddyBlocks, keep, move
 from .indexed_set import updated
 from .layout import Layout
+from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
 
@@ -29,8 +30,6 @@ TWICE_SHARE = 0.2
 """Chance that a block gives a second time."""
 SIMILAR_SHARE = 0.85
 """Share of the exchanges that swap two jobs of one size and of similar execution time."""
-SIMILAR = 8
-"""Greatest distance of these jobs when jobs of their size are sorted by execution time."""
 
 
 @partial(compiled, parallel=True)
@@ -160,13 +159,8 @@ def _swap(layout: Layout, blocks: BuddyBlocks, block: int, generator: Generator)
     job = blocks.first[block]
     for _ in range(below(generator, blocks.jobs[block])):
         job = blocks.after[job]
-    place = layout.size_rank[job] + 1 + below(generator, SIMILAR)
-    if below(generator, 2) == 0:
-        place = 2 * layout.size_rank[job] - place
-    if place < 0 or place >= len(layout.by_size):
-        return -1
-    other = layout.by_size[place]
-    if layout.size[other] != layout.size[job]:
+    other = similar_job(layout, job, generator)
+    if other < 0:
         return -1
     blocks.given[0, 0], blocks.given[1, 0] = job, other
     for i in range(blocks.width[blocks.level[block]]):

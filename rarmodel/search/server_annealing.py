@@ -16,6 +16,7 @@ from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
 from .packing import Packing, give, jobs_of, keep, measure, place_jobs, set_excess
+from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
 
@@ -25,8 +26,6 @@ OVERFULL_SHARE = 0.8
 """Share of the changes that begin at a server past the target."""
 SIMILAR_SHARE = 0.3
 """Share of the exchanges that swap two jobs of one size and of similar execution time."""
-SIMILAR = 8
-"""Greatest distance of these jobs when jobs of their size are sorted by execution time."""
 AREA_SHARE = 0.15
 """Share of the other exchanges that swap a job for jobs of similar area."""
 
@@ -194,14 +193,11 @@ def _swap(
     count = jobs_of(packing, server, own, own_after)
     place = below(generator, count)
     job = own[place]
-    there = layout.size_rank[job] + 1 + below(generator, SIMILAR)
-    if below(generator, 2) == 0:
-        there = 2 * layout.size_rank[job] - there
-    if there < 0 or there >= len(layout.by_size):
+    their_job = similar_job(layout, job, generator)
+    if their_job < 0:
         return
-    their_job = layout.by_size[there]
     other = packing.home[their_job]
-    if layout.size[their_job] != layout.size[job] or other < 0 or other == server:
+    if other < 0 or other == server:
         return
     their_count = jobs_of(packing, other, theirs, theirs_after)
     their_place = 0

@@ -14,6 +14,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from rarmodel.heuristics import installed_policies
 from rarmodel.model import horizon_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
@@ -29,7 +30,6 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.busy_time import BUSY_TIME
 from rarmodel.formulations.pool import pool_of, unfit
 from rarmodel.formulations.schedule_selection import SCHEDULE_SELECTION
-from rarmodel.heuristics.policies import HEURISTICS
 from rarmodel.limits import Limits
 
 SECONDS = 20.0
@@ -100,7 +100,7 @@ def main() -> None:
     print("pool of the heuristics")
     for entry in bundled:
         instance = rarmodel.load_instance(entry["name"])
-        for policy in HEURISTICS:
+        for policy in installed_policies():
             policy.prepare(instance)
         for horizon in (entry["best_known"], horizon_of(instance)):
             begun = perf_counter()

@@ -27,7 +27,7 @@ from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.formulations.pool import Entry, holds_all, pool_of, size_of_pool, unfit
 from rarmodel.heuristics import estimate, first_fit, list_scheduling, run_policy
 from rarmodel.heuristics.clock import ListScheduler
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics.policies import installed_policies
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
@@ -44,7 +44,7 @@ def by_every_limit(instance: Instance, horizon: int) -> set[tuple[int, ...]]:
     """Starts and GPUs of all schedules by heuristics that draw nothing, each limit by itself."""
     scheduler = ListScheduler(instance, estimate(instance).work)
     found = set()
-    for policy in HEURISTICS:
+    for policy in installed_policies():
         if not policy.bisect:
             continue
         order = np.array(policy.order(instance), np.int64)
@@ -96,7 +96,7 @@ def test_the_pool_has_the_schedule_of_every_limit_on_larger_clusters(name: str) 
 @settings(max_examples=40, deadline=None)
 @given(instances(jobs=6, servers=4))
 def test_the_pool_has_the_best_schedule_of_each_heuristic(instance: Instance) -> None:
-    for policy in HEURISTICS:
+    for policy in installed_policies():
         found = run_policy(instance, policy)
         if found is not None:
             pool = pool_of(scope_of(instance, found.makespan))

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from rarmodel.api import load_instance
-from rarmodel.heuristics.policies import HEURISTICS
+from rarmodel.heuristics import Method
+from rarmodel.heuristics.policies import installed_policies
 from rarmodel.instances import catalogue
 from rarmodel.limits import Limits
 from rarmodel.search import SEARCH
@@ -26,7 +27,8 @@ GOLDEN = Path(__file__).parent / "golden_schedules.json"
 def digests(name: str) -> dict[str, str]:
     """Digest of the starts and GPUs that each method gives the jobs of an instance."""
     instance, made = load_instance(name), {}
-    for method in (*HEURISTICS, SEARCH):
+    methods: list[Method] = [*installed_policies(), SEARCH]
+    for method in methods:
         schedule = method(instance, LIMITS).schedule
         text = schedule.model_dump_json() if schedule else "none"
         made[method.name] = hashlib.sha256(text.encode()).hexdigest()[:16]

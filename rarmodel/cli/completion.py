@@ -30,7 +30,9 @@ class Completed(StringParamType):
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Names with this beginning; the shell itself looks for files and folders."""
-        found = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        before, comma, last = incomplete.rpartition(",")  # Some options take a list of names.
+        names = (name for name in self.names() if name.startswith(last))
+        found = [CompletionItem(before + comma + name) for name in names]
         # Bash forgets what comes before the word that it is to look for files.
         return [CompletionItem(incomplete, type=self.other), *found] if self.other else found
 
@@ -77,6 +79,7 @@ BY_NAME = {
     "method": Completed(partial(registry.names, "policies")),
     "formulation": Completed(partial(registry.names, "formulations")),
     "solver": Completed(partial(registry.names, "solvers")),
+    "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "family": Completed(_families),
     "form": Completed(_formats),

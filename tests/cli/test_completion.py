@@ -62,6 +62,8 @@ def own_names(kind: registry.Kind, *, but: str = "") -> set[str]:
         ("rarmodel formulate lab.json --formulation ", own_names("formulations"), None),
         ("rarmodel solve lab.json --formulation=rar", {"rar-ddls"}, None),
         ("rarmodel audit lab.json --solver ", own_names("solvers"), None),
+        ("rarmodel solve lab.json --objective total-f", {"total-flow"}, None),
+        ("rarmodel solve lab.json --objective cost,max-s", {"cost,max-stretch"}, None),
         ("rarmodel solve lab.json --output sched", set(), "file"),
         ("rarmodel solve lab.json --data ", set(), "file"),
         ("rarmodel verify lab.json ", set(), "file"),

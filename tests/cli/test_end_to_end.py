@@ -94,7 +94,7 @@ def test_malformed_file_is_lines_on_stderr_and_no_traceback(tmp_path: Path) -> N
     assert refused.stdout == b""
     assert refused.stderr.decode().splitlines() == [
         f"{bad}: jobs[0].gpus: 0; it must be at least 1",
-        f"{bad}: nmae: unknown field; remove it or correct its name",
+        f"{bad}: nmae: unknown field; was 'name' meant?",
     ]
 
 

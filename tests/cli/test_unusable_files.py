@@ -90,8 +90,8 @@ MALFORMED: list[tuple[str, object, list[str]]] = [
     ),
     (
         "null as number",
-        replaced(STAR, ("time", "horizon"), None),
-        ["time.horizon: null; a whole number is expected"],
+        replaced(STAR, ("jobs", 1, "iterations"), None),
+        ["jobs[1].iterations: null; a whole number is expected"],
     ),
     (
         "number as name",

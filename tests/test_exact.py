@@ -265,6 +265,15 @@ def test_methods_that_count_iterations_are_not_asked_for_starting_solutions() ->
     assert "search" not in names
 
 
+def test_the_first_job_may_wait_for_another() -> None:
+    instance = hard_instance()
+    first = instance.jobs[0].model_copy(update={"after": (instance.jobs[1].name,)})
+    waits = instance.model_copy(update={"jobs": (first, *instance.jobs[1:])})
+    result = solve(waits, formulation="time-indexed", time_limit=1e-6)
+    assert result.report is not None
+    assert result.report.feasible
+
+
 def test_no_time_at_all_still_gives_a_schedule() -> None:
     for seed in range(10):
         instance = random_instance(Random(seed), jobs=4, servers=2, tree=False, stall=True)

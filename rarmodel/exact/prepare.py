@@ -18,7 +18,7 @@ def prepare(instance: Instance) -> None:
     with told():
         for method in constructive_methods():
             if (taken := taken_by(method, instance)) is not None:
-                prepare_method(method, taken.model_copy(update={"jobs": taken.jobs[:1]}))
+                prepare_method(method, _with_one_job(taken))
         wider = used(instance)
         if wider and unhandled(instance, SEARCH.handles, "") is None:
             SEARCH.prepare(instance)
@@ -26,5 +26,11 @@ def prepare(instance: Instance) -> None:
             return
         short = instance.model_copy(update={"objective": "makespan"}) if wider else instance
         SEARCH.prepare(short)
-        first = short.model_copy(update={"jobs": short.jobs[:1]})
+        first = _with_one_job(short)
         all_schedules(first, [best_placements(first)], [[1]], 0, 1, 1)
+
+
+def _with_one_job(instance: Instance) -> Instance:
+    """The instance with its first job only, which then has no others to wait for."""
+    first = instance.jobs[0].model_copy(update={"after": ()})
+    return instance.model_copy(update={"jobs": (first,)})

@@ -94,6 +94,7 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
 def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
     servers = data["cluster"]["servers"]
     total = sum(server["gpus"] for server in servers)
+    order = random.sample(range(len(data["jobs"])), len(data["jobs"]))
     for i, job in enumerate(data["jobs"]):
         job["weight"] = random.randint(1, 3)
         if random.random() < 0.7:
@@ -102,8 +103,9 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
             job["release"] = random.randint(-3, 5)
         if DEADLINES.name in features and random.random() < 0.4:
             job["deadline"] = random.randint(6, 16)
-        if DEPENDENCIES.name in features and i and random.random() < 0.4:
-            job["after"] = [data["jobs"][random.randrange(i)]["name"]]
+        if DEPENDENCIES.name in features and order[i] and random.random() < 0.4:
+            other = order.index(random.randrange(order[i]))
+            job["after"] = [data["jobs"][other]["name"]]
         if SERVER_LISTS.name in features and random.random() < 0.4:
             some = random.sample(servers, random.randint(1, len(servers)))
             job["servers"] = [server["name"] for server in some]

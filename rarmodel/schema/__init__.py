@@ -3,15 +3,24 @@
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
 from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
 from .job import GpuTimes, Job, Running, Spread
-from .schedule import Assignment, ProvenBound, Schedule
+from .schedule import (
+    AnyAssignment,
+    Assignment,
+    InterruptedAssignment,
+    ProvenBound,
+    Schedule,
+    Segment,
+)
 from .time import SlotTime, Time
 
 __all__ = [
+    "AnyAssignment",
     "Assignment",
     "Cluster",
     "Contention",
     "GpuTimes",
     "Instance",
+    "InterruptedAssignment",
     "Job",
     "LinearDegradation",
     "Link",
@@ -21,6 +30,7 @@ __all__ = [
     "Reservation",
     "Running",
     "Schedule",
+    "Segment",
     "Server",
     "SlotTime",
     "Spread",

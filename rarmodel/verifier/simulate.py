@@ -39,42 +39,66 @@ def simulate(
         return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
     rings = [placed(run, tree) for run in runs]
-    completion, stuck_since = _completions(instance, rings, [run.start for run in runs])
-    periods = Periods(instance, rings, [run.start for run in runs], completion)
-    return SimulationResult(tuple(completion), stuck_since, periods)
+    ups = [run.start + run.restore for run in runs]
+    completion, ends, stuck_since = _completions(instance, rings, runs, ups)
+    up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]
+    periods = Periods(
+        instance, [rings[i] for i in up], [ups[i] for i in up], [ends[i] for i in up]
+    )
+    return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods)
 
 
 def _completions(
-    instance: Instance, rings: Sequence[Placed], starts: Sequence[int]
-) -> tuple[list[int | None], int | None]:
-    """When each ring completes, and the slot after which nothing changes if some never do."""
+    instance: Instance, rings: Sequence[Placed], runs: Sequence[Run], ups: Sequence[int]
+) -> tuple[list[int | None], list[int | None], int | None]:
+    """When jobs complete and runs end, and the slot after which nothing changes if some never do.
+
+    `ups` has the slot from which on each ring exchanges gradients.
+    """
     traffic = Traffic(instance, rings)
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
-    waiting = sorted(range(len(rings)), key=starts.__getitem__, reverse=True)
+    left_at: list[int | None] = [None] * len(rings)
+    waiting = sorted(range(len(rings)), key=ups.__getitem__, reverse=True)
     running: set[int] = set()
     # Each ring's speed φ_j since a slot, the iterations it had done by then, and where that leads:
     # None while the speed is 0.
-    speed, since, done = [0] * len(rings), list(starts), [0] * len(rings)
+    speed, since, done = [0] * len(rings), list(ups), [0] * len(rings)
     finish: list[int | None] = [None] * len(rings)
     gbps: list[float] = [0.0] * len(rings)
     ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
+    stops = [(run.end, i) for i, run in enumerate(runs) if run.end is not None]
+    heapify(stops)
     slot = 0
     while waiting or running:
         while ends and finish[ends[0][1]] != ends[0][0]:
             heappop(ends)
-        if not ends and not waiting:
-            return completion, slot
-        slot = min([end for end, _ in ends[:1]] + [starts[i] for i in waiting[-1:]])
+        while stops and left_at[stops[0][1]] is not None:
+            heappop(stops)
+        if not ends and not waiting and not stops:
+            return completion, left_at, slot
+        following = [end for end, _ in ends[:1]] + [end for end, _ in stops[:1]]
+        slot = min(following + [ups[i] for i in waiting[-1:]])
         ended = []
         while ends and ends[0][0] == slot:
             _, i = heappop(ends)
             if finish[i] == slot:
-                completion[i], finish[i] = slot, None  # (9)
+                completion[i], left_at[i], finish[i] = slot, slot, None  # (9)
                 ended.append(i)
+        while stops and stops[0][0] == slot:
+            _, i = heappop(stops)
+            if i in running:
+                done[i] += speed[i] * (slot - since[i])
+                left_at[i], finish[i] = slot, None
+                ended.append(i)
+            elif left_at[i] is None:  # Interrupted while it was restored.
+                left_at[i] = slot
+                _take_over(i, runs, completion, left_at, done)
         begun = []
-        while waiting and starts[waiting[-1]] == slot:
-            begun.append(waiting.pop())
+        while waiting and ups[waiting[-1]] == slot:
+            i = waiting.pop()
+            if left_at[i] is None and _take_over(i, runs, completion, left_at, done):
+                begun.append(i)
         running.difference_update(ended)
         running.update(begun)
         changed = traffic.change(ended, begun).items()
@@ -99,4 +123,22 @@ def _completions(
         if len(ends) > 2 * len(running) + 64:  # Mostly out of date.
             ends = [(at, i) for i in running if (at := finish[i]) is not None]
             heapify(ends)
-    return completion, None
+    return completion, left_at, None
+
+
+def _take_over(
+    i: int,
+    runs: Sequence[Run],
+    completion: Sequence[int | None],
+    left_at: list[int | None],
+    done: list[int],
+) -> bool:
+    """Give a run the iterations of its job's segments before; False if nothing is left to do."""
+    before = runs[i].follows
+    if before is None:
+        return True
+    done[i] = done[before]
+    if completion[before] is None and left_at[before] != runs[before].start:
+        return True
+    left_at[i] = runs[i].start
+    return False

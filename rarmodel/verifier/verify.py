@@ -1,9 +1,9 @@
 """Check that a schedule keeps every constraint: (1)–(5), horizon and indices.
 
-Some violations cannot occur, because the schedule's format cannot express them: preemption and
-migration (3), because a job has one start and one set of GPUs; holding GPUs while inactive (4),
-because a job holds its GPUs from start to completion; fractional counts (5), because GPUs are
-listed.
+Some violations cannot occur, because the schedule's format cannot express them: migration within a
+segment (3), because a segment has one set of GPUs; holding GPUs while inactive (4), because a job
+holds its GPUs from start to completion, or to the end of the segment; fractional counts (5),
+because GPUs are listed.
 """
 
 from __future__ import annotations
@@ -48,28 +48,32 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     """
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
-    violations = list(_assigned_once(jobs, schedule))
-    sound: list[tuple[Assignment, Run]] = []
+    violations = [*_assigned_once(jobs, schedule), *may_be_interrupted(instance, schedule)]
+    sound: list[tuple[Segment, Run]] = []
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
-            broken = list(_carried_out(instance, servers, job, assignment))
-            if not broken:
-                broken = list(placement_demands(instance, servers, job, assignment))
-            violations.extend(broken)
-            if not {one.constraint for one in broken} & UNREADABLE:
-                held = assignment.gpus.items()
+            before: int | None = None
+            for segment in assignment.segments:
+                broken = list(_carried_out(instance, servers, job, segment))
+                if not broken:
+                    broken = list(placement_demands(instance, servers, job, segment))
+                    if before is None:
+                        broken += stays_where_it_runs(instance, job, segment)
+                violations.extend(broken)
+                if {one.constraint for one in broken} & UNREADABLE:
+                    break
+                held = segment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
-                sound.append((assignment, Run(job, assignment.start, workers)))
+                again = before is not None or (job.running and not runs_on(job, segment))
+                restore = restore_slots(instance) if again else 0
+                run = Run(job, segment.start, workers, segment.end, restore, before)
+                before = len(sound)
+                sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, result))
     violations.extend(_in_time(instance, sound, result))
-    violations.extend(
-        time_demands(
-            [run.job for _, run in sound], [run.start for _, run in sound], result.completion
-        )
-    )
-    carried_out = [assignment for assignment, _ in sound]
-    violations.extend(caps_kept(instance, carried_out, result.completion))
+    violations.extend(time_demands([run for _, run in sound], result.completion))
+    violations.extend(caps_kept(instance, sound, result.ends))
     return _report(instance, schedule, sound, result, violations)
 
 

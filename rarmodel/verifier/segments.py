@@ -1,0 +1,60 @@
+"""Jobs that are interrupted: whether they may be, and what their segments keep (section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rarmodel.schema import Instance, Job, Schedule, Segment
+
+from .report import Violation
+from .simulation_result import Run, SimulationResult
+
+
+def may_be_interrupted(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
+    """Jobs have one segment each unless the instance allows preemption (3)."""
+    if instance.preemption is not None:
+        return
+    for assignment in schedule.assignments:
+        if len(assignment.segments) > 1:
+            slot = assignment.segments[1].start
+            message = (
+                f"job {assignment.job!r} goes on at slot {slot} after an interruption; the instance "
+                "allows none"
+            )
+            yield Violation("preemption", assignment.job, None, slot, message)
+
+
+def runs_on(job: Job, segment: Segment) -> bool:
+    """Whether a segment is where a running job is at slot 0, from slot 0 on."""
+    if job.running is None or segment.start != 0:
+        return False
+    held = {name: sorted(gpus) for name, gpus in segment.gpus.items() if gpus}
+    return held == {name: sorted(gpus) for name, gpus in job.running.gpus.items()}
+
+
+def needs_restoring(job: Job, segment: Segment) -> bool:
+    """Whether a job's first segment begins with a restoration: it ran elsewhere before."""
+    return job.running is not None and not runs_on(job, segment)
+
+
+def stays_where_it_runs(instance: Instance, job: Job, segment: Segment) -> Iterator[Violation]:
+    """A running job keeps its GPUs from slot 0 on, unless it may be interrupted."""
+    if job.running is not None and instance.preemption is None and not runs_on(job, segment):
+        message = f"job {job.name!r} runs at slot 0 already; it stays on the GPUs it holds"
+        yield Violation("running", job.name, None, segment.start, message)
+
+
+def ends_with_completion(runs: Sequence[Run], result: SimulationResult) -> Iterator[Violation]:
+    """No segment starts after its job has completed."""
+    completed: dict[int, int] = {}
+    for i, run in enumerate(runs):
+        before = completed.get(run.follows) if run.follows is not None else None
+        if before is not None:
+            message = (
+                f"job {run.job.name!r} has a segment from slot {run.start} on; it completed at slot "
+                f"{before}"
+            )
+            yield Violation("completed", run.job.name, None, run.start, message)
+        end = before if before is not None else result.completion[i]
+        if end is not None:
+            completed[i] = end

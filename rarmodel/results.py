@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from .bounds import relative_gap
 from .errors import NoScheduleError
-from .model.objectives import Value, objectives_of
+from .model.objectives import MAKESPAN, Objective, Value, in_digits, objectives_of
 from .schema import Instance, Schedule, SlotTime
 from .tabular import frame, html_lines, number
 from .verifier import Report
@@ -34,11 +34,21 @@ class Goal:
     bound
         A proven lower bound on the value; None if unknown. After the first objective it holds for
         schedules whose more important values are no worse than these.
+    objective
+        The objective of the instance; None where the formulation has its own.
     """
 
     name: str
     value: Value | float | None
     bound: Value | float | None
+    objective: Objective | None = field(default=None, compare=False, repr=False)
+
+    def told(self, time: SlotTime) -> str:
+        """Value and bound in words."""
+        value, bound = in_digits(self.value), in_digits(self.bound)
+        if self.objective is not None and self.value is not None:
+            value = self.objective.told(self.value, time)
+        return f"{value} (at least {bound})"
 
     @property
     def gap(self) -> float | None:
@@ -52,10 +62,13 @@ def goals_of(
     instance: Instance, report: Report | None, bounds: Sequence[Value | float | None]
 ) -> tuple[Goal, ...]:
     """The objectives of an instance, with their values in a report, and bounds where there are."""
-    names = [one.name for one in objectives_of(instance)]
+    asked = objectives_of(instance)
     values = {} if report is None or report.objective is None else report.objective
-    known = [*bounds, *[None] * (len(names) - len(bounds))]
-    return tuple(Goal(name, values.get(name), at) for name, at in zip(names, known, strict=True))
+    known = [*bounds, *[None] * (len(asked) - len(bounds))]
+    return tuple(
+        Goal(one.name, values.get(one.name), at, one)
+        for one, at in zip(asked, known, strict=True)
+    )
 
 
 def gap_of(goals: Sequence[Goal]) -> float | None:
@@ -155,17 +168,18 @@ class Result:
             "instance": self.instance,
             "method" if self.method else "formulation": source,
             "status": f"{self.status} ({self.stopped})",
-            "makespan": told(self.makespan),
         }
+        # The makespan has its bound in a line of its own, and is no aim unless it was asked for.
+        others = {g.name: g.told(self.time) for g in self.objective if g.name != MAKESPAN.name}
+        aimed = not self.objective or len(others) < len(self.objective)
+        if not aimed:
+            found |= others
+        found["makespan"] = told(self.makespan)
         if end := self.time.end(self.makespan):
             found["end"] = f"{end}"
-        found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        for goal in self.objective:
-            if goal.name == "makespan":
-                continue  # It is there already, with its bound.
-            value, bound = _plain(goal.value), _plain(goal.bound)
-            found[goal.name] = f"{number(value, '.10g')} (at least {number(bound, '.10g')})"
-        return found | {
+        if aimed:
+            found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
+        return found | others | {
             "gap": number(self.gap, ".2%"),
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
@@ -174,7 +188,8 @@ class Result:
     def to_frame(self) -> pd.DataFrame:
         """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.
 
-        If the instance has an origin, `begins` and `ends` are clock times.
+        If the instance has releases, `release` and `flow` time are there, too; if it has due slots,
+        `tardiness`. If it has an origin, `begins` and `ends` are clock times.
 
         Raises
         ------
@@ -188,7 +203,9 @@ class Result:
         rows = []
         for row in self.schedule.rows():
             start, end = row.pop("start"), self.report.completion[row["job"]]
-            rows.append({"job": row.pop("job"), "start": start, "completion": end, **row})
+            waiting = self.report.waiting_of(row["job"])
+            placed = {"job": row.pop("job"), "start": start, "completion": end}
+            rows.append(placed | waiting | row)
             if self.time.origin is not None and end is not None:
                 rows[-1] |= {"begins": self.time.moment(start), "ends": self.time.moment(end)}
         return frame(rows)

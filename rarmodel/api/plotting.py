@@ -44,11 +44,11 @@ def plot(
         return report(instance, schedules).encode()
     if form not in {"png", "svg"}:
         raise UsageError(f"no form {form!r} of plots; choose one of png, svg, html")
-    from rarmodel.reports import draw_all, picture, shown_bound  # noqa: PLC0415 - few need it
+    from rarmodel.reports import draw_all, picture, shown_bounds  # noqa: PLC0415 - few need it
 
     problem = load_instance(instance)
     drawings = draw_all(problem, load_schedules(schedules))
-    return picture(drawings, shown_bound(drawings), form=form, parts=parts)
+    return picture(drawings, shown_bounds(drawings), form=form, parts=parts)
 
 
 def report(instance: Source, schedules: Schedules) -> str:

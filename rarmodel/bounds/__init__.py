@@ -10,6 +10,7 @@ from .values import (
     least_values,
     objective_bound,
     objective_bounds,
+    value_bounds,
     with_makespan,
 )
 
@@ -30,6 +31,7 @@ __all__ = [
     "objective_bounds",
     "relative_gap",
     "shared_links",
+    "value_bounds",
     "why_infeasible",
     "wide_jobs",
     "with_bound",

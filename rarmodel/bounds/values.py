@@ -24,6 +24,10 @@ from .relaxations import (
 )
 
 
+EARLIEST = "earliest completions"
+"""Name of the bound by which no job completes before it can."""
+
+
 class ValueBound(NamedTuple):
     """A lower bound on the value of an objective, and the name of the relaxation behind it."""
 
@@ -89,8 +93,8 @@ def objective_bound(instance: Instance, objective: Objective) -> ValueBound | No
 
 
 @once_per_instance
-def least_values(instance: Instance) -> tuple[Value, ...]:
-    """What each objective is worth at least, the most important first.
+def value_bounds(instance: Instance) -> tuple[ValueBound, ...]:
+    """The best quick bound on each objective, the most important first.
 
     No job completes before its earliest start plus its least execution time, and no term of an
     objective falls with a completion. Prices are not below 0. `objective_bound` often proves more.
@@ -99,12 +103,17 @@ def least_values(instance: Instance) -> tuple[Value, ...]:
     extremes = job_extremes(instance)
     soonest = [w.start + e.least_slots for w, e in zip(begins, extremes, strict=True)]
     nothing = [0] * len(instance.cluster.servers)
-    values = []
+    bounds = []
     for one in objectives_of(instance):
         proven = objective_bound(instance, one)
-        value = one.value(instance, soonest, nothing)
-        values.append(value if proven is None else max(value, proven.value))
-    return tuple(values)
+        soon = ValueBound(one.value(instance, soonest, nothing), EARLIEST)
+        bounds.append(soon if proven is None or proven.value < soon.value else proven)
+    return tuple(bounds)
+
+
+def least_values(instance: Instance) -> tuple[Value, ...]:
+    """What each objective is worth at least, the most important first: see `value_bounds`."""
+    return tuple(bound.value for bound in value_bounds(instance))
 
 
 def with_makespan(

@@ -17,13 +17,17 @@ from math import floor
 from typing import NamedTuple
 
 from rarmodel import registry
-from rarmodel.schema import Instance, Job
+from rarmodel.schema import Instance, Job, SlotTime
+from rarmodel.tabular import NONE
 
 from .extremes import slots_alone
 
 Value = int | Fraction
 """A value of an objective: exact, whole where it can be."""
 
+
+SLOTS = "slots"
+"""The unit of values that are a time."""
 
 NEVER = -1
 """A slot before which nothing can complete."""
@@ -124,6 +128,22 @@ class Objective:
         values = [term.at(completion) for term, completion in pairs if term is not None]
         return max(values, default=0) if self.greatest else sum(values)
 
+    def told(self, value: Value | float, time: SlotTime) -> str:
+        """A value with its unit, and slots with their length: `1,234 weighted slots`."""
+        if self.unit == SLOTS and isinstance(value, int):
+            return time.told(value, form=",")
+        unit = self.unit.removesuffix("s") if value == 1 else self.unit
+        return f"{in_digits(value)} {unit}".rstrip()
+
+
+def in_digits(value: Value | float | None) -> str:
+    """A value as people read it; fractions have six digits, or all before the point."""
+    if value is None:
+        return NONE
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{float(value):,.6g}" if abs(value) < 1e6 else f"{float(value):,.0f}"
+
 
 def exact(value: Value) -> Value:
     """A fraction, as a whole number if it is one."""
@@ -169,7 +189,7 @@ def _tardy(job: Job, shape: Shape, weight: int) -> Term | None:
 
 
 MAKESPAN = Objective(
-    "makespan", "when the last job completes", "slots", greatest=True, term=lambda *_: Term()
+    "makespan", "when the last job completes", SLOTS, greatest=True, term=lambda *_: Term()
 )
 TOTAL_COMPLETION = Objective(
     "total-completion",
@@ -186,7 +206,7 @@ TOTAL_FLOW = Objective(
 MAX_FLOW = Objective(
     "max-flow",
     "longest time from release to completion",
-    "slots",
+    SLOTS,
     greatest=True,
     term=lambda instance, j: Term(offset=instance.jobs[j].release),
 )
@@ -199,7 +219,7 @@ TOTAL_TARDINESS = Objective(
 MAX_TARDINESS = Objective(
     "max-tardiness",
     "most slots past a due slot",
-    "slots",
+    SLOTS,
     greatest=True,
     term=lambda instance, j: _tardy(instance.jobs[j], Shape.TARDY, 1),
 )
@@ -218,4 +238,4 @@ MAX_STRETCH = Objective(
         offset=instance.jobs[j].release, divisor=slots_alone(instance)[j]
     ),
 )
-COST = Objective("cost", "price of the GPU-hours held", "price", prices=_prices)
+COST = Objective("cost", "price of the GPU-hours held", "price units", prices=_prices)

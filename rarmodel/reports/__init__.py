@@ -1,7 +1,8 @@
 """Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
+from .aims import shown_bounds
 from .campaign import campaign_page
-from .comparison import draw_all, shown_bound
+from .comparison import draw_all
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
@@ -18,5 +19,5 @@ __all__ = [
     "draw_all",
     "picture",
     "report_page",
-    "shown_bound",
+    "shown_bounds",
 ]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from rarmodel.errors import VerificationError
-from rarmodel.model.objectives import objectives_of
+from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
 from .caps import caps_kept
@@ -230,7 +230,21 @@ def _report(
         objective=objective,
         utilisation=utilisation,
         periods=result.periods,
+        flow=_by_job(instance, completion, MAX_FLOW),
+        tardiness=_by_job(instance, completion, MAX_TARDINESS),
     )
+
+
+def _by_job(
+    instance: Instance, completion: Mapping[str, int | None], greatest: Objective
+) -> dict[str, int | None]:
+    """Each job's own part in an objective in slots; jobs that do not count are left out."""
+    terms = zip(completion.items(), greatest.terms(instance), strict=True)
+    return {
+        job: None if end is None else int(term.at(end))
+        for (job, end), term in terms
+        if term is not None
+    }
 
 
 def _gpus(indices: Sequence[int]) -> str:

@@ -40,7 +40,7 @@ def test_values_of_objectives_are_printed_and_in_json(
     outcome = invoke("verify", path, schedule_file)
     assert outcome.code == 0
     assert "total-flow       3 weighted slots" in outcome.out.splitlines()
-    assert "cost             5 price" in outcome.out.splitlines()
+    assert "cost             5 price units" in outcome.out.splitlines()
     outcome = invoke("verify", path, schedule_file, "--json")
     assert outcome.json()["objective"] == {"total-flow": 3, "cost": 5}
 

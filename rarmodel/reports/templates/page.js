@@ -112,7 +112,7 @@ window.rarmodelPage = (() => {
       const run = jobs.indexOf(job);
       mark(drawn, "found", run < 0 ? null : job);
       if (run < 0) continue;
-      const text = ["job", "ring", "slots", "rings"]
+      const text = ["job", "ring", "slots", "rings", ...(runs.data.asked?.[run] ? ["asked"] : [])]
         .map((field) => ofRun(field, run, runs.data)).join("; ");
       if (said.length === 0) zoomTo(drawn);
       said.push(inView.length > 1 ? `${element.dataset.label}: ${text}` : text);

@@ -193,7 +193,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
         m.keeps = pyo.Constraint(
             range(scope.stage),
             rule=lambda _, i: (
-                pyo.Constraint.Feasible
+                pyo.Constraint.Skip
                 if isinstance(steps[i], int)
                 else steps[i] <= found[i].steps(scope.at_most[i])
             ),

@@ -323,6 +323,15 @@ def test_a_deadline_that_no_placement_meets_is_named() -> None:
     assert too_short(instance_with(release=3, deadline=8)) == ()
 
 
+@needs_scip
+@pytest.mark.parametrize("model", [PAPER, STRONG, COMPACT_ONE], ids=["paper", "strong", "compact"])
+def test_an_objective_of_one_value_needs_no_constraint_to_keep_it(model: Model) -> None:
+    instance = instance_with().model_copy(update={"objective": ("max-tardiness", "makespan")})
+    schedule = best_of(model, instance, 6)  # No job has a due slot.
+    assert schedule is not None
+    assert values_of(instance, schedule) == (0, 5)
+
+
 @pytest.mark.parametrize(("bound", "slots"), [(6.2, 7), (7.0, 7), (7.0000001, 7), (7.001, 8)])
 def test_a_makespan_is_whole(bound: float, slots: int) -> None:
     assert aim_of(scope_of(instance_with(), 12), 0).at_least(bound) == slots

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from random import Random
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from wide_optimum import optimum
 from rarmodel.api import solve
 from rarmodel.bounds import best_bound, least_values
 from rarmodel.dispatch import shortest_first
+from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
@@ -33,7 +35,8 @@ from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
-from rarmodel.model import horizon_of, too_short
+from rarmodel.model import horizon_of, too_short, used
+from rarmodel.model.features import GPU_TYPES, RING_SIZES, SPREADS
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Answer, Solver
@@ -163,6 +166,17 @@ def test_the_papers_program_with_each_feature_that_it_takes(feature: str) -> Non
     check(instance, best_of(PAPER, instance, latest), latest)
 
 
+@needs_scip
+@pytest.mark.parametrize("feature", [SPREADS.name, RING_SIZES.name, GPU_TYPES.name])
+def test_the_papers_program_refuses_the_rest_in_a_line(feature: str) -> None:
+    drawn_ones = (drawn(seed, [feature], ["makespan"]) for seed in count())
+    instance = next(one for one in drawn_ones if feature in used(one))
+    line = f"formulation 'rar-ddls' does not handle {feature} ({used(instance)[feature]})"
+    with pytest.raises(UsageError) as error:
+        solve(instance, formulation=RAR_DDLS)
+    assert str(error.value) == line
+
+
 @in_highs
 @pytest.mark.parametrize("seed", range(4))
 def test_solve_proves_what_trying_everything_finds(seed: int, model: Model) -> None:
@@ -184,6 +198,15 @@ def any_instance(seed: int, features: Collection[str] = FEATURES, jobs: int = 3)
     some = random.sample(tuple(features), random.randint(0, 4))
     chosen = random.sample(OBJECTIVES, random.choice([1, 1, 2, 3]))
     return drawn(seed, features if seed % 3 == 0 else some, chosen, jobs)
+
+
+@pytest.mark.slow
+@every_model
+@pytest.mark.parametrize("feature", FEATURES)
+def test_each_feature_alone_with_every_objective(feature: str, model: Model) -> None:
+    for place, objective in enumerate(OBJECTIVES):
+        instance = drawn(10 * len(feature) + place, [feature], [objective])
+        check(instance, best_of(model, instance))
 
 
 @pytest.mark.slow

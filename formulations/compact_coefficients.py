@@ -175,21 +175,22 @@ class Coefficients:
         for size, paces in self._paces(job):
             least, most = 2, min(size, len(paces))
             if job.running is not None:
-                least = most = len(paces)
+                least, most = max(2, len(paces)), len(paces)
             elif job.spread is not None:
                 least = max(least, job.spread.min_servers)
                 most = min(most, job.spread.max_servers or most)
-            for n in range(max(2, least), most + 1):
-                for own in sorted(set(paces.values()), key=lambda one: one.compute):
-                    on = frozenset(s for s in paces if paces[s].compute <= own.compute)
-                    if self._has_room(job, size, n, on):
+            for own in sorted(set(paces.values()), key=lambda one: one.compute):
+                on = frozenset(s for s in paces if paces[s].compute <= own.compute)
+                largest = sorted((self.scope.servers[s].gpus for s in on), reverse=True)
+                for n in range(least, min(most, len(largest)) + 1):
+                    if self._has_room(job, size, largest[:n]):
                         yield Shape(own, n, on)
 
-    def _has_room(self, job: Job, size: int, n: int, on: frozenset[str]) -> bool:
-        largest = sorted((self.scope.servers[s].gpus for s in on), reverse=True)[:n]
+    def _has_room(self, job: Job, size: int, gpus: list[int]) -> bool:
+        """Whether a ring has room on servers with so many GPUs."""
         if job.running is None and job.spread is not None and job.spread.equal:
-            return size % n == 0 and len(largest) == n and largest[-1] >= size // n
-        return len(largest) == n and sum(largest) >= size
+            return size % len(gpus) == 0 and min(gpus) >= size // len(gpus)
+        return sum(gpus) >= size
 
     def _moves(self, j: str, h: Label, shape: Shape) -> bool:
         """Whether a job makes progress in a shape; learn its speeds on links."""

@@ -166,6 +166,13 @@ def test_the_papers_program_with_each_feature_that_it_takes(feature: str) -> Non
     check(instance, best_of(PAPER, instance, latest), latest)
 
 
+def test_a_quota_below_every_ring_size_is_explained_in_time() -> None:
+    instance = any_instance(44)  # HiGHS was seen never to end one of the diagnosis' models.
+    result = solve(instance, formulation=COMPACT, time_limit=120)
+    assert result.status == "infeasible"
+    assert "  constraint quota" in result.reasons
+
+
 @needs_scip
 @pytest.mark.parametrize("feature", [SPREADS.name, RING_SIZES.name, GPU_TYPES.name])
 def test_the_papers_program_refuses_the_rest_in_a_line(feature: str) -> None:

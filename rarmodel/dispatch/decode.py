@@ -112,6 +112,8 @@ def decode(
 ) -> int:
     """Make a schedule; 0, or STUCK. Rings keep their completion times in `state.rings`.
 
+    It is stuck if some job can never start, or jobs that run already miss a deadline.
+
     Parameters
     ----------
     arrays, modes, compute, facts
@@ -127,6 +129,11 @@ def decode(
     """
     jobs = len(order)
     _begin(arrays, state, modes, compute, facts, work, order)
+    if facts.guarded == 1 and state.counters[RUNNING] > 0:
+        # Jobs that run already may miss their deadlines without any other.
+        _copy(state, saved)
+        if not _kept(arrays, saved, facts, work, -1, 0):
+            return STUCK
     change = 0
     now = 0
     while True:
@@ -369,15 +376,16 @@ def _copy(state: State, to: State) -> None:
 def _kept(
     arrays: Arrays, saved: State, facts: Facts, work: Work, started: int, change: int
 ) -> bool:
-    """Whether deadlines and reservations are kept if nothing else starts."""
+    """Whether deadlines and reservations are kept if nothing starts but one job, or none: −1."""
     capacity, held, kept = work.trial[0], work.trial[1], work.kept_trial
     for server in range(len(kept)):
         capacity[server] = work.capacity[server]
         held[server] = work.held[server]
         kept[server] = work.kept[server]
-    at = facts.place_at[started]
-    for p in range(at, at + work.used[started]):
-        held[work.server[p]] += work.workers[p]
+    if started >= 0:
+        at = facts.place_at[started]
+        for p in range(at, at + work.used[started]):
+            held[work.server[p]] += work.workers[p]
     while saved.counters[RUNNING] > 0:
         completion = next_completion(arrays, saved)
         # What ends in a slot is gone before a reservation begins in it.

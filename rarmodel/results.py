@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from .bounds import relative_gap
+from .bounds import LowerBound, relative_gap
 from .errors import NoScheduleError
 from .model.objectives import MAKESPAN, Objective, Value, in_digits, objectives_of
 from .schema import Instance, Schedule, SlotTime
@@ -17,7 +17,7 @@ from .verifier import Report
 if TYPE_CHECKING:
     import pandas as pd
 
-Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+Status = Literal["optimal", "feasible", "infeasible", "unknown", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,7 @@ class Result:
     status
         `optimal`: every objective equals a proven lower bound. `feasible`: there is a schedule.
         `infeasible`: it is proven that none fits the horizon. `unknown`: none was found.
+        `skipped`: the method or formulation does not handle what the instance uses.
     schedule
         The best known schedule, which is verified; None if there is none.
     report
@@ -237,6 +238,34 @@ class Result:
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
         }
+
+
+def skipped(
+    instance: Instance,
+    why: str,
+    *,
+    method: str | None = None,
+    formulation: str | None = None,
+    solver: str | None = None,
+    bound: LowerBound | None = None,
+) -> Result:
+    """The result of a method or formulation that does not take an instance, and why."""
+    return Result(
+        instance=instance.name,
+        time=instance.time,
+        method=method,
+        formulation=formulation,
+        solver=solver,
+        solver_version=None,
+        status="skipped",
+        schedule=None,
+        report=None,
+        lower_bound=None if bound is None else bound.slots,
+        bound_name=None if bound is None else bound.name,
+        seconds=0.0,
+        stopped=why,
+        objective=goals_of(instance, None, []),
+    )
 
 
 def _one_or_all(items: list[Any]) -> Any:

@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, unhandled
 from rarmodel.model.objectives import Value
-from rarmodel.results import Result, gap_of, goals_of, status_of
+from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
@@ -115,8 +115,9 @@ class Comparison:
         ratio = None
         if first.value is not None and min(self.first_values) > 0:
             ratio = float(first.value / min(self.first_values))
-        found = result.schedule is not None
-        status = status_of(goals, found=found, infeasible=result.status == "infeasible")
+        status = result.status
+        if result.schedule is not None:
+            status = status_of(goals, found=True)
         bounds = replace(result, objective=goals).summary()["objective_bound"]
         gap = gap_of(goals)
         return {"gap": gap, "ratio": ratio, "status": status, "objective_bound": bounds}
@@ -293,7 +294,7 @@ def compare(
         comparisons.append(Comparison(problem.name, results))
         for part, run in solves:
             if why := unhandled(problem, handled(part.part), part.name):
-                results.append(_skipped(problem, part, why))
+                results.append(skipped(problem, why, bound=best_bound(problem), **part.names))
                 continue
             if each:
                 each(problem, part.title)
@@ -311,29 +312,15 @@ class _Part(NamedTuple):
     solver: str | None = None
 
     @property
+    def names(self) -> dict[str, str]:
+        """Its names in a result."""
+        if self.solver is None:
+            return {"method": self.name}
+        return {"formulation": self.name, "solver": self.solver}
+
+    @property
     def title(self) -> str:
         return self.name if self.solver is None else f"{self.name} on {self.solver}"
-
-
-def _skipped(instance: Instance, part: _Part, why: str) -> Result:
-    """The result of what does not take an instance."""
-    bound = best_bound(instance)
-    return Result(
-        instance=instance.name,
-        time=instance.time,
-        method=part.name if part.solver is None else None,
-        formulation=None if part.solver is None else part.name,
-        solver=part.solver,
-        solver_version=None,
-        status="unknown",
-        schedule=None,
-        report=None,
-        lower_bound=bound.slots,
-        bound_name=bound.name,
-        seconds=0.0,
-        stopped=why,
-        objective=goals_of(instance, None, []),
-    )
 
 
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:

@@ -71,6 +71,7 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
     """Do the task: the result's summary, and the schedule as JSON."""
     from rarmodel import api, files, registry  # noqa: PLC0415 - after the limit of memory
     from rarmodel.errors import UsageError  # noqa: PLC0415
+    from rarmodel.model.flows import flow_measures  # noqa: PLC0415
 
     task = work.task
     if (here := version("rarmodel")) != task.rarmodel:
@@ -94,7 +95,8 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
             **options,
         )
     schedule = files.to_json(result.schedule) if result.schedule else None
-    return result.summary(), schedule
+    flows = flow_measures(instance, result.report.completion) if result.report else {}
+    return {**result.summary(), **flows}, schedule
 
 
 def outcome_of(work: Work) -> Outcome:

@@ -6,7 +6,7 @@ parts of old go on with plain instances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
@@ -116,7 +116,12 @@ def unhandled(instance: Instance, handles: Collection[str], name: str) -> str | 
     name
         The part's name.
     """
-    missing = [f"{what} ({where})" for what, where in used(instance).items() if what not in handles]
+    return refusal(used(instance), handles, name)
+
+
+def refusal(uses: Mapping[str, str], handles: Collection[str], name: str) -> str | None:
+    """The same, from what `used` says of the instance."""
+    missing = [f"{what} ({where})" for what, where in uses.items() if what not in handles]
     return f"{name} does not handle {_and(missing)}" if missing else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, Tag, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, Tag, ValidationInfo, field_validator
 
 from rarmodel import registry
 from rarmodel.duration import duration
@@ -71,10 +71,27 @@ class Preemption(Record):
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
 
+def _objectives_exist(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    problems = []
+    for i, name in enumerate((value,) if isinstance(value, str) else value):
+        place = "" if isinstance(value, str) else f"[{i}]"
+        if name in value[:i]:
+            problems.append(Problem(place, f"{name!r} is in the list already"))
+        try:
+            registry.find("objectives", name)
+        except UsageError as error:
+            problems.append(Problem(place, str(error)))
+    if problems:
+        raise InputError(problems)
+    return value
+
+
 Objectives = Annotated[
     Annotated[Name, Tag(ONE)] | Annotated[tuple[Name, ...], Field(min_length=1), Tag(SEVERAL)],
     one_or_listed,
+    AfterValidator(_objectives_exist),
 ]
+"""Name of an objective, or several names, the most important first."""
 
 
 class Instance(Record):
@@ -121,22 +138,6 @@ class Instance(Record):
     def objectives(self) -> tuple[str, ...]:
         """Names of what is minimised, the most important first."""
         return (self.objective,) if isinstance(self.objective, str) else self.objective
-
-    @field_validator("objective")
-    @classmethod
-    def _objectives_exist(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        problems = []
-        for i, name in enumerate((value,) if isinstance(value, str) else value):
-            place = "" if isinstance(value, str) else f"[{i}]"
-            if name in value[:i]:
-                problems.append(Problem(place, f"{name!r} is in the list already"))
-            try:
-                registry.find("objectives", name)
-            except UsageError as error:
-                problems.append(Problem(place, str(error)))
-        if problems:
-            raise InputError(problems)
-        return value
 
     @field_validator("tenants")
     @classmethod

@@ -116,11 +116,12 @@ def test_bound_of_a_restricted_formulation_counts_for_itself_only() -> None:
     assert free.bound == restricted.bound == 50
 
 
-def test_gap_of_another_objective_is_the_runs_own() -> None:
+def test_gap_of_a_formulations_own_objective_is_the_runs_own() -> None:
+    own: dict[str, Any] = {"solver": "s", "objective": "total delay", "restricted": True}
     rows = [
         run("one", "makespan", 100, lower_bound=100),
-        run("one", None, 120, formulation="own", solver="s", objective="cost", gap=0.25),
-        run("one", None, 120, formulation="best", solver="s", objective="cost", status="optimal"),
+        run("one", None, 120, formulation="own", gap=0.25, **own),
+        run("one", None, 120, formulation="best", status="optimal", **own),
     ]
     found = runs_of(rows)["camp"]
     assert [(one.gap, one.optimal) for one in found] == [(0, True), (0.25, False), (None, True)]

@@ -215,12 +215,11 @@ def test_a_ledger_of_old_is_read(folder: Path) -> None:
             " recorded TEXT DEFAULT CURRENT_TIMESTAMP);"
             f"PRAGMA user_version = {VERSION};"
         )
-        for position, (run, outcome) in enumerate(
-            [
-                (first, {"result": OLD_RESULT, "host": "h"}),
-                (second, {"failure": "died", "error": "gone", "host": "h"}),
-            ]
-        ):
+        outcomes: list[dict[str, object]] = [
+            {"result": OLD_RESULT, "host": "h"},
+            {"failure": "died", "error": "gone", "host": "h"},
+        ]
+        for position, (run, outcome) in enumerate(zip((first, second), outcomes, strict=True)):
             name = run.task.run
             connection.execute("INSERT INTO tasks VALUES (?, ?)", (name, run.task.to_json()))
             plan = (position, name, "aims", "{}", "one", "file one.json", "{}")

@@ -158,12 +158,23 @@ class Comparison:
         return html_rows(self.instance, self.table())
 
     def why_not_optimal(self) -> list[str]:
-        """Why each formulation, and each method without a schedule, ended without an optimum."""
-        return [
-            f"{_source(row)}: {row['stopped']}"
-            for row in self.rows()
-            if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
-        ]
+        """Why each formulation, and each method without a schedule, ended without an optimum.
+
+        Those that were skipped for the same reason share a line. If there is provably no schedule,
+        the lines say why, and not for each row.
+        """
+        lines, skips, reasons = [], dict[str, list[str]](), dict[str, None]()
+        for row in self.rows():
+            if row["status"] == "skipped":
+                name = row["method"] or row["formulation"]
+                why = row["stopped"].removeprefix(f"{name} does not handle ")
+                skips.setdefault(why, []).append(name)
+            elif row["status"] == "infeasible" and row["reasons"]:
+                reasons |= dict.fromkeys(row["reasons"])
+            elif row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None):
+                lines.append(f"{_source(row)}: {row['stopped']}")
+        infeasible = [f"infeasible: {reason}" for reason in reasons]
+        return [*infeasible, *lines, *(_refused(names, why) for why, names in skips.items())]
 
 
 class Comparisons(list[Comparison]):
@@ -181,6 +192,12 @@ class Comparisons(list[Comparison]):
 
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)
+
+
+def _refused(names: Sequence[str], why: str) -> str:
+    """A line for all that do not handle the same."""
+    distinct = list(dict.fromkeys(names))
+    return f"{', '.join(distinct)} {'does' if len(distinct) == 1 else 'do'} not handle {why}"
 
 
 def _source(row: Mapping[str, Any]) -> str:

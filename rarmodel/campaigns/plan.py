@@ -18,6 +18,7 @@ from rarmodel.instances import text_of
 from rarmodel.model.features import handled, refusal, used
 from rarmodel.results import skipped
 from rarmodel.schema import Instance
+from rarmodel.schema.problems import show
 from rarmodel.yaml_text import Lines, located
 
 from .schema import Asked, Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
@@ -266,7 +267,8 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
     return parts
 
 
-def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instance:
+def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
+    chosen = _nested(flat)
     if entry.generate is not None:
         drawn: Instance = _called(partial(api.generate, entry.generate), chosen)
         return drawn
@@ -280,6 +282,29 @@ def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instanc
     beside = folder / name
     is_bundled = text_of(name) is not None and not may_exist(beside)
     return api.load_instance(name if is_bundled else str(beside))
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in which `a.b` stands for the entry b of an object a, which may be given too.
+
+    Raises
+    ------
+    UsageError
+        If something else than an object is given.
+    """
+    found: dict[str, Any] = {}
+    for name, value in sorted(flat.items(), key=lambda item: item[0].count(".")):
+        *outer, last = name.split(".")
+        at = found
+        for depth, part in enumerate(outer, 1):
+            inner = at.get(part)
+            if inner is not None and not isinstance(inner, dict):
+                place = ".".join(outer[:depth])
+                raise UsageError(f"{name}: {place} is {show(inner)}; an object is expected")
+            at[part] = dict(inner or {})  # A copy: several runs share what the file has.
+            at = at[part]
+        at[last] = value
+    return found
 
 
 def _called(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:

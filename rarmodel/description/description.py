@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.bounds import LowerBound, all_bounds, why_infeasible
+from rarmodel.bounds import LowerBound, all_bounds, best_bound, least_values, why_infeasible
 from rarmodel.duration import duration
-from rarmodel.model import horizon_of
+from rarmodel.model import horizon_of, too_short, used
+from rarmodel.model.objectives import MAKESPAN, Value
+from rarmodel.model.objectives import number as value_number
+from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, StarNetwork
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
-from .facts import JobTimes, Level, Size, job_times, network, size_of
+from .facts import JobTimes, Level, Size, job_times, network, size_of, used_types
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +43,17 @@ class Description:
         The jobs by size, smallest first.
     load
         Slots for which all GPUs are busy if every job runs alone in its best placement.
+    uses
+        What the instance uses beyond the paper's problem, each with the first place.
     bounds
         Lower bounds on the makespan that need no search.
+    best
+        The greatest of the bounds; of equal bounds the first.
+    objective_bounds
+        A lower bound on each objective, by name, the most important first.
     reasons
-        Why no schedule meets the horizon, if the bounds prove it.
+        Why no schedule meets the horizon, if the bounds prove it, or a deadline, if a job takes
+        longer alone.
     """
 
     instance: Instance = field(repr=False)
@@ -53,18 +63,16 @@ class Description:
     jobs: tuple[JobTimes, ...] = field(repr=False)
     sizes: tuple[Size, ...]
     load: float
+    uses: Mapping[str, str]
     bounds: tuple[LowerBound, ...]
+    best: LowerBound
+    objective_bounds: Mapping[str, Value]
     reasons: tuple[str, ...]
 
     @property
-    def best(self) -> LowerBound:
-        """The greatest of the bounds; of equal bounds the first."""
-        return max(self.bounds, key=lambda bound: bound.slots)
-
-    @property
     def infeasible(self) -> bool:
-        """Whether the bounds prove that no schedule meets the horizon."""
-        return self.best.slots > horizon_of(self.instance)
+        """Whether no schedule meets the horizon and the deadlines, as far as is easily proven."""
+        return bool(self.reasons)
 
     def lines(self) -> dict[str, str]:
         """The summary as a dictionary of names and formatted values."""
@@ -78,11 +86,11 @@ class Description:
             found |= {"origin": f"{time.origin}", "horizon ends": f"{time.end(time.horizon)}"}
         few = ", ".join(f"{count:,} of {gpus} GPUs" for gpus, count in self.servers[:MOST_ROWS])
         more = len(self.servers) - MOST_ROWS
-        part = f"{self.load / horizon_of(instance):.1%} of the horizon"
+        parts = [] if time.horizon is None else [f"{self.load / time.horizon:.1%} of the horizon"]
         rates = f"{cluster.intra_server_gbps:g} Gbit/s in a ring"
         return found | {
             "servers": few + (f" and {more} sizes more" if more > 0 else ""),
-            "GPUs": f"{cluster.total_gpus:,}",
+            "GPUs": self._gpus(),
             "network": self._network(),
             "in a server": f"{rates}, {cluster.reduction_gbps:g} Gbit/s reduced",
             "contention": (
@@ -90,10 +98,39 @@ class Description:
                 f"ξ2 {contention.overhead_ms_per_server:g} ms per server"
             ),
             "jobs": f"{len(self.jobs):,}",
-            "load": f"{time.told(self.load, part, form=',.1f')} of all GPUs",
+            **self._wide(),
+            "load": f"{time.told(self.load, *parts, form=',.1f')} of all GPUs",
             "contention costs": self._cost(),
             "lower bound": time.told(self.best.slots, self.best.name),
+            **self._objectives(),
             **({"infeasible": "; ".join(self.reasons)} if self.infeasible else {}),
+        }
+
+    def _gpus(self) -> str:
+        types = ", ".join(f"{gpus:,} {name}" for name, gpus in used_types(self.instance).items())
+        return f"{self.instance.cluster.total_gpus:,}" + (f": {types}" if types else "")
+
+    def _wide(self) -> dict[str, str]:
+        """What the instance has beyond the paper's problem, if anything."""
+        found = {}
+        releases = [job.release for job in self.instance.jobs]
+        if any(releases):
+            found["releases"] = f"slot {_span((min(releases), max(releases)))}"
+        due = [job.due for job in self.instance.jobs if job.due is not None]
+        if due:
+            jobs = f"{len(due):,} job{'s' * (len(due) != 1)}"
+            found["due"] = f"slot {_span((min(due), max(due)))}, {jobs}"
+        if self.uses:
+            found["uses"] = ", ".join(f"{name} ({place})" for name, place in self.uses.items())
+        return found
+
+    def _objectives(self) -> dict[str, str]:
+        """Bounds on the objectives, if these are not the makespan alone."""
+        if self.instance.objectives == (MAKESPAN.name,):
+            return {}
+        return {
+            name: f"at least {value_number(value):,.6g} {find_objective(name).unit}"
+            for name, value in self.objective_bounds.items()
         }
 
     def _network(self) -> str:
@@ -119,7 +156,7 @@ class Description:
         total = sum(size.gpu_slots for size in self.sizes)
         return [
             {
-                "GPUs": str(size.gpus),
+                "GPUs": _sizes(size.gpus),
                 "jobs": f"{size.jobs:,}",
                 "iterations": _span(size.iterations),
                 "slots alone": _span(size.least_slots),
@@ -140,7 +177,7 @@ class Description:
         for job in self.jobs:
             yield {
                 "job": job.name,
-                "GPUs": str(job.gpus),
+                "GPUs": _sizes(job.gpus),
                 "iterations": str(job.iterations),
                 "slots alone": str(job.least_slots),
                 "wall-clock": duration(time.seconds(job.least_slots)),
@@ -190,6 +227,10 @@ class Description:
             "concurrency": contention.concurrency,
             "alpha": contention.degradation.alpha,
             "overhead_ms_per_server": contention.overhead_ms_per_server,
+            "gpu_types": used_types(instance),
+            "uses": dict(self.uses),
+            "objective": list(instance.objectives),
+            "objective_bound": [value_number(v) for v in self.objective_bounds.values()],
             "jobs": len(self.jobs),
             "sizes": [asdict(size) for size in self.sizes],
             "load": self.load,
@@ -229,12 +270,12 @@ def describe(instance: Instance) -> Description:
         The problem. `describe` solves nothing and compiles nothing.
     """
     jobs = tuple(job_times(instance))
-    bounds = all_bounds(instance)
-    best = max(bounds, key=lambda bound: bound.slots)
+    best = best_bound(instance)
     levels, ratios = network(instance)
-    by_size: dict[int, list[JobTimes]] = {}
+    by_size: dict[tuple[int, ...], list[JobTimes]] = {}
     for job in jobs:
-        by_size.setdefault(job.gpus, []).append(job)
+        sizes_of = (job.gpus,) if isinstance(job.gpus, int) else job.gpus
+        by_size.setdefault(sizes_of, []).append(job)
     sizes = tuple(size_of(by_size[gpus]) for gpus in sorted(by_size))
     capacities = Counter(server.gpus for server in instance.cluster.servers)
     return Description(
@@ -245,9 +286,20 @@ def describe(instance: Instance) -> Description:
         jobs=jobs,
         sizes=sizes,
         load=sum(size.gpu_slots for size in sizes) / instance.cluster.total_gpus,
-        bounds=bounds,
-        reasons=why_infeasible(instance, best) if best.slots > horizon_of(instance) else (),
+        uses=used(instance),
+        bounds=all_bounds(instance),
+        best=best,
+        objective_bounds=dict(
+            zip(instance.objectives, least_values(instance), strict=True),
+        ),
+        reasons=why_infeasible(instance, best)
+        if best.slots > horizon_of(instance)
+        else too_short(instance),
     )
+
+
+def _sizes(gpus: int | tuple[int, ...]) -> str:
+    return str(gpus) if isinstance(gpus, int) else ", ".join(map(str, gpus))
 
 
 def _span(ends: tuple[float, float]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rarmodel.bounds.simple import least_areas
 from rarmodel.model import (
     best_placements,
     job_extremes,
@@ -24,9 +26,9 @@ class JobTimes:
     name
         Name of the job.
     gpus
-        GPUs that the job holds, G_j.
+        GPUs that the job holds, G_j; of a moldable job its ring sizes.
     iterations
-        Training iterations, F_j.
+        Training iterations, F_j; of a running job those left.
     least_slots
         Least execution time in slots: alone in its best placement.
     servers
@@ -38,10 +40,12 @@ class JobTimes:
     most_slots
         Upper bound on the execution time in slots with as many other rings as fit; None if these
         can stop the job.
+    gpu_slots
+        The fewest GPU slots that the job can hold, over all of its ring sizes.
     """
 
     name: str
-    gpus: int
+    gpus: int | tuple[int, ...]
     iterations: int
     least_slots: int
     servers: int
@@ -49,16 +53,17 @@ class JobTimes:
     spread: int | None
     slowest_alone: int | None
     most_slots: int | None
+    gpu_slots: int
 
 
 @dataclass(frozen=True)
 class Size:
-    """The jobs of one size.
+    """The jobs of one size, or of the same ring sizes.
 
     Attributes
     ----------
     gpus
-        GPUs of each job.
+        GPUs of each job; of moldable jobs their ring sizes.
     jobs
         Number of jobs.
     iterations, least_slots, servers
@@ -66,10 +71,10 @@ class Size:
     slowest_alone, most_slots
         The greatest value; None if some job can stop.
     gpu_slots
-        Sum over the jobs of GPUs times least execution time.
+        Sum of the jobs' GPU slots.
     """
 
-    gpus: int
+    gpus: int | tuple[int, ...]
     jobs: int
     iterations: tuple[int, int]
     least_slots: tuple[int, int]
@@ -100,8 +105,9 @@ class Level:
 
 def job_times(instance: Instance) -> Iterator[JobTimes]:
     """The execution times of each job, by placement."""
-    for job, extreme, best, least, slowest in zip(
+    for job, area, extreme, best, least, slowest in zip(
         instance.jobs,
+        least_areas(instance),
         job_extremes(instance),
         best_placements(instance),
         least_slots_by_placement(instance),
@@ -110,15 +116,25 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
     ):
         yield JobTimes(
             name=job.name,
-            gpus=job.size,
-            iterations=job.iterations,
+            gpus=job.sizes if len(job.sizes) > 1 else job.size,
+            iterations=job.iterations_left,
             least_slots=extreme.least_slots,
             servers=len(best),
             packed=least.packed,
             spread=least.spread,
             slowest_alone=slowest,
             most_slots=extreme.most_slots,
+            gpu_slots=area,
         )
+
+
+def used_types(instance: Instance) -> dict[str, int]:
+    """Number of GPUs of each type, in the order of the servers; empty without types."""
+    found: Counter[str] = Counter()
+    for server in instance.cluster.servers:
+        if server.gpu_type is not None:
+            found[server.gpu_type] += server.gpus
+    return dict(found)
 
 
 def size_of(jobs: Sequence[JobTimes]) -> Size:
@@ -131,7 +147,7 @@ def size_of(jobs: Sequence[JobTimes]) -> Size:
         servers=_ends(job.servers for job in jobs),
         slowest_alone=_greatest(job.slowest_alone for job in jobs),
         most_slots=_greatest(job.most_slots for job in jobs),
-        gpu_slots=sum(job.gpus * job.least_slots for job in jobs),
+        gpu_slots=sum(job.gpu_slots for job in jobs),
     )
 
 

@@ -34,7 +34,7 @@ RESULT_FIELDS = {
     "restricted": "bool",
     "verified": "bool",
 }
-"""Columns from `Result.summary()` and `flow_measures`."""
+"""Columns from `Result.summary()`, and from how long jobs wait."""
 
 BY_OBJECTIVE = ("objective_value_", "objective_bound_")
 """Columns of each objective, where a run minimises several."""

@@ -35,7 +35,9 @@ DATA = click.option(
 OBJECTIVE = click.option(
     "--objective",
     metavar="NAME[,NAME…]",
-    callback=lambda _context, _option, names: names.split(",") if names else None,
+    callback=lambda _context, _option, names: (
+        None if names is None else [name.strip() for name in names.split(",")]
+    ),
     help="Objective to minimise instead of the instance's, or several, the most important first.",
 )
 

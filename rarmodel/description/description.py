@@ -129,7 +129,7 @@ class Description:
         if self.instance.objectives == (MAKESPAN.name,):
             return {}
         return {
-            name: f"at least {value_number(value):,.6g} {find_objective(name).unit}"
+            name: f"at least {find_objective(name).told(value, self.instance.time)}"
             for name, value in self.objective_bounds.items()
         }
 

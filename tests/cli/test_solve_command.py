@@ -416,3 +416,12 @@ def test_objectives_are_separated_by_commas(invoke: Invoke) -> None:
     refused = invoke("solve", "two-servers", "--objective", "makespan,none")
     assert refused.code == 2
     assert "no objective 'none'" in refused.err
+
+
+def test_an_empty_objective_is_no_default_and_blanks_do_not_count(invoke: Invoke) -> None:
+    refused = invoke("solve", "two-servers", "--objective", "")
+    assert refused.code == 2
+    (line,) = refused.lines
+    assert line.startswith("no objective ''; choose one of cost, ")
+    asked = ("--objective", "makespan, cost", "--method", "fifo", "--json")
+    assert invoke("solve", "two-servers", *asked).json()["objective"] == ["makespan", "cost"]

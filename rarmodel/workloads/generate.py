@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -28,7 +29,9 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
     The order of the draws is fixed: servers, order of the job sizes, then job by job iterations
     and iteration time (repeated until the execution time is in its range), gradient and batch
     size. Random numbers are rounded to decimals before use, so that the file does not depend on the
-    last bits of a platform's arithmetic.
+    last bits of a platform's arithmetic. Features follow in the order of `drawn.KNOWN`. None of
+    them changes the random numbers of the rest. With features and without a horizon in the
+    settings the instance has none: no schedule is too long.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
         {"name": f"j{k:0{digits}d}", "gpus": gpus, **_job(settings, gpus, rng)}
         for k, gpus in enumerate(rng.permutation(sizes).tolist())
     ]
-    instance = parse_instance(
+    drawn = parse_instance(
         {
             "schema_version": 1,
             "name": name,
@@ -65,7 +68,27 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
             "jobs": jobs,
         }
     )
-    return instance if settings.horizon else with_safe_horizon(instance)
+    if settings.features:
+        return _with_features(drawn, settings)
+    return drawn if settings.horizon else with_safe_horizon(drawn)
+
+
+def _with_features(instance: Instance, settings: Settings) -> Instance:
+    """Draw the features one after another, each with random numbers of its own."""
+    for feature in settings.features:
+        rng = np.random.default_rng([settings.seed, crc32(feature.name.encode())])
+        instance = feature.draw(instance, rng)
+    data = _given(instance.model_dump(mode="json", exclude_unset=True))
+    if settings.horizon is None:
+        del data["time"]["horizon"]
+    return parse_instance(data)
+
+
+def _given(value: Any) -> Any:
+    """Plain data without the fields that are null."""
+    if isinstance(value, dict):
+        return {key: _given(one) for key, one in value.items() if one is not None}
+    return [*map(_given, value)] if isinstance(value, list) else value
 
 
 def with_safe_horizon(instance: Instance) -> Instance:

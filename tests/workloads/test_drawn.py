@@ -218,7 +218,7 @@ def test_wide_family_is_the_paper_with_what_real_clusters_have() -> None:
     assert sum(len(job.sizes) > 1 for job in wide.jobs) == 40
     assert {server.gpu_type for server in wide.cluster.servers} == {"V100", "A100"}
     typed = rarmodel.generate("paper", seed=3, features=["gpu-types", "ring-sizes"])
-    assert max(job.release for job in wide.jobs) <= rough_makespan(typed) / 3
+    assert max(job.release for job in wide.jobs) <= rough_makespan(typed) / 2
 
 
 def test_rough_makespan_is_the_longest_job_or_the_area() -> None:
@@ -226,6 +226,13 @@ def test_rough_makespan_is_the_longest_job_or_the_area() -> None:
     slots = [min(one.pace.slots(1, 1) or 0 for one in found) for found in lone_options(instance)]
     area = sum(s * job.size for s, job in zip(slots, instance.jobs, strict=True))
     assert rough_makespan(instance) == max(*slots, -(-area // instance.cluster.total_gpus))
+
+
+def test_rough_makespan_with_types_is_between_that_of_the_slow_and_of_the_fast() -> None:
+    plain = rarmodel.generate("contention", contention=False)
+    asked = ["GPU types:speedup=4"]
+    typed = rarmodel.generate("contention", contention=False, features=asked)
+    assert rough_makespan(plain) / 4 < rough_makespan(typed) < rough_makespan(plain)
 
 
 @pytest.mark.parametrize("name", KNOWN)

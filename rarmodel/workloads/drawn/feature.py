@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.model import lone_options
+from rarmodel.model import lone_options, paces
 from rarmodel.schema import Instance, Job
 from rarmodel.schema.base import MAX_NUMBER, Record
 
@@ -109,12 +110,24 @@ def progress(instance: Instance) -> list[bool]:
 def rough_makespan(instance: Instance) -> int:
     """A makespan in slots that a good schedule comes close to, if all jobs wait at slot 0.
 
-    It is the greater of two lower bounds: the longest job, and the least GPU·slots of all jobs
-    shared by all GPUs.
+    It is the longest job alone, or the GPU·slots of all jobs shared by all GPUs if that is more. A
+    job counts with its best ring size, and as if each type of GPU did the same part of it.
     """
-    longest = area = 0
-    for options in lone_options(instance):
-        timed = [(one.pace.slots(one.servers, one.gbps), one.pace.size) for one in options]
-        longest = max(longest, min(slots for slots, _ in timed if slots is not None))
-        area += min(slots * size for slots, size in timed if slots is not None)
-    return max(longest, -(-area // instance.cluster.total_gpus))
+    longest, area = 0, 0.0
+    gpus = Counter[str | None]()
+    for server in instance.cluster.servers:
+        gpus[server.gpu_type] += server.gpus
+    for options, known in zip(lone_options(instance), paces(instance), strict=True):
+        timed = [(one.pace, one.pace.slots(one.servers, one.gbps)) for one in options]
+        longest = max(longest, min(slots for _, slots in timed if slots is not None))
+        best: dict[str | None, int] = {}
+        for pace, slots in timed:
+            for (size, kind), other in known.items():
+                if slots is not None and pace == other:
+                    best[kind] = min(slots * size, best.get(kind, slots * size))
+        if best.keys() == {None}:
+            area += best[None]
+        else:
+            part = {kind: gpus[kind] for kind in best}
+            area += sum(part.values()) / sum(part[kind] / best[kind] for kind in best)
+    return max(longest, slots_of(area / instance.cluster.total_gpus))

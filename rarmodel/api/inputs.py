@@ -83,7 +83,8 @@ def import_trace(
         Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ from the default;
         False for gradients and overhead of 0.
     **choices
-        `window`, `group`, `max_jobs`, `columns` and all other fields of `workloads.Choices`.
+        `arrivals`, `window`, `group`, `max_jobs`, `columns` and all other fields of
+        `workloads.Choices`. With `arrivals="zero"` all jobs wait at slot 0, as in the paper.
 
     Returns
     -------
@@ -116,7 +117,9 @@ def import_trace(
     except TypeError as error:
         given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
         raise UsageError(f"{given}: a value of the wrong type") from error
-    return workloads.import_trace(os.fspath(source), *platform, chosen)
+    return workloads.import_trace(
+        os.fspath(source), platform.cluster, platform.contention, chosen, platform.partitions
+    )
 
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.defaults import SLOT_SECONDS
+from rarmodel.defaults import ARRIVALS, SLOT_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
@@ -183,6 +183,14 @@ def generate(
     "--group",
     metavar="NAME",
     help="Keep jobs of this virtual cluster, partition or similar. By default all.",
+)
+@click.option(
+    "--arrivals",
+    type=click.Choice(ARRIVALS),
+    default=ARRIVALS[0],
+    show_default=True,
+    help="Release jobs when they were submitted, with the tenants of the trace; or let all wait at "
+    "slot 0, without tenants, as in the paper.",
 )
 @click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Keep only the first N jobs.")
 @click.option(

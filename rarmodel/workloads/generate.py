@@ -10,9 +10,10 @@ import numpy as np
 
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
-from rarmodel.model import job_extremes
+from rarmodel.model import job_extremes, used
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
+from rarmodel.schema.time import Time
 
 from .settings import Settings, speed
 
@@ -30,8 +31,8 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
     and iteration time (repeated until the execution time is in its range), gradient and batch
     size. Random numbers are rounded to decimals before use, so that the file does not depend on the
     last bits of a platform's arithmetic. Features follow in the order of `drawn.KNOWN`. None of
-    them changes the random numbers of the rest. With features and without a horizon in the
-    settings the instance has none: no schedule is too long.
+    them changes the random numbers of the rest. Without a horizon in the settings, the instance
+    has that of `with_safe_horizon`.
 
     Raises
     ------
@@ -78,10 +79,9 @@ def _with_features(instance: Instance, settings: Settings) -> Instance:
     for feature in settings.features:
         rng = np.random.default_rng([settings.seed, crc32(feature.name.encode())])
         instance = feature.draw(instance, rng)
-    data = _given(instance.model_dump(mode="json", exclude_unset=True))
     if settings.horizon is None:
-        del data["time"]["horizon"]
-    return parse_instance(data)
+        instance = with_safe_horizon(instance)
+    return parse_instance(_given(instance.model_dump(mode="json", exclude_unset=True)))
 
 
 def _given(value: Any) -> Any:
@@ -92,10 +92,14 @@ def _given(value: Any) -> Any:
 
 
 def with_safe_horizon(instance: Instance) -> Instance:
-    """Give an instance a horizon that always suffices: the sum of the least execution times.
+    """Give an instance of the paper's problem a horizon that always suffices; wider ones need none.
 
-    One after another, each alone in its best placement, the jobs fit this horizon.
+    It is the sum of the least execution times: one after another, each alone in its best placement,
+    the jobs fit this horizon. A wider instance gets none, so that no schedule is too long.
     """
+    if used(instance):
+        time = Time(**instance.time.model_dump(exclude={"horizon"}, exclude_unset=True))
+        return instance.model_copy(update={"time": time})
     needed = sum(extreme.least_slots for extreme in job_extremes(instance))
     horizon = min(needed, MAX_INTEGER)
     time = instance.time.model_copy(update={"horizon": horizon})

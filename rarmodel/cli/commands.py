@@ -17,7 +17,7 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
+from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
@@ -29,16 +29,6 @@ DATA = click.option(
     "--data",
     metavar="FILE",
     help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
-)
-
-
-OBJECTIVE = click.option(
-    "--objective",
-    metavar="NAME[,NAME…]",
-    callback=lambda _context, _option, names: (
-        None if names is None else [name.strip() for name in names.split(",")]
-    ),
-    help="Objective to minimise instead of the instance's, or several, the most important first.",
 )
 
 

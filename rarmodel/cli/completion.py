@@ -67,6 +67,12 @@ def _models() -> Iterable[str]:
     return profiles()
 
 
+def _features() -> Iterable[str]:
+    from rarmodel.workloads.drawn import KNOWN  # noqa: PLC0415
+
+    return [name.replace(" ", "-") for name in KNOWN]
+
+
 def _parts() -> Iterable[str]:
     from rarmodel.reports.pictures import PARTS  # noqa: PLC0415
 
@@ -82,6 +88,7 @@ BY_NAME = {
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "family": Completed(_families),
+    "feature": Completed(_features),
     "form": Completed(_formats),
     "model": Completed(_models),
     "file": Completed(_campaigns, "file"),

@@ -47,6 +47,13 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
         SEED,
         THREADS,
         click.option(
+            "--second-aim/--no-second-aim",
+            default=True,
+            show_default=True,
+            help="Go on to total completion once the objective is proven, or its share of the time "
+            "is over.",
+        ),
+        click.option(
             "--gap",
             type=Number(0, 1, max_open=True),
             metavar="PART",
@@ -122,6 +129,7 @@ def solve(
     iterations: int | None,
     patience: int | None,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -152,6 +160,7 @@ def solve(
             iterations=iterations,
             patience=patience,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,
@@ -309,6 +318,7 @@ def compare(
     data: str | None,
     time_limit: float,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -335,6 +345,7 @@ def compare(
             data=data,
             time_limit=time_limit,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,

@@ -49,9 +49,7 @@ def draw_away(
         data["name"].append(one.reason or "reserved")
         reason = f": {one.reason}" if one.reason else ""
         data["what"].append(f"{counted(one.gpus, 'GPU')} of {server.name}{reason}")
-        data["slots"].append(
-            f"from {one.start:,}" if one.end is None else _span(one.start, one.end)
-        )
+        data["slots"].append(f"from {one.start:,}" if one.end is None else _span(one.start, one.end))
     areas = chart.quad(
         **SIDES,
         source=ColumnDataSource(name="away", data=data),

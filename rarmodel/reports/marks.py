@@ -105,7 +105,9 @@ def _draw_late(axis: Axes, drawing: Drawing, end: int) -> None:
     for late in late_parts(drawing, end):
         bar = drawing.bars[late.bar]
         corner = late.start, drawing.offsets[bar.server] + bar.first
-        axis.add_patch(Rectangle(corner, late.end - late.start, bar.gpus, zorder=3.5, **LATE))
+        axis.add_patch(
+            Rectangle(corner, late.end - late.start, bar.gpus, zorder=3.5, **LATE)
+        )
 
 
 def _draw_running(axis: Axes, drawing: Drawing) -> None:

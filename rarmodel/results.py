@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from .bounds import LowerBound, relative_gap
+from .bounds import LowerBound, objective_bound, relative_gap
 from .errors import NoScheduleError
-from .model.objectives import MAKESPAN, Objective, Value, in_digits, objectives_of
+from .model.objectives import (
+    MAKESPAN,
+    Objective,
+    Value,
+    in_digits,
+    objectives_of,
+    second_aim,
+)
 from .schema import Instance, Schedule, SlotTime
 from .tabular import frame, html_lines, number
 from .verifier import Report
@@ -66,9 +73,24 @@ def goals_of(
     values = {} if report is None or report.objective is None else report.objective
     known = [*bounds, *[None] * (len(asked) - len(bounds))]
     return tuple(
-        Goal(one.name, values.get(one.name), at, one)
-        for one, at in zip(asked, known, strict=True)
+        Goal(one.name, values.get(one.name), at, one) for one, at in zip(asked, known, strict=True)
     )
+
+
+def second_of(instance: Instance, report: Report | None) -> Goal | None:
+    """The second aim of an instance; None if it asks for that itself.
+
+    Its bound holds for every schedule, also for those that are worse in what is asked for.
+    """
+    aim = second_aim(instance)
+    if aim is None:
+        return None
+    value = None
+    if report is not None and report.feasible:
+        ends = [report.completion[job.name] for job in instance.jobs]
+        value = aim.value(instance, [end for end in ends if end is not None])
+    bound = objective_bound(instance, aim)
+    return Goal(aim.name, value, None if bound is None else bound.value, aim)
 
 
 def gap_of(goals: Sequence[Goal]) -> float | None:
@@ -109,6 +131,10 @@ class Result:
         Why the solve stopped, in words.
     objective
         What was minimised, the most important first; `status` and `gap` refer to it.
+    second
+        The second aim, total completion, to which `search` turns when it is done with `objective`;
+        None if the objectives have it, or the formulation has its own. Its bound holds for every
+        schedule. `status` and `gap` do not refer to it.
     restricted
         Whether the formulation adds constraints or another objective. The lower bound then need
         not hold for schedules in general.
@@ -130,6 +156,7 @@ class Result:
     seconds: float
     stopped: str
     objective: tuple[Goal, ...] = ()
+    second: Goal | None = None
     restricted: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -180,8 +207,10 @@ class Result:
             found["end"] = f"{end}"
         if aimed:
             found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        return found | others | {
-            "gap": number(self.gap, ".2%"),
+        found |= others | {"gap": number(self.gap, ".2%")}
+        if self.second is not None:
+            found[self.second.name] = self.second.told(self.time)
+        return found | {
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
         }
@@ -234,6 +263,9 @@ class Result:
             "objective": _one_or_all([goal.name for goal in self.objective]),
             "objective_value": _one_or_all([_plain(goal.value) for goal in self.objective]),
             "objective_bound": _one_or_all([_plain(goal.bound) for goal in self.objective]),
+            "second_objective": self.second and self.second.name,
+            "second_value": self.second and _plain(self.second.value),
+            "second_bound": self.second and _plain(self.second.bound),
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
@@ -265,6 +297,7 @@ def skipped(
         seconds=0.0,
         stopped=why,
         objective=goals_of(instance, None, []),
+        second=second_of(instance, None),
     )
 
 

@@ -228,6 +228,7 @@ def compare(
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
+    second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
@@ -254,7 +255,7 @@ def compare(
         Seconds for each solve.
     data
         Data that the formulations need beside the instance; see `solve`.
-    gap, threads, seed, log, progress
+    gap, threads, second_aim, seed, log, progress
         Limits of each solve; see `Limits`.
     each
         Called with the instance and the name of the method before each solve.
@@ -274,7 +275,7 @@ def compare(
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
-    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]

@@ -13,7 +13,7 @@ from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled
-from rarmodel.results import Result, goals_of, status_of
+from rarmodel.results import Result, goals_of, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -40,6 +40,7 @@ def solve(
     threads: int | None = None,
     iterations: int | None = None,
     patience: int | None = None,
+    second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
     log: Callable[[str], None] | None = None,
@@ -65,7 +66,7 @@ def solve(
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
-    time_limit, gap, threads, iterations, patience, seed, log, progress
+    time_limit, gap, threads, iterations, patience, second_aim, seed, log, progress
         See `Limits`.
 
     Returns
@@ -93,7 +94,7 @@ def solve(
         )
     if data is not None and formulation is None:
         raise UsageError("data needs a formulation; name the one that reads it")
-    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience, second_aim)
     problem = with_objective(load_instance(instance), objective)
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
@@ -198,6 +199,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         seconds=perf_counter() - begun,
         stopped=stopped,
         objective=goals,
+        second=second_of(instance, report),
         reasons=reasons,
     )
 

@@ -168,14 +168,15 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
     # The machine's unit of time is an N-th of a slot; twice the mean time is whole.
     remaining = {j: known[j].area for j in terms}
     twice = dict.fromkeys(terms, 0)
-    waiting: list[tuple[Fraction, int]] = []
+    alike = len(set(weights.values())) == 1  # Whole numbers are compared faster than fractions.
+    waiting: list[tuple[Fraction | int, int]] = []
     now = at = 0
     while at < len(coming) or waiting:
         if not waiting:
             now = max(now, coming[at][0])
         while at < len(coming) and coming[at][0] <= now:
             j = coming[at][1]
-            heappush(waiting, (-weights[j] / known[j].area, j))
+            heappush(waiting, (known[j].area if alike else -weights[j] / known[j].area, j))
             at += 1
         _, j = waiting[0]
         until = coming[at][0] if at < len(coming) else now + remaining[j]
@@ -185,13 +186,18 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
         now += done
         if remaining[j] == 0:
             heappop(waiting)
-    return sum(
-        (
-            weights[j] * (Fraction(twice[j], known[j].area * speed) + known[j].slots) / 2
-            for j in terms
-        ),
-        Fraction(0),
-    )
+    # Twice the sum, in N-ths of a slot: whole but for jobs that were done in parts.
+    whole, rest = 0, Fraction(0)
+    for j in terms:
+        quotient, left = divmod(twice[j], known[j].area)
+        count, divisor = (quotient + speed * known[j].slots), weights[j].denominator
+        if divisor == 1:
+            whole += weights[j].numerator * count
+        else:
+            rest += weights[j] * count
+        if left:
+            rest += weights[j] * Fraction(left, known[j].area)
+    return (whole + rest) / (2 * speed)
 
 
 def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:

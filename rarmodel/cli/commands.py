@@ -39,6 +39,13 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
         SEED,
         THREADS,
         click.option(
+            "--second-aim/--no-second-aim",
+            default=True,
+            show_default=True,
+            help="Go on to total completion once the objective is proven, or its share of the time "
+            "is over.",
+        ),
+        click.option(
             "--gap",
             type=Number(0, 1, max_open=True),
             metavar="PART",
@@ -114,6 +121,7 @@ def solve(
     iterations: int | None,
     patience: int | None,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -144,6 +152,7 @@ def solve(
             iterations=iterations,
             patience=patience,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,
@@ -301,6 +310,7 @@ def compare(
     data: str | None,
     time_limit: float,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -327,6 +337,7 @@ def compare(
             data=data,
             time_limit=time_limit,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,

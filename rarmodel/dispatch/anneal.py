@@ -2,7 +2,8 @@
 
 Every move changes what the decoder is given, so it applies to every feature and every objective:
 swap two jobs of the order or move one, give a job another of its options (size, style, servers),
-or let it wait until another job completes. With several objectives the first counts most; under
+or let it wait until another job completes. Where jobs are pinned to their places in some schedule,
+two that are alike may swap places, too. With several objectives the first counts most; under
 one that takes the greatest of the jobs, earlier completions of all count a little, as most moves
 leave the greatest as it is (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220, 1983).
 """
@@ -36,6 +37,10 @@ NEAR = 8
 LATER_GOALS, SMOOTHING = 1e-4, 1e-3
 """What each further objective counts, relative to the one before; and what the sum of weighted
 completions counts under a greatest term."""
+SWAP_SHARE = 0.5
+"""Part of the swaps of two jobs of the order that swap their places, too, if they can."""
+PENALTY = 2.0
+"""What an objective counts above its cap, relative to the one that is minimised."""
 NOTHING = 1e300
 """Energy of what gives no schedule."""
 
@@ -53,6 +58,8 @@ class Genes(NamedTuple):
     """(3, objectives) Values."""
     energy: Floats
     """(3) What is annealed."""
+    cap: Floats
+    """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
     scale: Floats
     """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
 
@@ -65,6 +72,7 @@ def new_genes(jobs: int, goals: int) -> Genes:
         earliest=np.zeros((3, jobs), np.int64),
         value=np.full((3, goals), NOTHING),
         energy=np.full(3, NOTHING),
+        cap=np.full(goals, np.inf),
         scale=np.zeros(goals + 1),
     )
 
@@ -88,14 +96,21 @@ def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> N
     job, other = below(generator, jobs), below(generator, jobs)
     kind = fraction(generator)
     options = facts.option_at[job + 1] - facts.option_at[job]
-    if kind < OPTION_SHARE and options > 1:
+    pinned = len(facts.pin_at) > 1
+    if pinned and kind < OPTION_SHARE and below(generator, 2) == 0:
+        if _may_swap(facts, genes, job, other):
+            _swap_places(genes, job, other)
+    elif kind < OPTION_SHARE and (options > 1 or genes.option[TRIAL, job] < 0):
         genes.option[TRIAL, job] = below(generator, options)
     elif kind < OPTION_SHARE + DELAY_SHARE:
         # Until another job completes, as far as the last schedule tells; or no more.
         delay = genes.earliest[TRIAL, job] == 0
         genes.earliest[TRIAL, job] = state.rings[other].finish if delay else 0
     elif below(generator, 2) == 0:
-        order[job], order[other] = order[other], order[job]
+        one, two = order[job], order[other]
+        order[job], order[other] = two, one
+        if pinned and fraction(generator) < SWAP_SHARE and _may_swap(facts, genes, one, two):
+            _swap_places(genes, one, two)
     else:
         if fraction(generator) < NEAR_SHARE:
             other = job + below(generator, 2 * NEAR + 1) - NEAR
@@ -109,6 +124,20 @@ def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> N
 
 
 @_inner
+def _may_swap(facts: Facts, genes: Genes, one: int, other: int) -> bool:
+    """Whether two jobs of the trial are pinned, and alike."""
+    option = genes.option[TRIAL]
+    return bool(option[one] < 0 and option[other] < 0 and facts.alike[one] == facts.alike[other])
+
+
+@_inner
+def _swap_places(genes: Genes, one: int, other: int) -> None:
+    """Swap the places of two jobs of the trial, and until when they wait."""
+    for row in (genes.option, genes.earliest):
+        row[TRIAL, one], row[TRIAL, other] = row[TRIAL, other], row[TRIAL, one]
+
+
+@_inner
 def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
     """What is annealed, of the trial that was decoded last."""
     share, energy = 1.0, 0.0
@@ -117,9 +146,12 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
         value = genes.value[TRIAL, goal]
         if genes.scale[goal] == 0.0:
             genes.scale[goal] = max(1e-9, abs(value))
-        energy += share * value / genes.scale[goal]
-        share *= LATER_GOALS
-    if goals.greatest[0] == 1:
+        if genes.cap[goal] < np.inf:
+            energy += PENALTY * max(0.0, value - genes.cap[goal]) / genes.scale[goal]
+        else:
+            energy += share * value / genes.scale[goal]
+            share *= LATER_GOALS
+    if goals.greatest[0] == 1 and genes.cap[0] == np.inf:
         total = 0.0
         for job in range(len(facts.release)):
             total += max(1e-3, goals.weight[0, job]) * state.rings[job].finish

@@ -123,7 +123,7 @@ def decode(
     order
         (jobs) Jobs, most urgent first.
     option
-        (jobs) Which of its options each job takes.
+        (jobs) Which of its options each job takes; −1 − i for pin i.
     earliest
         (jobs) Slot from which on each may start, beside its release.
     """
@@ -254,14 +254,13 @@ def _try(
     change: int,
 ) -> bool:
     """Start a job now if there is room for it, and no promise is broken."""
-    chosen = facts.option_at[job] + option[job]
-    size = facts.option_size[chosen]
+    size = _ring_size(facts, job, option[job])
     tenant = facts.tenant[job]
     if tenant >= 0:
         left = max(0, facts.tenant_cap[tenant] - work.tenant_kept[tenant])
         if work.tenant_held[tenant] + size > left:
             return False
-    used = _place(state, facts, work, job, chosen)
+    used = _place(state, facts, work, job, option[job])
     if used == 0:
         return False
     at = facts.place_at[job]
@@ -283,8 +282,22 @@ def _try(
 
 
 @_inner
-def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int:
+def _ring_size(facts: Facts, job: int, choice: int) -> int:
+    """GPUs of a job with one of its options, or in a pin."""
+    if choice >= 0:
+        return int(facts.option_size[facts.option_at[job] + choice])
+    size = 0
+    for p in range(facts.pin_at[-1 - choice], facts.pin_at[-choice]):
+        size += facts.pin_workers[p]
+    return size
+
+
+@_inner
+def _place(state: State, facts: Facts, work: Work, job: int, choice: int) -> int:
     """Choose servers for a job now; how many, 0 if there is no room."""
+    if choice < 0:
+        return _place_in_pin(facts, work, job, -1 - choice)
+    chosen = facts.option_at[job] + choice
     size, style = facts.option_size[chosen], facts.option_style[chosen]
     allowed = facts.allowed[facts.option_allowed[chosen]]
     at = facts.place_at[job]
@@ -323,6 +336,20 @@ def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int
             work.workers[at + p] = 1 + more
             left -= more
     return used
+
+
+@_inner
+def _place_in_pin(facts: Facts, work: Work, job: int, pin: int) -> int:
+    """Put a job exactly where a pin is; 0 if there is no room."""
+    at, first = facts.place_at[job], facts.pin_at[pin]
+    used = facts.pin_at[pin + 1] - first
+    for p in range(used):
+        if _idle(work, facts.pin_server[first + p]) < facts.pin_workers[first + p]:
+            return 0
+    for p in range(used):
+        work.server[at + p] = facts.pin_server[first + p]
+        work.workers[at + p] = facts.pin_workers[first + p]
+    return int(used)
 
 
 @_inner

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.engine import Placements
 from rarmodel.engine.arrays import NEVER, Floats, Ints
 from rarmodel.model import lone_options, topology
 from rarmodel.model.lone import Lone
@@ -73,6 +74,14 @@ class Facts(NamedTuple):
     """GPUs held there."""
     place_at: Ints
     """(jobs + 1) Offsets of each job's servers in `Work.server` and `Work.workers`."""
+    alike: Ints
+    """(jobs) Equal for jobs that may take each other's places: same sizes, servers and types."""
+    pin_at: Ints
+    """(pins + 1) Offsets into the next two: exact places of rings; see `pinned`."""
+    pin_server: Ints
+    """Servers of each pin."""
+    pin_workers: Ints
+    """Workers on each of them."""
     guarded: int
     """1 if a start may break what was promised: a deadline, or room for a reservation."""
 
@@ -114,6 +123,11 @@ def facts_of(instance: Instance) -> Facts:
         allowed[row, list(some)] = True
     spread = [job.spread for job in jobs]
     flat = [option for each in options for option in each]
+    kinds: dict[object, int] = {}
+    alike = [
+        kinds.setdefault((job.sizes, job.servers, job.spread, tuple(job.times or ())), len(kinds))
+        for job in jobs
+    ]
     return Facts(
         release=_ints(max(0, job.release) for job in jobs),
         deadline=_ints(NEVER if job.deadline is None else job.deadline for job in jobs),
@@ -140,8 +154,25 @@ def facts_of(instance: Instance) -> Facts:
         running_server=_ints(number[name] for each in held for name in each),
         running_workers=_ints(len(gpus) for each in held for gpus in each.values()),
         place_at=_offsets(min(job.sizes[-1], servers) for job in jobs),
+        alike=_ints(alike),
+        pin_at=np.zeros(1, np.int64),
+        pin_server=np.zeros(0, np.int64),
+        pin_workers=np.zeros(0, np.int64),
         guarded=int(bool(changes) or any(job.deadline is not None for job in jobs)),
     )
+
+
+def pinned(facts: Facts, places: Placements) -> Facts:
+    """The same with a pin for each job: choice −1 − j then puts a ring where job j's ring is.
+
+    Parameters
+    ----------
+    facts
+        The instance.
+    places
+        Where each job's ring is in some schedule. It may go to any job that is `alike`.
+    """
+    return facts._replace(pin_at=places.at, pin_server=places.server, pin_workers=places.workers)
 
 
 def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) -> Goals:

@@ -136,13 +136,20 @@ class WideSearch:
 
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
-        lists, genes = self._lists[i], self._genes[i]
+        genes = self._genes[i]
         if self._left[i] == 0:
             self._begin(i)
         before = tuple(genes.value[BEST])
         moves = self._moves * self._length[i]
         cooling = (COLD / HOT) ** (1 / moves)
         done = self._moves * (self._length[i] - self._left[i])
+        self._anneal(i, self._moves, HOT * cooling**done, cooling)
+        self._left[i] -= 1
+        return tuple(genes.value[BEST]) < before
+
+    def _anneal(self, i: int, moves: int, hot: float, cooling: float) -> None:
+        """Anneal on one thread."""
+        lists = self._lists[i]
         anneal(
             lists.arrays,
             lists.state,
@@ -152,15 +159,13 @@ class WideSearch:
             lists.facts,
             self._goals,
             lists.work,
-            genes,
-            self._moves,
-            HOT * cooling**done,
+            self._genes[i],
+            moves,
+            hot,
             cooling,
             self._generators[i],
             self._stop,
         )
-        self._left[i] -= 1
-        return tuple(genes.value[BEST]) < before
 
     def _begin(self, i: int) -> None:
         """Begin a round: by turns with the order of a rule, and with the best known."""

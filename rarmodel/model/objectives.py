@@ -173,6 +173,16 @@ def objectives_of(instance: Instance) -> tuple[Objective, ...]:
     return tuple(objective(name) for name in instance.objectives)
 
 
+def second_aim(instance: Instance) -> Objective | None:
+    """What is worth minimising once nothing that an instance asks for can be given up.
+
+    Total completion: without it, jobs wait for nothing where only the last one counts. None if the
+    instance asks for it, or for total flow, which is the same but for a constant.
+    """
+    asked = {TOTAL_COMPLETION.name, TOTAL_FLOW.name}
+    return None if asked & set(instance.objectives) else TOTAL_COMPLETION
+
+
 def _prices(instance: Instance) -> list[Fraction]:
     """Price of a GPU for a slot on each server; a GPU-hour costs 1 where there are no prices."""
     hours = Fraction(str(instance.time.slot_seconds)) / 3600

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method
+    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -42,6 +42,7 @@ def solve(
     patience: int | None = None,
     seed: int = 0,
     data: Data | None = None,
+    neighbourhoods: Iterable[str | Neighbourhood] = (),
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Result:
@@ -65,6 +66,8 @@ def solve(
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
+    neighbourhoods
+        Neighbourhoods that `search` uses beside those that are installed, given as methods are.
     time_limit, gap, threads, iterations, patience, seed, log, progress
         See `Limits`.
 
@@ -95,6 +98,20 @@ def solve(
         raise UsageError("data needs a formulation; name the one that reads it")
     limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
     problem = with_objective(load_instance(instance), objective)
+    with registry.added("neighbourhoods", neighbourhoods):
+        return _solve(problem, method, formulation, solver, limits, data, counted=counted)
+
+
+def _solve(
+    problem: Instance,
+    method: str | Method | None,
+    formulation: str | Formulation | None,
+    solver: str | Solver | None,
+    limits: Limits,
+    data: Data | None,
+    *,
+    counted: bool,
+) -> Result:
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
         if counted and not getattr(found, "counts_iterations", False):

@@ -14,14 +14,16 @@ from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
-from rarmodel.heuristics import Attempt
+from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, used
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
+from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
 from .server_annealing import anneal_servers
 from .session import Session
@@ -46,7 +48,7 @@ class Search:
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if used(instance):
+        if not ORDERS.supports(instance, objectives_of(instance)):
             WideSearch(instance, Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
@@ -75,7 +77,7 @@ class Search:
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if used(instance):
+        if not ORDERS.supports(instance, objectives_of(instance)):
             return self._wide(instance, limits)
         deadline = None
         seconds = limits.time_limit
@@ -84,9 +86,11 @@ class Search:
         if seconds is not None:
             finish = FINISH_SECONDS_PER_JOB * len(instance.jobs)
             deadline = perf_counter() + max(LEAST_SHARE * seconds, seconds - finish)
-        session = Session(instance, limits)
+        turns = Turns(instance, limits)
+        session = Session(instance, limits, turns)
         try:
             stopped = session.run(deadline, limits.iterations, limits.patience)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
@@ -100,7 +104,8 @@ class Search:
         if seconds is None and limits.iterations is None and limits.patience is None:
             seconds = DEFAULT_SECONDS
         deadline = None if seconds is None else perf_counter() + seconds
-        search = WideSearch(instance, limits, self.name)
+        turns = Turns(instance, limits)
+        search = WideSearch(instance, limits, self.name, turns)
         bound = best_bound(instance)
         least = [float(value) for value in least_values(instance)]
 
@@ -112,6 +117,7 @@ class Search:
 
         try:
             stopped = search.run(deadline, limits.iterations, limits.patience, proven)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         if search.best.schedule is None and bound.slots <= horizon_of(instance):

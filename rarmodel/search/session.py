@@ -14,6 +14,7 @@ from rarmodel.bounds import LowerBound, best_bound, relative_gap
 from rarmodel.bounds.cutting_stock import cutting_stock
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
+from rarmodel.heuristics import Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance, Schedule
@@ -46,6 +47,8 @@ class Session:
         The problem.
     limits
         The session uses `gap`, `threads`, `seed` and `progress`.
+    turns
+        The neighbourhoods of users that join; by default none.
 
     Attributes
     ----------
@@ -59,12 +62,15 @@ class Session:
         At most 20 of the solutions that were once the best, the shortest last.
     """
 
-    def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
+    def __init__(
+        self, instance: Instance, limits: Limits | None = None, turns: Turns | None = None
+    ) -> None:
         self.instance = instance
         self.solution: Solution | None = None
         self.bound: LowerBound = best_bound(instance)
         self.improvements: list[Solution] = []
         self._limits = limits or Limits()
+        self._turns = turns
         self._stop = np.zeros(1, np.int64)
         self._decoder: Decoder | None = None
         self._orders: list[tuple[Ints, Ints]] = []
@@ -163,6 +169,8 @@ class Session:
                     return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
+                if self._turns:
+                    self._take_turn(self._turns, deadline)
                 if (
                     self._iterations >= BOUND_AFTER
                     and self._cutting_stock_open
@@ -237,6 +245,17 @@ class Session:
                 self.raise_bound(bound)
             self._iterations += 1
         self._report()
+
+    def _take_turn(self, turns: Turns, deadline: float) -> None:
+        """Let a neighbourhood of a user change the best schedule."""
+
+        def incumbent() -> Schedule | None:
+            if self.solution is None or self.makespan > horizon_of(self.instance):
+                return None
+            return self.solution.schedule(self.instance, "search")
+
+        if better := turns.take(incumbent, deadline):
+            self.take(better.schedule)
 
     def _wait(self, futures: Sequence[Future[Any]], deadline: float) -> None:
         """Wait until the deadline or Ctrl-C; then stop the workers that still run."""

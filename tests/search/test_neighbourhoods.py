@@ -48,7 +48,7 @@ def named(improve: Callable[[Instance, Schedule, Turn], object]) -> Neighbourhoo
 
 
 def test_a_neighbourhood_may_solve_smaller_problems() -> None:
-    depth = []
+    depth: list[int] = []
 
     def by_parts(instance: Instance, incumbent: Schedule, _: Turn) -> Schedule:
         depth.append(len(depth))
@@ -62,7 +62,7 @@ def test_a_neighbourhood_may_solve_smaller_problems() -> None:
 
 @cache
 def best() -> Schedule:
-    found = solve(PLAIN, iterations=15, threads=1).schedule
+    found = solve(PLAIN, iterations=30, threads=1).schedule
     assert found is not None
     return found
 

@@ -84,25 +84,33 @@ def added(kind: Kind, some: Iterable[object]) -> Iterator[None]:
         _ADDED.reset(token)
 
 
-def find(kind: Kind, part: object) -> Any:
+def find(kind: Kind, part: object, *, by_path: bool = True) -> Any:
     """Find a part by its name or `package.module:Name`; an object is returned as it is.
 
     Python looks for modules on its path, and then in the working folder.
+
+    Parameters
+    ----------
+    kind, part
+        The part.
+    by_path
+        Whether `package.module:Name` will do. Files of data name installed parts only, as whoever
+        reads data should not run code that it names.
 
     Raises
     ------
     UsageError
         If there is no such part, or it lacks a member that parts of its kind need.
     """
-    found = _load(kind, part) if isinstance(part, str) else part
+    found = _load(kind, part, by_path=by_path) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
         raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
     return found
 
 
-def _load(kind: Kind, part: str) -> Any:
+def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
     what = _SINGULAR[kind]
-    if ":" in part:
+    if by_path and ":" in part:
         module, _, attribute = part.partition(":")
         # A module beside the instance is as good as an installed one, but hides none of those.
         if (folder := str(Path.cwd())) not in sys.path:

@@ -13,13 +13,13 @@ import numpy as np
 from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
 
 from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
 from .facts import facts_of, goals_of
 from .list_schedules import ListSchedules
 from .rules import (
-    ALL_BUT_PREEMPTION,
     Rule,
     earliest_due_first,
     first_come_first_served,

@@ -10,13 +10,13 @@ import numpy as np
 from rarmodel.bounds import LowerBound, best_bound, least_values
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 

@@ -31,8 +31,9 @@ from .sources import Data, Source, entries_of, load_instance, with_objective
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rarmodel.bounds import Bound
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method
+    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -231,6 +232,8 @@ def compare(
     second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
+    bounds: Iterable[str | Bound] = (),
+    neighbourhoods: Iterable[str | Neighbourhood] = (),
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
     each: Callable[[Instance, str], None] | None = None,
@@ -255,6 +258,8 @@ def compare(
         Seconds for each solve.
     data
         Data that the formulations need beside the instance; see `solve`.
+    bounds, neighbourhoods
+        Parts beside those that are installed; see `solve`.
     gap, threads, second_aim, seed, log, progress
         Limits of each solve; see `Limits`.
     each
@@ -301,10 +306,21 @@ def compare(
                 strict=not everything,
             )
             solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
+    with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
+        return _compared(problems, parts, stated, solves, each)
+
+
+def _compared(
+    problems: Sequence[Instance],
+    methods: Sequence[Method],
+    formulations: Sequence[Formulation],
+    solves: Sequence[tuple[_Part, Callable[[Instance], Result]]],
+    each: Callable[[Instance, str], None] | None,
+) -> Comparisons:
     if problems:
         first = problems[0]
-        fit = [method for method in parts if not unhandled(first, handled(method), "")]
-        exact = any(not unhandled(first, handled(formulation), "") for formulation in stated)
+        fit = [method for method in methods if not unhandled(first, handled(method), "")]
+        exact = any(not unhandled(first, handled(formulation), "") for formulation in formulations)
         _prepare(first, fit, exact=exact)
     comparisons = Comparisons()
     for problem in problems:

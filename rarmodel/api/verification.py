@@ -71,10 +71,12 @@ def audit(
     """
     limits = Limits(time_limit, 0.0, threads, seed, log, progress)
     problem = load_instance(instance)
-    if why := unhandled(problem, (), "the audit of the paper's claims"):
+    from rarmodel.auditor import HANDLES  # noqa: PLC0415 - loads Numba and Pyomo
+    from rarmodel.auditor import audit as _audit  # noqa: PLC0415
+
+    if why := unhandled(problem, HANDLES, "the audit of the paper's claims"):
         raise UsageError(why)
     claimed = None if schedule is None else load_schedule(schedule)
-    from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
 
     chosen = solvers_for(TIME_INDEXED, solver)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from rarmodel.model import instance_digest
 from rarmodel.schema import Instance, ProvenBound, Schedule
 
-from .best import best_bound
 from .bound import LowerBound
+from .proven import best_bound
 
 
 def with_bound(schedule: Schedule, instance: Instance, bound: LowerBound) -> Schedule:

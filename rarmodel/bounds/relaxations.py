@@ -1,4 +1,4 @@
-"""Bounds on every objective: what no schedule can be better than.
+"""Bounds on every objective but the makespan, which `simple` is about: as good as none is better.
 
 All numbers are whole or exact fractions. The cluster of N GPUs is no faster than one machine that
 does N units of area, GPU times slot, in a slot: job j has an area of at least `A_j` (see
@@ -12,49 +12,16 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil
-from typing import NamedTuple
 
-from rarmodel.model import horizon_of, job_extremes, lone_options, windows
-from rarmodel.model.caching import once_per_instance
-from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
+from rarmodel.model import lone_options
+from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
 
-from .simple import least_areas
+from .bound import UNINTERRUPTED, Bound
+from .works import works
 
 MOST_WORK = 100_000
 """Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
-
-
-class Work(NamedTuple):
-    """What one machine has to do of a job.
-
-    Attributes
-    ----------
-    job
-        Its index.
-    head
-        The slot before which it cannot start.
-    area
-        GPU slots, at least.
-    slots
-        Slots from start to completion, at least.
-    """
-
-    job: int
-    head: int
-    area: int
-    slots: int
-
-
-@once_per_instance
-def works(instance: Instance) -> tuple[Work, ...]:
-    """(jobs) What each job needs at least."""
-    begins = windows(instance, horizon_of(instance))
-    needs = zip(begins, least_areas(instance), job_extremes(instance), strict=True)
-    return tuple(
-        Work(j, window.start, area, extreme.least_slots)
-        for j, (window, area, extreme) in enumerate(needs)
-    )
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
@@ -62,8 +29,10 @@ def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
 
     Terms do not fall when a completion grows, so neither does their sum or the greatest of them.
     """
+    if objective.prices is not None or objective is MAKESPAN:
+        return None
     ends = [work.head + work.slots for work in works(instance)]
-    return objective.value(instance, ends) if objective.prices is None else None
+    return objective.value(instance, ends)
 
 
 def cheapest_placements(instance: Instance, objective: Objective) -> Value | None:
@@ -235,7 +204,7 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     more, λ is too small. Then the value is at least the next one that some term can have.
     """
     terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
-    if not objective.greatest or not terms:
+    if not objective.greatest or not terms or objective is MAKESPAN:
         return None
     speed = instance.cluster.total_gpus
     known = [works(instance)[j] for j in terms]
@@ -339,3 +308,54 @@ def _with_offsets(terms: dict[int, Term], completions: Fraction) -> Value:
     """A sum of terms from the weighted sum of completions; whole where all terms are."""
     value = completions - sum((_weight(t) * t.offset for t in terms.values()), Fraction(0))
     return ceil(value) if all(term.divisor == 1 for term in terms.values()) else exact(value)
+
+
+JOBS_ALONE = Bound(
+    "each job alone",
+    "each job completes no earlier than its earliest start plus its least time",
+    jobs_alone,
+    handles=UNINTERRUPTED,
+    rank=10,
+)
+OVERFULL_INTERVALS = Bound(
+    "overfull intervals",
+    "jobs that must run between two slots need room for their area",
+    intervals_overfull,
+    handles=UNINTERRUPTED,
+    rank=12,
+)
+SHORTEST_REMAINING_AREA = Bound(
+    "shortest remaining area",
+    "one machine as fast as all GPUs together completes the smallest jobs first",
+    shortest_first,
+    handles=UNINTERRUPTED,
+    rank=13,
+)
+MEAN_BUSY_TIMES = Bound(
+    "mean busy times",
+    "the same machine, with weights",
+    mean_busy_times,
+    handles=UNINTERRUPTED,
+    rank=14,
+)
+EARLIEST_DUE_JOBS = Bound(
+    "earliest due jobs",
+    "the same machine, for the jobs that are due first",
+    earliest_due_sets,
+    handles=UNINTERRUPTED,
+    rank=15,
+)
+ROOM_BEFORE_DUE_SLOTS = Bound(
+    "room before due slots",
+    "jobs on time need room for their area",
+    late_by_area,
+    handles=UNINTERRUPTED,
+    rank=16,
+)
+CHEAPEST_PLACEMENTS = Bound(
+    "cheapest placements",
+    "each job pays for its cheapest placement",
+    cheapest_placements,
+    handles=UNINTERRUPTED,
+    rank=17,
+)

@@ -32,6 +32,24 @@ DATA = click.option(
 )
 
 
+BOUNDS = click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="NAME",
+    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel bounds` "
+    f"lists those. {SEVERAL}",
+)
+NEIGHBOURHOODS = click.option(
+    "--neighbourhood",
+    "neighbourhoods",
+    multiple=True,
+    metavar="NAME",
+    help="Neighbourhood that search uses beside the installed ones, as package.module:Name; "
+    f"`rarmodel neighbourhoods` lists those. {SEVERAL}",
+)
+
+
 def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that limit a solve."""
     for option in (
@@ -88,6 +106,8 @@ def rarmodel() -> None:
 )
 @OBJECTIVE
 @DATA
+@BOUNDS
+@NEIGHBOURHOODS
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -117,6 +137,8 @@ def solve(
     solver: str | None,
     objective: list[str] | None,
     data: str | None,
+    bounds: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
     time_limit: float | None,
     iterations: int | None,
     patience: int | None,
@@ -148,6 +170,8 @@ def solve(
             solver=solver,
             objective=objective,
             data=data,
+            bounds=bounds,
+            neighbourhoods=neighbourhoods,
             time_limit=time_limit,
             iterations=iterations,
             patience=patience,
@@ -291,6 +315,8 @@ def audit(
 )
 @OBJECTIVE
 @DATA
+@BOUNDS
+@NEIGHBOURHOODS
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -308,6 +334,8 @@ def compare(
     solvers: tuple[str, ...],
     objective: list[str] | None,
     data: str | None,
+    bounds: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
     time_limit: float,
     gap: float,
     second_aim: bool,  # noqa: FBT001
@@ -335,6 +363,8 @@ def compare(
             solvers=solvers or None,
             objective=objective,
             data=data,
+            bounds=bounds,
+            neighbourhoods=neighbourhoods,
             time_limit=time_limit,
             gap=gap,
             second_aim=second_aim,

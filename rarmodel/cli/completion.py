@@ -84,6 +84,8 @@ BY_NAME = {
     "instance": Completed(_instances, "file"),
     "method": Completed(partial(registry.names, "policies")),
     "formulation": Completed(partial(registry.names, "formulations")),
+    "bound": Completed(partial(registry.names, "bounds")),
+    "neighbourhood": Completed(partial(registry.names, "neighbourhoods")),
     "solver": Completed(partial(registry.names, "solvers")),
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),

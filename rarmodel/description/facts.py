@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rarmodel.bounds.simple import least_areas
+from rarmodel.bounds.works import least_areas
 from rarmodel.model import (
     best_placements,
     job_extremes,

@@ -15,13 +15,10 @@ from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance
 
 from .list_schedules import ListSchedules
-
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
-"""Features that list schedules of wider instances handle."""
 
 Key = Callable[[Instance, int], float]
 """Urgency of a job, by index: the least is the most urgent."""

@@ -10,8 +10,10 @@ from time import perf_counter
 
 import numpy as np
 
+from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
 
 from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
@@ -35,6 +37,11 @@ LONGEST_FIRST = Rule(
     "longest-first",
     "jobs of greatest execution time first",
     lambda instance, job: -shortest_first.key(instance, job),
+)
+LIST_SCHEDULES = Neighbourhood(
+    "list-schedules",
+    "order, size, servers and delay of jobs, in list schedules",
+    handles=ALL_BUT_PREEMPTION,
 )
 STARTS = (
     *(first_come_first_served, weighted_shortest_first, shortest_first),
@@ -69,10 +76,20 @@ class WideSearch:
         Of these it respects `threads` and `seed`.
     method
         Name of the method in schedules.
+    turns
+        The neighbourhoods of users that join; by default none.
+
+    Attributes
+    ----------
+    best
+        The best that is known.
     """
 
-    def __init__(self, instance: Instance, limits: Limits, method: str) -> None:
+    def __init__(
+        self, instance: Instance, limits: Limits, method: str, turns: Turns | None = None
+    ) -> None:
         self.instance = instance
+        self._turns = turns
         facts, goals = facts_of(instance), goals_of(instance)
         self._goals, self._method = goals, method
         self._stop = np.zeros(1, np.int64)
@@ -131,8 +148,19 @@ class WideSearch:
                 for i in improved:
                     self._take(i)
                 self._stop[0] = 0
+                if self._turns:
+                    self._take_turn(self._turns, end)
                 made += 1
                 idle = idle + 1 if self.best.values == before else 0
+
+    def _take_turn(self, turns: Turns, deadline: float) -> None:
+        """Let a neighbourhood of a user change the best schedule."""
+        better = turns.take(lambda: self.best.schedule, deadline)
+        if better is not None and better.report.objective is not None:
+            found = tuple(map(float, better.report.objective.values()))
+            if found < self.best.values:
+                method = {"method": self._method}
+                self.best = Found(found, better.schedule.model_copy(update=method))
 
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""

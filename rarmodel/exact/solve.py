@@ -18,6 +18,7 @@ from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
+from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled, used
 from rarmodel.model.features import OBJECTIVES
@@ -126,10 +127,11 @@ def _searches(
     if plain and (by_makespan or formulation.restricts):
         short = instance.model_copy(update={"objective": "makespan"})
         quiet = limits if not formulation.restricts else replace(limits, progress=None)
-        return Session(instance if by_makespan else short, quiet), None
+        problem = instance if by_makespan else short
+        return Session(problem, quiet, Turns(problem, quiet)), None
     if unhandled(instance, SEARCH.handles, ""):
         return None, None
-    return None, WideSearch(instance, limits, SEARCH.name)
+    return None, WideSearch(instance, limits, SEARCH.name, Turns(instance, limits))
 
 
 def _solve(known: Known) -> None:

@@ -85,6 +85,9 @@ FEATURES = (
 )
 """All of them. An instance that uses none is the paper's problem."""
 
+WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
+"""Names of all but the objectives."""
+
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
@@ -96,6 +99,8 @@ PLACES = frozenset(
 """Where they may run, and how fast they are there."""
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
 """How many GPUs they may hold at once."""
+
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
 
 
 def used(instance: Instance) -> dict[str, str]:
@@ -129,6 +134,14 @@ def handled(part: object) -> frozenset[str]:
     """The features that a part handles: those in its `handles`, none without it."""
     names: Iterable[str] = getattr(part, "handles", ())
     return frozenset(names)
+
+
+def in_words(some: Collection[str], of: Collection[str]) -> str:
+    """Some of several names in words: all of them, all but a few, those that are, or none."""
+    missing = [name for name in of if name not in some]
+    if missing and 3 * len(missing) < len(of):
+        return f"all but {_and(missing)}"
+    return (", ".join(some) if missing else "all") if some else "none"
 
 
 def _and(names: list[str]) -> str:

@@ -17,6 +17,7 @@ from math import floor
 from typing import NamedTuple
 
 from rarmodel import registry
+from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, Job, SlotTime
 from rarmodel.tabular import NONE
 
@@ -102,10 +103,20 @@ class Objective:
     prices: Callable[[Instance], Sequence[Fraction]] | None = None
 
     def terms(self, instance: Instance) -> tuple[Term | None, ...]:
-        """(jobs) What each job adds; empty if what is held has a price."""
+        """(jobs) What each job adds; empty if what is held has a price.
+
+        Raises
+        ------
+        UsageError
+            If the function raises an exception.
+        """
         if self.term is None:
             return ()
-        return tuple(self.term(instance, j) for j in range(len(instance.jobs)))
+        try:
+            return tuple(self.term(instance, j) for j in range(len(instance.jobs)))
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise UsageError(f"objective {self.name!r} failed: {what}") from error
 
     def value(
         self, instance: Instance, completions: Sequence[int], held: Sequence[int] = ()
@@ -142,7 +153,8 @@ def in_digits(value: Value | float | None) -> str:
         return NONE
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{float(value):,.6g}" if abs(value) < 1e6 else f"{float(value):,.0f}"
+    plain = float(value)
+    return f"{plain:,.6g}" if abs(plain) < 1e6 else f"{plain:,.0f}"
 
 
 def exact(value: Value) -> Value:

@@ -1,5 +1,7 @@
 """Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+
 from .aims import shown_bounds
 from .campaign import campaign_page
 from .comparison import draw_all
@@ -8,7 +10,11 @@ from .page import report_page
 from .pictures import picture
 from .steps import Steps
 
+HANDLES = ALL_BUT_PREEMPTION
+"""The features of instances whose schedules can be drawn."""
+
 __all__ = [
+    "HANDLES",
     "Bar",
     "Drawing",
     "Drawn",

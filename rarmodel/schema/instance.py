@@ -78,7 +78,7 @@ def _objectives_exist(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if name in value[:i]:
             problems.append(Problem(place, f"{name!r} is in the list already"))
         try:
-            registry.find("objectives", name)
+            registry.find("objectives", name, by_path=False)
         except UsageError as error:
             problems.append(Problem(place, str(error)))
     if problems:

@@ -10,18 +10,20 @@ import numpy as np
 from rarmodel.bounds import LowerBound, best_bound, least_values
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
-from rarmodel.heuristics import Attempt
+from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, used
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
+from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
@@ -47,7 +49,7 @@ class Search:
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if used(instance):
+        if not ORDERS.supports(instance, objectives_of(instance)):
             WideSearch(instance, Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
@@ -78,16 +80,18 @@ class Search:
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if used(instance):
+        if not ORDERS.supports(instance, objectives_of(instance)):
             return self._wide(instance, limits)
         begun, seconds = perf_counter(), _seconds(limits)
         if seconds is not None:
             finish = FINISH_SECONDS_PER_JOB * len(instance.jobs)
             seconds = max(LEAST_SHARE * seconds, seconds - finish)
-        session = Session(instance, limits)
+        turns = Turns(instance, limits)
+        session = Session(instance, limits, turns)
         try:
             end = _first_end(instance, limits, begun, seconds)
             stopped = session.run(end, limits.iterations, limits.patience)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
@@ -100,7 +104,8 @@ class Search:
     def _wide(self, instance: Instance, limits: Limits) -> Attempt:
         """The same for what the session does not handle."""
         begun, seconds = perf_counter(), _seconds(limits)
-        search = WideSearch(instance, limits, self.name)
+        turns = Turns(instance, limits)
+        search = WideSearch(instance, limits, self.name, turns)
         bound = best_bound(instance)
         least = [float(value) for value in least_values(instance)]
 
@@ -113,6 +118,7 @@ class Search:
         try:
             deadline = _first_end(instance, limits, begun, seconds)
             stopped = search.run(deadline, limits.iterations, limits.patience, proven)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         if search.best.schedule is None and bound.slots <= horizon_of(instance):

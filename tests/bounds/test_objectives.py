@@ -11,9 +11,15 @@ from documents import instance_data, job_data
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 from wide_optimum import optima
 
-from rarmodel.bounds import all_bounds, least_values, objective_bound, objective_bounds
-from rarmodel.bounds.best import FIXED_SIZES, best_bound
-from rarmodel.bounds.cutting_stock import cutting_stock
+from rarmodel.bounds import (
+    all_bounds,
+    best_bound,
+    least_values,
+    objective_bound,
+    objective_bounds,
+    slow_bounds,
+    tightened,
+)
 from rarmodel.dispatch import (
     earliest_due_first,
     first_come_first_served,
@@ -22,9 +28,8 @@ from rarmodel.dispatch import (
 )
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
-from rarmodel.model import horizon_of, unhandled
-from rarmodel.model.features import OBJECTIVES as OTHER_OBJECTIVES
-from rarmodel.model.objectives import Shape, Term, Value, objective
+from rarmodel.model import horizon_of
+from rarmodel.model.objectives import MAKESPAN, Shape, Term, Value, objective
 from rarmodel.schema import Instance
 
 RULES = (
@@ -48,9 +53,9 @@ def check(instance: Instance) -> None:
         assert least <= best[name], (name, least)
         for found in objective_bounds(instance, objective(name)):
             assert found.value <= best[name], (name, found)
-    if unhandled(instance, FIXED_SIZES | {OTHER_OBJECTIVES.name}, "") is None:
-        cut = cutting_stock(instance, best_bound(instance))
-        assert cut is None or cut.slots <= best["makespan"]
+    for slow in slow_bounds(instance, MAKESPAN):
+        cut = tightened(slow, instance, MAKESPAN, best_bound(instance).slots)
+        assert cut is None or cut.value <= best["makespan"]
 
 
 @pytest.mark.parametrize("feature", FEATURES)

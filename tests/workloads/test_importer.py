@@ -63,7 +63,7 @@ def test_area_bound_is_that_of_the_recorded_gpu_time(tmp_path: Path) -> None:
     instance = imported(
         tmp_path / "t.csv", THREE, slot_seconds=60.0, contention=False, arrivals="zero"
     ).instance
-    assert area(instance).slots == -(-(10 + 40 + 4) // 32)
+    assert area(instance) == -(-(10 + 40 + 4) // 32)
 
 
 def test_without_contention_gradients_and_overhead_are_zero(tmp_path: Path) -> None:

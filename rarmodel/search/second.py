@@ -66,8 +66,8 @@ def wanted(instance: Instance, limits: Limits) -> bool:
 def budget_after(limits: Limits, begun: float, deadline: float | None) -> Budget:
     """What is left for the second aim, after the objectives.
 
-    As long as they took, and two seconds in any case, but not past the deadline; a quarter of their
-    iterations, so that the second aim has a fifth of all.
+    As long as they took, or a fifth of all the time if that is longer, and two seconds in any case,
+    but not past the deadline; a quarter of their iterations, which is a fifth of all.
 
     Parameters
     ----------
@@ -77,7 +77,10 @@ def budget_after(limits: Limits, begun: float, deadline: float | None) -> Budget
         Readings of `time.perf_counter`; the deadline is that of all, None for no time limit.
     """
     now = perf_counter()
-    end = None if deadline is None else min(deadline, now + max(LEAST_SECONDS, now - begun))
+    end = None
+    if deadline is not None:
+        seconds = max(LEAST_SECONDS, SHARE * (deadline - begun), now - begun)
+        end = min(deadline, now + seconds)
     steps = limits.iterations
     return Budget(
         end, None if steps is None else ceil(steps * SHARE / (1 - SHARE)), limits.patience

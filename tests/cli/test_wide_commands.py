@@ -54,8 +54,8 @@ REFUSING: dict[str, Sequence[object]] = {
 """What is for the paper's problem only."""
 
 OTHERS = {
-    *("campaign", "formulations", "generate", "import", "instances", "methods", "schema"),
-    "solvers",
+    *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
+    *("neighbourhoods", "objectives", "schema", "solvers"),
 }
 """Commands that take no instance; campaigns have a test below."""
 

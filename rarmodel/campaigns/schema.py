@@ -152,6 +152,13 @@ class Options(Record):
     )
     """Iterations without a better schedule or bound after which to stop, for the same methods."""
 
+    second_aim: Annotated[
+        tuple[Annotated[bool, Field(strict=True)], ...] | None,
+        BeforeValidator(_listed),
+        Field(min_length=1),
+    ] = None
+    """Whether `search` goes on to total completion after its objective; true by default."""
+
     def given(self) -> Mapping[str, tuple[int | float, ...]]:
         """The options that are given, by name."""
         return self.model_dump(exclude_none=True)

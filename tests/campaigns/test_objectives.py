@@ -114,6 +114,17 @@ def test_patience_is_for_methods_that_count_iterations(folder: Path) -> None:
     assert line.endswith("formulation 'time-indexed' does not count iterations")
 
 
+def test_the_second_aim_can_be_turned_off(folder: Path) -> None:
+    text = TEXT.replace("{threads: 1}", "{second_aim: [true, false]}")
+    runs = plan_campaigns([write_campaign(folder, text)]).runs
+    assert [run.task.options["second_aim"] for run in runs] == [True, False] * 2
+    (line,) = problems(folder, text.replace("[true, false]", "1"))
+    assert line == "line 4, options.second_aim: 1; true or false is expected"
+    path = write_campaign(folder, text.replace("[true, false]", "false"))
+    assert run_campaigns(path, folder / "out").done == 2
+    assert [row["option_second_aim"] for row in rows(folder / "out")] == [False, False]
+
+
 @pytest.mark.usefixtures("wide")
 def test_rows_have_the_objective_asked_for(folder: Path) -> None:
     text = TEXT.replace("[first-fit, fifo]", "[{method: search, options: {patience: 20}}]")

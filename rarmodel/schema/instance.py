@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, Tag, ValidationInfo, field_validator
@@ -71,14 +72,14 @@ class Preemption(Record):
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
 
-def _objectives_exist(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+def _objectives_exist(value: str | tuple[str, ...], *, by_path: bool) -> str | tuple[str, ...]:
     problems = []
     for i, name in enumerate((value,) if isinstance(value, str) else value):
         place = "" if isinstance(value, str) else f"[{i}]"
         if name in value[:i]:
             problems.append(Problem(place, f"{name!r} is in the list already"))
         try:
-            registry.find("objectives", name, by_path=False)
+            registry.find("objectives", name, by_path=by_path)
         except UsageError as error:
             problems.append(Problem(place, str(error)))
     if problems:
@@ -86,12 +87,13 @@ def _objectives_exist(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
     return value
 
 
-Objectives = Annotated[
+_Names = Annotated[
     Annotated[Name, Tag(ONE)] | Annotated[tuple[Name, ...], Field(min_length=1), Tag(SEVERAL)],
     one_or_listed,
-    AfterValidator(_objectives_exist),
 ]
+Objectives = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=True))]
 """Name of an objective, or several names, the most important first."""
+_Installed = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=False))]
 
 
 class Instance(Record):
@@ -122,7 +124,7 @@ class Instance(Record):
     contention: Contention
     """The contention model's constants."""
 
-    objective: Objectives = "makespan"
+    objective: _Installed = "makespan"
     """What is minimised, or several such names, the most important first."""
 
     preemption: Preemption | None = None

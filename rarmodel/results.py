@@ -66,8 +66,7 @@ def goals_of(
     values = {} if report is None or report.objective is None else report.objective
     known = [*bounds, *[None] * (len(asked) - len(bounds))]
     return tuple(
-        Goal(one.name, values.get(one.name), at, one)
-        for one, at in zip(asked, known, strict=True)
+        Goal(one.name, values.get(one.name), at, one) for one, at in zip(asked, known, strict=True)
     )
 
 
@@ -179,11 +178,15 @@ class Result:
             found["end"] = f"{end}"
         if aimed:
             found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        return found | others | {
-            "gap": number(self.gap, ".2%"),
-            "mean completion": told(mean, form=".2f"),
-            "seconds": number(self.seconds, ".2f"),
-        }
+        return (
+            found
+            | others
+            | {
+                "gap": number(self.gap, ".2%"),
+                "mean completion": told(mean, form=".2f"),
+                "seconds": number(self.seconds, ".2f"),
+            }
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.

@@ -4,7 +4,7 @@ from .best import all_bounds, best_bound, limit_bound, why_infeasible
 from .bound import ENUMERATION, LowerBound, relative_gap
 from .claim import known_bound, with_bound
 from .links import shared_links
-from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+from .simple import area, greatest_area, least_areas, long_jobs, longest_job, wide_jobs
 from .values import (
     ValueBound,
     least_values,
@@ -23,6 +23,7 @@ __all__ = [
     "best_bound",
     "greatest_area",
     "known_bound",
+    "least_areas",
     "least_values",
     "limit_bound",
     "long_jobs",

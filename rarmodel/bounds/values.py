@@ -23,7 +23,6 @@ from .relaxations import (
     shortest_first,
 )
 
-
 EARLIEST = "earliest completions"
 """Name of the bound by which no job completes before it can."""
 

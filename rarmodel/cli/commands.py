@@ -17,7 +17,7 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
+from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
@@ -29,14 +29,6 @@ DATA = click.option(
     "--data",
     metavar="FILE",
     help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
-)
-
-
-OBJECTIVE = click.option(
-    "--objective",
-    metavar="NAME[,NAME…]",
-    callback=lambda _context, _option, names: names.split(",") if names else None,
-    help="Objective to minimise instead of the instance's, or several, the most important first.",
 )
 
 
@@ -175,8 +167,14 @@ def solve(
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
+@OBJECTIVE
 @JSON
-def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
+def verify(
+    instance: str,
+    schedule: str,
+    objective: list[str] | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
     """Check SCHEDULE against INSTANCE and compute the jobs' completion times.
 
     SCHEDULE is a file, or - for stdin.
@@ -186,7 +184,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     from . import tables  # noqa: PLC0415
 
     problem, (claimed,) = read_schedules(instance, [schedule])
-    report = api.verify(problem, claimed)
+    report = api.verify(problem, claimed, objective=objective)
     if as_json:
         answer_json(report.summary())
     else:

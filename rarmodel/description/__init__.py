@@ -2,5 +2,6 @@
 
 from .description import Description, describe
 from .facts import JobTimes, Level, Size
+from .features import Use
 
-__all__ = ["Description", "JobTimes", "Level", "Size", "describe"]
+__all__ = ["Description", "JobTimes", "Level", "Size", "Use", "describe"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rarmodel.defaults import AUDIT_SECONDS
@@ -13,15 +13,29 @@ from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
 from .solving import solvers_for
-from .sources import ScheduleSource, Source, load_instance, load_schedule
+from .sources import ScheduleSource, Source, load_instance, load_schedule, with_objective
 
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
     from rarmodel.solvers import Solver
 
 
-def verify(instance: Source, schedule: ScheduleSource) -> Report:
+def verify(
+    instance: Source,
+    schedule: ScheduleSource,
+    *,
+    objective: str | Sequence[str] | None = None,
+) -> Report:
     """Check a schedule, from a file or in memory, against an instance.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedule
+        The schedule, or its file.
+    objective
+        Values to report, instead of the instance's objective; see `solve`.
 
     Raises
     ------
@@ -29,7 +43,8 @@ def verify(instance: Source, schedule: ScheduleSource) -> Report:
         If instance or schedule is malformed. A schedule that breaks constraints is no error here:
         the report has the violations.
     """
-    return _verify(load_instance(instance), load_schedule(schedule))
+    problem = with_objective(load_instance(instance), objective)
+    return _verify(problem, load_schedule(schedule))
 
 
 def audit(

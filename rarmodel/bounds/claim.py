@@ -15,9 +15,7 @@ def with_bound(schedule: Schedule, instance: Instance, bound: LowerBound) -> Sch
     """Return the schedule with a bound that holds for every schedule of its instance."""
     if bound.slots < 1:
         return schedule
-    claim = ProvenBound(
-        slots=bound.slots, name=bound.name, instance_sha256=instance_digest(instance)
-    )
+    claim = ProvenBound(slots=bound.slots, name=bound.name, instance_sha256=_digest(instance))
     return schedule.model_copy(update={"bound": claim})
 
 
@@ -38,8 +36,13 @@ def known_bound(
     known = [best_bound(instance)]
     for schedule in schedules:
         claim = schedule.bound
-        if claim is None or claim.instance_sha256 != instance_digest(instance):
+        if claim is None or claim.instance_sha256 != _digest(instance):
             continue
         if least_makespan is None or claim.slots <= least_makespan:
             known.append(LowerBound(claim.slots, claim.name))
     return max(known, key=lambda bound: bound.slots)
+
+
+def _digest(instance: Instance) -> str:
+    """The digest of all on which a bound on the makespan depends: not the objective."""
+    return instance_digest(instance.model_copy(update={"objective": "makespan"}))

@@ -200,8 +200,14 @@ def solve(
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
+@OBJECTIVE
 @JSON
-def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
+def verify(
+    instance: str,
+    schedule: str,
+    objective: list[str] | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
     """Check SCHEDULE against INSTANCE and compute the jobs' completion times.
 
     SCHEDULE is a file, or - for stdin.
@@ -211,7 +217,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     from . import tables  # noqa: PLC0415
 
     problem, (claimed,) = read_schedules(instance, [schedule])
-    report = api.verify(problem, claimed)
+    report = api.verify(problem, claimed, objective=objective)
     if as_json:
         answer_json(report.summary())
     else:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 
-WORDS = {"job", "lower bound", "method", "status", "verified"}
+WORDS = {
+    *("job", "lower bound", "method", "status", "verified"),
+    *("uses", "first place", "in numbers", "objective", "at least"),
+}
 """Columns aligned to the left."""
 
 

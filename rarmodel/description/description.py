@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.bounds import LowerBound, all_bounds, best_bound, least_values, why_infeasible
+from rarmodel.bounds import (
+    LowerBound,
+    ValueBound,
+    all_bounds,
+    best_bound,
+    objective_bounds,
+    value_bounds,
+    why_infeasible,
+)
 from rarmodel.duration import duration
-from rarmodel.model import horizon_of, too_short, used
-from rarmodel.model.objectives import MAKESPAN, Value
-from rarmodel.model.objectives import number as value_number
-from rarmodel.model.objectives import objective as find_objective
+from rarmodel.model import horizon_of, too_short
+from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
+from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
-from .facts import JobTimes, Level, Size, job_times, network, size_of, used_types
+from .facts import JobTimes, Level, Size, job_times, network, size_of
+from .features import Use, uses_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,15 +50,14 @@ class Description:
     sizes
         The jobs by size, smallest first.
     load
-        Slots for which all GPUs are busy if every job runs alone in its best placement.
-    uses
-        What the instance uses beyond the paper's problem, each with the first place.
+        Slots for which all GPUs are busy if every job holds its fewest GPU slots: those of its best
+        placement alone, or of its best ring size for that.
     bounds
         Lower bounds on the makespan that need no search.
-    best
-        The greatest of the bounds; of equal bounds the first.
-    objective_bounds
-        A lower bound on each objective, by name, the most important first.
+    objectives
+        The objectives, the most important first, each with the best bound that needs no search.
+    uses
+        What the instance uses beyond the paper's problem.
     reasons
         Why no schedule meets the horizon, if the bounds prove it, or a deadline, if a job takes
         longer alone.
@@ -63,11 +70,20 @@ class Description:
     jobs: tuple[JobTimes, ...] = field(repr=False)
     sizes: tuple[Size, ...]
     load: float
-    uses: Mapping[str, str]
     bounds: tuple[LowerBound, ...]
-    best: LowerBound
-    objective_bounds: Mapping[str, Value]
+    objectives: tuple[tuple[Objective, ValueBound], ...]
+    uses: tuple[Use, ...]
     reasons: tuple[str, ...]
+
+    @property
+    def best(self) -> LowerBound:
+        """The greatest of the bounds; of equal bounds the first."""
+        return best_bound(self.instance)
+
+    @property
+    def by_length(self) -> bool:
+        """Whether the makespan alone is minimised."""
+        return [one for one, _ in self.objectives] == [MAKESPAN]
 
     @property
     def infeasible(self) -> bool:
@@ -81,12 +97,14 @@ class Description:
         found = {"instance": instance.name}
         if instance.description:
             found["description"] = instance.description
-        found |= {"slot": duration(time.slot_seconds), "horizon": time.told(time.horizon)}
+        found |= {"slot": duration(time.slot_seconds), "horizon": self._horizon()}
         if time.origin is not None:
-            found |= {"origin": f"{time.origin}", "horizon ends": f"{time.end(time.horizon)}"}
+            found["origin"] = f"{time.origin}"
+            if time.horizon is not None:
+                found["horizon ends"] = f"{time.end(time.horizon)}"
         few = ", ".join(f"{count:,} of {gpus} GPUs" for gpus, count in self.servers[:MOST_ROWS])
         more = len(self.servers) - MOST_ROWS
-        parts = [] if time.horizon is None else [f"{self.load / time.horizon:.1%} of the horizon"]
+        part = [] if time.horizon is None else [f"{self.load / time.horizon:.1%} of the horizon"]
         rates = f"{cluster.intra_server_gbps:g} Gbit/s in a ring"
         return found | {
             "servers": few + (f" and {more} sizes more" if more > 0 else ""),
@@ -98,40 +116,43 @@ class Description:
                 f"ξ2 {contention.overhead_ms_per_server:g} ms per server"
             ),
             "jobs": f"{len(self.jobs):,}",
-            **self._wide(),
-            "load": f"{time.told(self.load, *parts, form=',.1f')} of all GPUs",
+            "load": f"{time.told(self.load, *part, form=',.1f')} of all GPUs",
             "contention costs": self._cost(),
-            "lower bound": time.told(self.best.slots, self.best.name),
-            **self._objectives(),
+            **self._bounds(),
             **({"infeasible": "; ".join(self.reasons)} if self.infeasible else {}),
         }
 
-    def _gpus(self) -> str:
-        types = ", ".join(f"{gpus:,} {name}" for name, gpus in used_types(self.instance).items())
-        return f"{self.instance.cluster.total_gpus:,}" + (f": {types}" if types else "")
+    def _horizon(self) -> str:
+        time = self.instance.time
+        if time.horizon is not None:
+            return time.told(time.horizon)
+        return f"none; {time.told(horizon_of(self.instance))} are enough"
 
-    def _wide(self) -> dict[str, str]:
-        """What the instance has beyond the paper's problem, if anything."""
-        found = {}
-        releases = [job.release for job in self.instance.jobs]
-        if any(releases):
-            found["releases"] = f"slot {_span((min(releases), max(releases)))}"
-        due = [job.due for job in self.instance.jobs if job.due is not None]
-        if due:
-            jobs = f"{len(due):,} job{'s' * (len(due) != 1)}"
-            found["due"] = f"slot {_span((min(due), max(due)))}, {jobs}"
-        if self.uses:
-            found["uses"] = ", ".join(f"{name} ({place})" for name, place in self.uses.items())
-        return found
-
-    def _objectives(self) -> dict[str, str]:
-        """Bounds on the objectives, if these are not the makespan alone."""
-        if self.instance.objectives == (MAKESPAN.name,):
-            return {}
+    def _bounds(self) -> dict[str, str]:
+        """A bound on each objective."""
+        time = self.instance.time
+        if self.by_length:
+            return {"lower bound": time.told(self.best.slots, self.best.name)}
         return {
-            name: f"at least {find_objective(name).told(value, self.instance.time)}"
-            for name, value in self.objective_bounds.items()
+            one.name: f"at least {one.told(bound.value, time, bound.name)}"
+            for one, bound in self.objectives
         }
+
+    def _gpus(self) -> str:
+        """All GPUs, and those of each type."""
+        types: Counter[str] = Counter()
+        for server in self.instance.cluster.servers:
+            types[server.gpu_type or "of no type"] += server.gpus
+        each = ", ".join(f"{count:,} {kind}" for kind, count in types.most_common(MOST_ROWS))
+        total = f"{self.instance.cluster.total_gpus:,}"
+        return total if list(types) == ["of no type"] else f"{total}: {each}"
+
+    def use_rows(self) -> list[dict[str, str]]:
+        """What the instance uses beyond the paper's problem, as rows of formatted values."""
+        return [
+            {"uses": use.name, "first place": use.place, "in numbers": use.detail}
+            for use in self.uses
+        ]
 
     def _network(self) -> str:
         network = self.instance.cluster.network
@@ -189,8 +210,15 @@ class Description:
             }
 
     def bound_rows(self) -> list[dict[str, str]]:
-        """The bounds, as rows of formatted values."""
+        """The bounds on the objectives, as rows of formatted values."""
         time = self.instance.time
+        if not self.by_length:
+            return [
+                {"objective": one.name, "lower bound": bound.name, "at least": told}
+                for one, best in self.objectives
+                for bound in dict.fromkeys((*objective_bounds(self.instance, one), best))
+                if (told := one.told(bound.value, time))
+            ]
         return [
             {
                 "lower bound": bound.name,
@@ -227,16 +255,17 @@ class Description:
             "concurrency": contention.concurrency,
             "alpha": contention.degradation.alpha,
             "overhead_ms_per_server": contention.overhead_ms_per_server,
-            "gpu_types": used_types(instance),
-            "uses": dict(self.uses),
-            "objective": list(instance.objectives),
-            "objective_bound": [value_number(v) for v in self.objective_bounds.values()],
             "jobs": len(self.jobs),
             "sizes": [asdict(size) for size in self.sizes],
             "load": self.load,
             "bounds": [bound._asdict() for bound in self.bounds],
             "lower_bound": self.best.slots,
             "bound_name": self.best.name,
+            "objectives": [
+                {"name": one.name, "bound": plain(bound.value), "bound_name": bound.name}
+                for one, bound in self.objectives
+            ],
+            "uses": [use._asdict() for use in self.uses],
             "infeasible": self.infeasible,
             "reasons": list(self.reasons),
             "each_job": [asdict(job) for job in self.jobs] if jobs else None,
@@ -256,6 +285,7 @@ class Description:
         sizes = self.size_rows()
         return (
             html_lines(self.instance.name, self.lines())
+            + (html_rows("Beyond the paper's problem", self.use_rows()) if self.uses else "")
             + html_rows("Jobs by size", sizes[:MOST_ROWS], len(sizes))
             + html_rows("Lower bounds", self.bound_rows())
         )
@@ -270,12 +300,12 @@ def describe(instance: Instance) -> Description:
         The problem. `describe` solves nothing and compiles nothing.
     """
     jobs = tuple(job_times(instance))
+    bounds = all_bounds(instance)
     best = best_bound(instance)
     levels, ratios = network(instance)
     by_size: dict[tuple[int, ...], list[JobTimes]] = {}
-    for job in jobs:
-        sizes_of = (job.gpus,) if isinstance(job.gpus, int) else job.gpus
-        by_size.setdefault(sizes_of, []).append(job)
+    for job, times in zip(instance.jobs, jobs, strict=True):
+        by_size.setdefault(job.sizes, []).append(times)
     sizes = tuple(size_of(by_size[gpus]) for gpus in sorted(by_size))
     capacities = Counter(server.gpus for server in instance.cluster.servers)
     return Description(
@@ -286,12 +316,9 @@ def describe(instance: Instance) -> Description:
         jobs=jobs,
         sizes=sizes,
         load=sum(size.gpu_slots for size in sizes) / instance.cluster.total_gpus,
-        uses=used(instance),
-        bounds=all_bounds(instance),
-        best=best,
-        objective_bounds=dict(
-            zip(instance.objectives, least_values(instance), strict=True),
-        ),
+        bounds=bounds,
+        objectives=tuple(zip(objectives_of(instance), value_bounds(instance), strict=True)),
+        uses=uses_of(instance),
         reasons=why_infeasible(instance, best)
         if best.slots > horizon_of(instance)
         else too_short(instance),
@@ -299,7 +326,7 @@ def describe(instance: Instance) -> Description:
 
 
 def _sizes(gpus: int | tuple[int, ...]) -> str:
-    return str(gpus) if isinstance(gpus, int) else ", ".join(map(str, gpus))
+    return str(gpus) if isinstance(gpus, int) else " or ".join(map(str, gpus))
 
 
 def _span(ends: tuple[float, float]) -> str:

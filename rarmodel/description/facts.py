@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,9 +25,9 @@ class JobTimes:
     name
         Name of the job.
     gpus
-        GPUs that the job holds, G_j; of a moldable job its ring sizes.
+        GPUs that the job holds, G_j; the sizes from which to choose if it is moldable, ascending.
     iterations
-        Training iterations, F_j; of a running job those left.
+        Training iterations to do from slot 0 on, F_j.
     least_slots
         Least execution time in slots: alone in its best placement.
     servers
@@ -40,8 +39,8 @@ class JobTimes:
     most_slots
         Upper bound on the execution time in slots with as many other rings as fit; None if these
         can stop the job.
-    gpu_slots
-        The fewest GPU slots that the job can hold, over all of its ring sizes.
+    least_area
+        The fewest GPU slots that it can hold, over all sizes.
     """
 
     name: str
@@ -53,17 +52,17 @@ class JobTimes:
     spread: int | None
     slowest_alone: int | None
     most_slots: int | None
-    gpu_slots: int
+    least_area: int
 
 
 @dataclass(frozen=True)
 class Size:
-    """The jobs of one size, or of the same ring sizes.
+    """The jobs of one size, or with the same choice of sizes.
 
     Attributes
     ----------
     gpus
-        GPUs of each job; of moldable jobs their ring sizes.
+        GPUs of each job; the sizes if it is moldable.
     jobs
         Number of jobs.
     iterations, least_slots, servers
@@ -71,7 +70,8 @@ class Size:
     slowest_alone, most_slots
         The greatest value; None if some job can stop.
     gpu_slots
-        Sum of the jobs' GPU slots.
+        Sum over the jobs of the fewest GPU slots that each can hold: GPUs times least execution
+        time where a job has one size.
     """
 
     gpus: int | tuple[int, ...]
@@ -105,18 +105,18 @@ class Level:
 
 def job_times(instance: Instance) -> Iterator[JobTimes]:
     """The execution times of each job, by placement."""
-    for job, area, extreme, best, least, slowest in zip(
+    for job, extreme, best, least, slowest, area in zip(
         instance.jobs,
-        least_areas(instance),
         job_extremes(instance),
         best_placements(instance),
         least_slots_by_placement(instance),
         slowest_alone(instance),
+        least_areas(instance),
         strict=True,
     ):
         yield JobTimes(
             name=job.name,
-            gpus=job.sizes if len(job.sizes) > 1 else job.size,
+            gpus=job.sizes[0] if len(job.sizes) == 1 else job.sizes,
             iterations=job.iterations_left,
             least_slots=extreme.least_slots,
             servers=len(best),
@@ -124,17 +124,8 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
             spread=least.spread,
             slowest_alone=slowest,
             most_slots=extreme.most_slots,
-            gpu_slots=area,
+            least_area=area,
         )
-
-
-def used_types(instance: Instance) -> dict[str, int]:
-    """Number of GPUs of each type, in the order of the servers; empty without types."""
-    found: Counter[str] = Counter()
-    for server in instance.cluster.servers:
-        if server.gpu_type is not None:
-            found[server.gpu_type] += server.gpus
-    return dict(found)
 
 
 def size_of(jobs: Sequence[JobTimes]) -> Size:
@@ -147,7 +138,7 @@ def size_of(jobs: Sequence[JobTimes]) -> Size:
         servers=_ends(job.servers for job in jobs),
         slowest_alone=_greatest(job.slowest_alone for job in jobs),
         most_slots=_greatest(job.most_slots for job in jobs),
-        gpu_slots=sum(job.gpu_slots for job in jobs),
+        gpu_slots=sum(job.least_area for job in jobs),
     )
 
 

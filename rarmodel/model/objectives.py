@@ -139,12 +139,13 @@ class Objective:
         values = [term.at(completion) for term, completion in pairs if term is not None]
         return max(values, default=0) if self.greatest else sum(values)
 
-    def told(self, value: Value | float, time: SlotTime) -> str:
-        """A value with its unit, and slots with their length: `1,234 weighted slots`."""
+    def told(self, value: Value | float, time: SlotTime, *notes: str) -> str:
+        """A value with its unit, slots with their length, and notes: `1,234 weighted slots`."""
         if self.unit == SLOTS and isinstance(value, int):
-            return time.told(value, form=",")
+            return time.told(value, *notes, form=",")
         unit = self.unit.removesuffix("s") if value == 1 else self.unit
-        return f"{in_digits(value)} {unit}".rstrip()
+        noted = f" ({'; '.join(notes)})" if notes else ""
+        return f"{in_digits(value)} {unit}".rstrip() + noted
 
 
 def in_digits(value: Value | float | None) -> str:

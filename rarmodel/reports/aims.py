@@ -111,7 +111,8 @@ def values_told(drawing: Drawing) -> str:
         return ""
     asked = [(one, report.objective[one.name]) for one in objectives_of(instance)]
     if asked[0][0] is MAKESPAN and len(asked) == 1 and report.makespan is not None:
-        return f"{counted(report.makespan, 'slot')}, {duration(instance.time.seconds(report.makespan))}"
+        length = duration(instance.time.seconds(report.makespan))
+        return f"{counted(report.makespan, 'slot')}, {length}"
     return "; ".join(f"{one.name} {one.told(value, instance.time)}" for one, value in asked)
 
 

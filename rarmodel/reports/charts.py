@@ -15,7 +15,7 @@ from .colours import OTHER, WARM
 from .drawing import Drawing
 from .frames import Chart, framed, image_of, row_height, slots_of, tips_of
 from .gantt import gantt_of_gpus, gantt_of_servers
-from .gantt_marks import edge_marks
+from .gantt_marks import draw_away_in_all, edge_marks
 from .grids import busy_parts, completions, contention_grid, flow_parts, is_large, ring_scale
 from .moments import few, waits
 
@@ -99,6 +99,8 @@ def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
             x_range=axis,
             y_range=(0, top * 1.03),
         )
+        if name == "utilisation":
+            draw_away_in_all(chart.figure, drawings[0], end)
         lines = [
             chart.figure.step(
                 "slot",

@@ -126,13 +126,14 @@ def _values(names: Sequence[str], aim: Aim, order: Sequence[int], time: SlotTime
         if len(set(aim.known)) == 1:
             found += " each"
         elif len(order) <= 3:
-            found = ", ".join(f"{names[i]} {_told(aim, i, time, i == order[-1])}" for i in order)
+            told = [_told(aim, i, time, unit=i == order[-1]) for i in order]
+            found = ", ".join(f"{names[i]} {one}" for i, one in zip(order, told, strict=True))
         else:
             others = [i for i in order if aim.values[i] != aim.values[best]]
             ends = [pick(others, key=lambda i: aim.values[i] or 0) for pick in (min, max)]
-            low, high = _told(aim, ends[0], time, False), _told(aim, ends[1], time)
+            low, high = _told(aim, ends[0], time, unit=False), _told(aim, ends[1], time)
             span = high if aim.values[ends[0]] == aim.values[ends[1]] else f"{low} to {high}"
-            found = f"{names[best]} {_told(aim, best, time, False)}, others {span}"
+            found = f"{names[best]} {_told(aim, best, time, unit=False)}, others {span}"
     bound = shortened(aim.bound.name, LETTERS)
     least = aim.objective.told(aim.bound.value, time)
     than = "" if aim.least == aim.bound.value else f" than {least}"
@@ -192,7 +193,7 @@ def _last(drawing: Drawing) -> str:
     return f"{name} ends last: it runs {when} for {length}, {beside}."
 
 
-def _told(aim: Aim, schedule: int, time: SlotTime, unit: bool = True) -> str:  # noqa: FBT001, FBT002
+def _told(aim: Aim, schedule: int, time: SlotTime, *, unit: bool = True) -> str:
     """The value of a schedule in words, with or without a unit that a later value names."""
     value = aim.values[schedule] or 0
     if unit or aim.objective.unit == SLOTS:

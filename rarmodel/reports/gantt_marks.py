@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from bokeh.models import ColumnDataSource
     from bokeh.plotting import figure as Figure  # noqa: N812 - a class, for all that
 
+HATCHED: dict[str, Any] = {
+    "fill_color": AWAY,
+    "fill_alpha": 0.12,
+    "line_color": None,
+    "hatch_pattern": "right_diagonal_line",
+    "hatch_color": AWAY,
+    "hatch_alpha": 0.6,
+    "hatch_scale": 14,
+    "hatch_weight": 1,
+    "level": "underlay",
+}
 SIDES = {"left": "left", "right": "right", "top": "top", "bottom": "bottom"}
 
 
@@ -49,22 +60,20 @@ def draw_away(
         data["name"].append(one.reason or "reserved")
         reason = f": {one.reason}" if one.reason else ""
         data["what"].append(f"{counted(one.gpus, 'GPU')} of {server.name}{reason}")
-        data["slots"].append(f"from {one.start:,}" if one.end is None else _span(one.start, one.end))
-    areas = chart.quad(
-        **SIDES,
-        source=ColumnDataSource(name="away", data=data),
-        fill_color=AWAY,
-        fill_alpha=0.12,
-        line_color=None,
-        hatch_pattern="right_diagonal_line",
-        hatch_color=AWAY,
-        hatch_alpha=0.6,
-        hatch_scale=9,
-        hatch_weight=1,
-        level="underlay",
-    )
+        data["slots"].append(_span(one.start, one.end))
+    areas = chart.quad(**SIDES, source=ColumnDataSource(name="away", data=data), **HATCHED)
     tips = tips_of([("reserved", "@what"), ("slots", "@slots")])
     chart.add_tools(HoverTool(renderers=[areas], tooltips=tips, point_policy="follow_mouse"))
+
+
+def draw_away_in_all(chart: Figure, drawing: Drawing, end: int) -> None:
+    """Hatch the share of all GPUs that is reserved, from above."""
+    steps, gpus = drawing.reserved_in_all, drawing.instance.cluster.total_gpus
+    if steps.slots:
+        left = list(steps.slots)
+        right = [*left[1:], max(2 * end, left[-1])]
+        bottom = [1 - value / gpus for value in steps.values]
+        chart.quad(left=left, right=right, top=1, bottom=bottom, name="away", **HATCHED)
 
 
 def draw_late(chart: Figure, drawing: Drawing, end: int, bars: ColumnDataSource) -> list[Any]:
@@ -85,9 +94,9 @@ def draw_late(chart: Figure, drawing: Drawing, end: int, bars: ColumnDataSource)
             line_color=None,
             hatch_pattern="left_diagonal_line",
             hatch_color=INK,
-            hatch_alpha=0.65,
-            hatch_scale=6,
-            hatch_weight=1.2,
+            hatch_alpha=0.6,
+            hatch_scale=10,
+            hatch_weight=1,
         )
     ]
 
@@ -99,7 +108,7 @@ def draw_running(chart: Figure, drawing: Drawing, bars: ColumnDataSource) -> lis
         return []
     top, bottom = ([float(bars.data[side][i]) for i in ran] for side in ("top", "bottom"))
     zero = [0] * len(ran)
-    return [chart.segment(x0=zero, x1=zero, y0=top, y1=bottom, line_color=INK, line_width=10)]
+    return [chart.segment(x0=zero, x1=zero, y0=top, y1=bottom, line_color=MOMENT, line_width=12)]
 
 
 def draw_moments(chart: Figure, drawing: Drawing, bars: ColumnDataSource) -> None:
@@ -154,5 +163,7 @@ def edge_marks(drawing: Drawing, end: int) -> list[dict[str, Any]]:
     ]
 
 
-def _span(start: int, end: int) -> str:
+def _span(start: int, end: int | None) -> str:
+    if end is None:
+        return f"from {start:,}"
     return f"{start:,} to {end - 1:,}" if end - start > 1 else f"{start:,}"

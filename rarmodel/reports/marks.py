@@ -105,16 +105,14 @@ def _draw_late(axis: Axes, drawing: Drawing, end: int) -> None:
     for late in late_parts(drawing, end):
         bar = drawing.bars[late.bar]
         corner = late.start, drawing.offsets[bar.server] + bar.first
-        axis.add_patch(
-            Rectangle(corner, late.end - late.start, bar.gpus, zorder=3.5, **LATE)
-        )
+        axis.add_patch(Rectangle(corner, late.end - late.start, bar.gpus, zorder=3.5, **LATE))
 
 
 def _draw_running(axis: Axes, drawing: Drawing) -> None:
     for bar in drawing.bars:
         if ran_before(drawing, drawing.runs[bar.run]):
             top = drawing.offsets[bar.server] + bar.first
-            axis.vlines(0, top, top + bar.gpus, color=INK, linewidth=RAN, zorder=5.5)
+            axis.vlines(0, top, top + bar.gpus, color=MOMENT, linewidth=RAN, zorder=5.5)
 
 
 def keys_of_marks(drawings: Sequence[Drawing], *, large: bool) -> list[Any]:
@@ -129,7 +127,7 @@ def keys_of_marks(drawings: Sequence[Drawing], *, large: bool) -> list[Any]:
     if shown.late and not large:
         found.append(Patch(**LATE, label="past the due slot"))
     if shown.running and not large:
-        ran = _mark("|", INK) | {"markeredgewidth": RAN / 2}
+        ran = _mark("|") | {"markeredgewidth": RAN / 2}
         found.append(Line2D([], [], **ran, label="runs at slot 0 already"))
     for kind in shown.kinds:
         edge = "upper" if kind == RELEASE else "lower"
@@ -139,13 +137,13 @@ def keys_of_marks(drawings: Sequence[Drawing], *, large: bool) -> list[Any]:
     return found
 
 
-def _mark(shape: str, colour: str = MOMENT) -> dict[str, Any]:
+def _mark(shape: str) -> dict[str, Any]:
     thick = shape == "|"
     return {
         "linestyle": "none",
         "marker": shape,
         "markersize": {"|": 9, "D": 5}.get(shape, 6.5),
-        "color": colour,
-        "markeredgecolor": colour if thick else PAPER,
+        "color": MOMENT,
+        "markeredgecolor": MOMENT if thick else PAPER,
         "markeredgewidth": 2.4 if thick else 0.7,
     }

@@ -196,6 +196,7 @@ window.rarmodelPage = (() => {
     await draw("overview");
     for (const figure of documents.get("overview").roots()) {
       for (const renderer of figure.renderers) {
+        if (!renderer.name?.startsWith("line-")) continue;
         const of = role(renderer.name.slice("line-".length));
         renderer.glyph.line_color = colour(of ? `--${of}` : "--other");
         renderer.glyph.line_width = of ? 2.2 : 1;

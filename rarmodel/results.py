@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from .bounds import LowerBound, objective_bound, relative_gap
+from .bounds import LowerBound, ValueBound, objective_bound, relative_gap
 from .errors import NoScheduleError
 from .model.objectives import (
     MAKESPAN,
@@ -91,6 +91,12 @@ def second_of(instance: Instance, report: Report | None) -> Goal | None:
         value = aim.value(instance, [end for end in ends if end is not None])
     bound = objective_bound(instance, aim)
     return Goal(aim.name, value, None if bound is None else bound.value, aim)
+
+
+def proven_aim(goal: Goal, name: str) -> ValueBound | None:
+    """The bound of a goal under the name of what has proven it; None if it is not exact."""
+    bound = goal.bound
+    return ValueBound(bound, name) if isinstance(bound, int | Fraction) else None
 
 
 def gap_of(goals: Sequence[Goal]) -> float | None:

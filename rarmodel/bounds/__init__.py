@@ -1,7 +1,7 @@
 """Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
 from .bound import ENUMERATION, Bound, LowerBound, ValueBound, relative_gap
-from .claim import known_bound, with_bound
+from .claim import known_aims, known_bound, with_bound
 from .links import shared_links
 from .proven import (
     all_bounds,
@@ -30,6 +30,7 @@ __all__ = [
     "best_bound",
     "bounds",
     "greatest_area",
+    "known_aims",
     "known_bound",
     "least_values",
     "limit_bound",

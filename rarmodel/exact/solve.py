@@ -22,7 +22,7 @@ from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled, used
 from rarmodel.model.features import OBJECTIVES
-from rarmodel.results import Result, second_of, status_of
+from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
 from rarmodel.search.second import LEAST_SECONDS, SHARE, SecondAim, budget_after, wanted
@@ -212,7 +212,8 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        schedule = with_bound(schedule.timed(instance.time), instance, everywhere)
+        aim = None if formulation.restricts else proven_aim(known.goals[0], known.solver.name)
+        schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,
         time=instance.time,

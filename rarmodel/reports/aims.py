@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rarmodel.bounds import ValueBound, known_bound, relative_gap, value_bounds
+from rarmodel.bounds import ValueBound, known_aims, known_bound, relative_gap
 from rarmodel.duration import duration
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 
@@ -87,10 +87,15 @@ def shown_bounds(drawings: Sequence[Drawing]) -> tuple[ValueBound, ...]:
     instance = drawings[0].instance
     lengths = [one.report.makespan for one in drawings if one.report.feasible]
     least = min((slots for slots in lengths if slots is not None), default=None)
-    longest = known_bound(instance, [drawing.schedule for drawing in drawings], least)
+    schedules = [drawing.schedule for drawing in drawings]
+    longest = known_bound(instance, schedules, least)
+    values = [_value(drawing, objectives_of(instance)[0]) for drawing in drawings]
+    aims = known_aims(
+        instance, schedules, min((value for value in values if value is not None), default=None)
+    )
     return tuple(
         ValueBound(longest.slots, longest.name) if one is MAKESPAN else bound
-        for one, bound in zip(objectives_of(instance), value_bounds(instance), strict=True)
+        for one, bound in zip(objectives_of(instance), aims, strict=True)
     )
 
 

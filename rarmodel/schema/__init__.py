@@ -3,7 +3,7 @@
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
 from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
 from .job import GpuTimes, Job, Running, Spread
-from .schedule import Assignment, ProvenBound, Schedule
+from .schedule import Assignment, ProvenBound, ProvenValue, Schedule
 from .time import SlotTime, Time
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Network",
     "Preemption",
     "ProvenBound",
+    "ProvenValue",
     "Reservation",
     "Running",
     "Schedule",

@@ -73,7 +73,7 @@ def check_random_starts(random: Random, features: Collection[str], jobs: int, se
     instance = random_wide(random, features, jobs=jobs, servers=servers)
     for latest in (3, horizon_of(instance)):
         rings = [random_ring(random, instance, j) for j in range(jobs)]
-        starts = [0 if job.running else random.randrange(latest) for job in instance.jobs]
+        starts = [0 if job.running else random.randint(0, latest) for job in instance.jobs]
         check_completions(instance, starts, rings)
 
 

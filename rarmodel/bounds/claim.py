@@ -90,7 +90,5 @@ def known_bound(
 
 
 def _digest(instance: Instance) -> str:
-    """The digest of all on which a bound on the makespan depends: not the objective,
-    whose name stands beside a bound on its values.
-    """
+    """The digest of all on which bounds depend; the objective's name stands beside its bound."""
     return instance_digest(instance.model_copy(update={"objective": "makespan"}))

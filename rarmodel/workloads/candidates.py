@@ -243,7 +243,7 @@ def _profiles(
         used = "the given one" if fallback else "a random one by seed and name"
         books.note(line, f"{said}; {used} is used")
         model, batch_size = fallback or assigned_model(seed, name), None
-    types = place.types or site.types
+    types = place.types or place.kinds
     first = profile_of(model, gpus, batch_size, types[0] if types else None)
     if not types or (len(types) == 1 and place.types is None):
         return {None: first}
@@ -255,7 +255,7 @@ def _profiles(
         if others:
             books.note(line, f"no profile on {' or '.join(others)}; that on another type is used")
         return of_each
-    if others:
+    if others or not site.typed:
         books.note(line, "no profiles on every type of GPU; it runs alike on all")
         return {None: first}
     return of_each

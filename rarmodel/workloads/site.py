@@ -18,6 +18,8 @@ class Place(NamedTuple):
     ----------
     gpus
         GPUs of these servers.
+    kinds
+        Types of these GPUs, as far as they are known.
     types
         Types of GPU for the job's `times`; None if any will do.
     servers
@@ -29,6 +31,7 @@ class Place(NamedTuple):
     """
 
     gpus: int
+    kinds: tuple[str, ...] = ()
     types: tuple[str, ...] | None = None
     servers: tuple[str, ...] | None = None
     lacking: str = ""
@@ -42,6 +45,8 @@ class Site:
     ----------
     types
         Types of its GPUs.
+    typed
+        Whether every server has a type.
     """
 
     def __init__(self, cluster: Cluster, partitions: Mapping[str, Sequence[str]]) -> None:
@@ -86,7 +91,14 @@ class Site:
         left = [s for s in self.cluster.servers if types is None or s.gpu_type in types]
         if len(allowed) < len(left):
             servers = tuple(server.name for server in allowed)
-        return Place(sum(s.gpus for s in allowed), types, servers, notes=tuple(notes))
+        kinds_there = dict.fromkeys(server.gpu_type for server in allowed)
+        return Place(
+            gpus=sum(server.gpus for server in allowed),
+            kinds=tuple(kind for kind in kinds_there if kind is not None),
+            types=types,
+            servers=servers,
+            notes=tuple(notes),
+        )
 
 
 def _either(names: Sequence[str]) -> str:

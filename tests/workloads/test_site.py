@@ -171,6 +171,28 @@ def test_slurm_types_and_partitions_bind_jobs(tmp_path: Path) -> None:
     assert "kept: lists of servers of 1 job" in found.account.kept
 
 
+def test_types_of_all_servers_are_needed_for_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = profile_of("vgg16", 1, None)
+    both = {"vgg16": (slow, slow._replace(hardware="A100"))}
+    monkeypatch.setattr("rarmodel.workloads.profiles.profiles", lambda: both)
+    profile_of.cache_clear()
+    nodes = "sn,gpu,model\nn0,8,V100\nn1,8,A100\nn2,8,\n"
+    try:
+        (job,) = onto(tmp_path, nodes, rows("a,0,1,0,600,,vgg16,,")).instance.jobs
+    finally:
+        profile_of.cache_clear()
+    assert job.times is None
+
+
+def test_partition_of_one_type_needs_no_profile_on_others(tmp_path: Path) -> None:
+    text = "JobID|Partition|ElapsedRaw|AllocTRES\n1|old|600|gres/gpu=4\n"
+    found = sacct(tmp_path, text)
+    assert found.instance.jobs[0].servers == ("v1", "v2")
+    assert not any("profiles" in note for note in reasons(found.account.notes))
+
+
 def test_allocated_type_binds_where_nobody_recorded_what_was_asked_for(tmp_path: Path) -> None:
     text = "JobID|ElapsedRaw|AllocTRES\n1|600|gres/gpu:v100=4\n"
     (job,) = sacct(tmp_path, text).instance.jobs

@@ -229,9 +229,15 @@ def _best_spreads(
     A ring whose slowest link has rate b lies within one component of the network without the
     links slower than b; so components are merged link by link, fastest links first.
     """
+    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
+    everywhere = _largest_first(Counter(server.gpus for server in usable))
+    fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
+    rates = {link.gbps for link in tree.links}
+    if len(rates) == 1:
+        rate = rates.pop()
+        return {size: [(n, rate)] if n is not None else [] for size, n in fewest_of_all.items()}
     component = {node: node for link in tree.links for node in (link.node, link.parent)}
     capacities: dict[str, Counter[int]] = {node: Counter() for node in component}
-    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
     for server in usable:
         capacities[server.name][server.gpus] += 1
 
@@ -242,8 +248,6 @@ def _best_spreads(
         return node
 
     found: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
-    everywhere = _largest_first(Counter(server.gpus for server in usable))
-    fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
     open_sizes = sorted(size for size, fewest in fewest_of_all.items() if fewest is not None)
     fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
     for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):

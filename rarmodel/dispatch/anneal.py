@@ -21,8 +21,9 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .decode import Work, decode, values
+from .decode import decode, values
 from .facts import Facts, Goals
+from .work import Work
 
 _inner = partial(compiled, inner=True)
 

@@ -15,13 +15,13 @@ from itertools import accumulate
 from math import inf
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
 from .contention import ring_share
-from .lone import Lone, allowed_servers, lone_options, realised, within_gbps
-from .rates import paces
+from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
+from .rates import each_paces, paces
 from .topology import Topology, topology
 
 
@@ -78,7 +78,38 @@ def check_instance(instance: Instance, source: str = "") -> None:
     InputError
         With every such job (reading 3), or with every job whose iteration takes 0 s.
     """
-    _require_speed(instance, iteration_ranges(instance), source)
+    few = instance.model_copy(update={"jobs": _slowest_of_each_kind(instance)})
+    slot = instance.time.slot_seconds
+    for options in each_lone_options(few, each_paces(few)):
+        # One placement in which a job makes progress is enough.
+        if not any((one := option.seconds) > 0 and timing.speed(slot, one) for option in options):
+            _require_speed(instance, iteration_ranges(instance), source)
+            return
+
+
+def _slowest_of_each_kind(instance: Instance) -> tuple[Job, ...]:
+    """Jobs that make progress only if all do.
+
+    A plain job with the greatest gradient, batch and times of those with the same ring on the same
+    servers stands for them all, but for those of which an iteration may take no time.
+    """
+    overhead_ms = instance.contention.overhead_ms_per_server
+    found: list[Job] = []
+    greatest: dict[tuple[object, ...], tuple[Job, list[float]]] = {}
+    for job in instance.jobs:
+        batch, forward, backward = job.batch_size, job.forward_ms_per_sample, job.backward_ms
+        wide = batch is None or forward is None or job.running is not None
+        if wide or backward is None or overhead_ms + backward == 0:
+            found.append(job)
+            continue
+        numbers: list[float] = [job.gradient_mb, batch or 0, forward or 0.0, backward]
+        _, most = greatest.setdefault((job.gpus, job.servers, job.spread), (job, numbers))
+        for i, number in enumerate(numbers):
+            most[i] = max(most[i], number)
+    names = "gradient_mb", "batch_size", "forward_ms_per_sample", "backward_ms"
+    for job, numbers in greatest.values():
+        found.append(job.model_copy(update=dict(zip(names, numbers, strict=True))))
+    return tuple(found)
 
 
 def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], source: str) -> None:
@@ -122,17 +153,23 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     slowest_share = _slowest_shares(instance, tree)
     least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
     ranges = []
-    for j, options in enumerate(lone_options(instance)):
-        job = instance.jobs[j]
-        servers = len(allowed_servers(instance)[j])
+    for job, options, own, allowed in zip(
+        instance.jobs,
+        lone_options(instance),
+        paces(instance),
+        allowed_servers(instance),
+        strict=True,
+    ):
+        best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
+        packed = {pace.size for pace, servers, _, _ in options if servers == 1}
         worst = []
-        for (size, _), pace in paces(instance)[j].items():
-            if any(option.servers == 1 and option.pace.size == size for option in options):
+        for (size, _), pace in own.items():
+            if size in packed:
                 worst.append(pace.seconds(1, least_within))
-            most = min(size, servers, (job.spread and job.spread.max_servers) or size)
+            most = min(size, len(allowed), (job.spread and job.spread.max_servers) or size)
             if most > 1:
                 worst.append(pace.seconds(most, slowest_share[size]))
-        ranges.append((min(option.seconds for option in options), max(worst)))
+        ranges.append((best, max(worst)))
     return tuple(ranges)
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
 
+from .caching import once_per_instance
+
 
 class Feature(NamedTuple):
     """Something that an instance may use.
@@ -103,7 +105,8 @@ CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
 
 
-def used(instance: Instance) -> dict[str, str]:
+@once_per_instance
+def used(instance: Instance) -> Mapping[str, str]:
     """The features that an instance uses, each with the first place."""
     places = ((feature.name, feature.place(instance)) for feature in FEATURES)
     return {name: place for name, place in places if place is not None}

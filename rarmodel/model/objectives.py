@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cache
-from math import floor
 from typing import NamedTuple
 
 from rarmodel import registry
@@ -68,7 +67,7 @@ class Term(NamedTuple):
 
         A term that is above it at every time gives one before which nothing can complete.
         """
-        slots = floor(Fraction(value) * self.divisor / self.weight)
+        slots = value.numerator * self.divisor // (value.denominator * self.weight)
         if self.shape is Shape.LATE:
             return None if slots >= 1 else self.offset if slots == 0 else NEVER
         return NEVER if self.shape is Shape.TARDY and slots < 0 else self.offset + slots

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, Tag, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, Tag, ValidationInfo, WrapValidator, field_validator
 
 from rarmodel import registry
 from rarmodel.duration import duration
@@ -25,6 +25,7 @@ from .base import (
 )
 from .cluster import Cluster
 from .job import Job
+from .plain_jobs import plain_first
 from .references import problems_among_jobs, problems_with_cluster
 from .time import Time
 
@@ -133,7 +134,7 @@ class Instance(Record):
     tenants: tuple[Tenant, ...] = ()
     """The tenants that jobs name."""
 
-    jobs: Annotated[tuple[Job, ...], Field(min_length=1)]
+    jobs: Annotated[tuple[Job, ...], Field(min_length=1), WrapValidator(plain_first)]
     """The jobs; their order breaks ties."""
 
     @property

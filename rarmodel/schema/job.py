@@ -6,8 +6,16 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticKnownError
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticKnownError
 
 from rarmodel.errors import InputError, Problem
 
@@ -22,6 +30,7 @@ from .base import (
     Record,
     one_or_listed,
 )
+from .plain_jobs import learn_plain_jobs
 
 
 class GpuTimes(Record):
@@ -211,6 +220,14 @@ class Job(Record):
             times = self.times[gpu_type]
             return times.forward_ms_per_sample, times.backward_ms
         return self.forward_ms_per_sample or 0.0, self.backward_ms or 0.0
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How a job is validated; plain jobs get a faster way as well."""
+        schema = handler(source)
+        if not cls.__pydantic_complete__:
+            learn_plain_jobs(schema)
+        return schema
 
     @field_validator("gpus")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -10,9 +11,18 @@ from enumeration import count_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
+from wide_instances import WIDE, random_wide
 
+from rarmodel.errors import InputError, Problem
 from rarmodel.files import parse_instance
-from rarmodel.model import best_placements, job_extremes, slowest_alone, timing, topology
+from rarmodel.model import (
+    best_placements,
+    check_instance,
+    job_extremes,
+    slowest_alone,
+    timing,
+    topology,
+)
 from rarmodel.model.contention import ring_share
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
@@ -37,6 +47,39 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
         lone = simulate(instance, [Run(job, 0, best)])
         assert lone.periods[0].rings[job.name].iteration_seconds == extreme.best_seconds
         assert lone.completion == (extreme.least_slots,)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.randoms(use_true_random=False),
+    st.sets(st.sampled_from([feature.name for feature in WIDE])),
+    st.floats(0.02, 0.5),
+    st.booleans(),
+)
+def test_check_at_reading_refuses_what_the_extremes_of_all_jobs_refuse(
+    random: Random, features: set[str], shorter: float, timeless: bool
+) -> None:
+    instance = random_wide(random, features, jobs=6, servers=3)
+    time = instance.time.model_copy(update={"slot_seconds": instance.time.slot_seconds * shorter})
+    update: dict[str, object] = {"time": time}
+    if timeless:
+        none = {"gradient_mb": 0.0, "forward_ms_per_sample": 0.0, "backward_ms": 0.0}
+        jobs = [
+            job if job.times or random.random() < 0.7 else job.model_copy(update=none)
+            for job in instance.jobs
+        ]
+        contention = instance.contention.model_copy(update={"overhead_ms_per_server": 0.0})
+        update |= {"jobs": tuple(jobs), "contention": contention}
+    shrunk = instance.model_copy(update=update)
+    assert refusal(check_instance, shrunk) == refusal(job_extremes, shrunk)
+
+
+def refusal(check: Callable[[Instance], object], instance: Instance) -> tuple[Problem, ...]:
+    try:
+        check(instance)
+    except InputError as error:
+        return error.problems
+    return ()
 
 
 @settings(max_examples=200, deadline=None)

@@ -13,6 +13,7 @@ from rarmodel.schema import Instance
 
 from .best import best_bound
 from .bound import LowerBound
+from .gpu_prices import gpu_prices
 from .relaxations import (
     cheapest_placements,
     earliest_due_sets,
@@ -68,6 +69,7 @@ RELAXATIONS = (
     Relaxation("earliest due jobs", earliest_due_sets),
     Relaxation("room before due slots", late_by_area),
     Relaxation("cheapest placements", cheapest_placements),
+    Relaxation("prices of GPUs", gpu_prices),
 )
 """Every relaxation; each says by itself which objectives it is for."""
 

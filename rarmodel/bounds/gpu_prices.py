@@ -20,39 +20,85 @@ are rounded to whole numbers, small enough for floats to be exact, and the sum i
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, inf, lcm, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rarmodel.model import horizon_of, used, windows
-from rarmodel.model.objectives import Objective, Term, Value, exact
+from rarmodel.model.caching import once_per_instance
+from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 from rarmodel.schema import Instance
 
 from .relaxations import counted, least_not_refuted, works
 
 if TYPE_CHECKING:
-    from .market import Kinds
     from .price_ascent import Market, Prices
+
+Kinds = tuple[int, ...]
+"""(servers) Which kind of server each is."""
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""
 FEWEST_STEPS, MOST_STEPS = 40, 800
 MOST_LENGTHS = 3
 """So often the time in which GPUs cost something is doubled, at most."""
+FIRST_EXCESS, LEAST_EXCESS = 0.02, 1e-9
+"""By which part jobs might pay more than all room costs, as a first guess; and what is enough."""
 EXACT = 2**52
 """Whole numbers below it are exact as floats, and so are their sums."""
 
 
+class Plan(NamedTuple):
+    """What each job does at the best prices, lately and on average; a guide, and no proof.
+
+    Attributes
+    ----------
+    kinds
+        (servers) Which kind each is.
+    starts
+        (jobs) Start in slots.
+    offers
+        (jobs) Kind of servers, and size of the ring.
+    """
+
+    kinds: Kinds
+    starts: tuple[float, ...]
+    offers: tuple[tuple[int, int], ...]
+
+
+class Outcome(NamedTuple):
+    """A bound on the value of an objective, and the plan that comes with it."""
+
+    value: Value
+    plan: Plan
+
+
 def gpu_prices(instance: Instance, objective: Objective) -> Value | None:
     """Bound from prices of GPUs over time, on sums of terms and on the greatest of them."""
+    found = outcome(instance, objective)
+    return None if found is None else found.value
+
+
+def outcome(instance: Instance, objective: Objective) -> Outcome | None:
+    """Bound and plan for an objective; None if the bound is not for it, or needs too much."""
+    known = _outcomes(instance)
+    return known[objective.name] if objective.name in known else _outcome(instance, objective)
+
+
+@once_per_instance
+def _outcomes(instance: Instance) -> dict[str, Outcome | None]:
+    """Those of the instance's own objectives."""
+    return {one.name: _outcome(instance, one) for one in objectives_of(instance)}
+
+
+def _outcome(instance: Instance, objective: Objective) -> Outcome | None:
     terms = counted(instance, objective)
-    if not terms:
+    if not terms or (objective.greatest and not used(instance)):
         return None
-    if objective.greatest:
-        return _greatest(instance, objective, terms) if used(instance) else None
-    return _sum(instance, terms)
+    return _greatest(instance, objective, terms) if objective.greatest else _sum(instance, terms)
 
 
-def _sum(instance: Instance, terms: dict[int, Term]) -> Value | None:
+def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     """Bound on sums of terms: what all jobs cost at least, less the price of all the room."""
     from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
 
@@ -61,6 +107,7 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Value | None:
     length = _length(instance)
     most = max(latest)
     best: Fraction | None = None
+    plan: Plan | None = None
     prices: Prices | None = None
     before: Kinds = ()
     for one in partitions(instance):
@@ -71,17 +118,17 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Value | None:
             if _ascend(market, prices, _hope(instance, terms) * common, inf) == inf:
                 return None
             proven = _proven(market, prices)
-            if proven is not None:
-                best = proven if best is None else max(best, proven)
+            if proven is not None and (best is None or proven > best):
+                best, plan = proven, _plan(one.kinds, market, prices)
             if length >= most or not prices.best[:, -2].any():
                 break
             length = min(most, 2 * length)
-    if best is None:
+    if best is None or plan is None:
         return None
-    return ceil(best / common) if common == 1 else exact(best / common)
+    return Outcome(ceil(best / common) if common == 1 else exact(best / common), plan)
 
 
-def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) -> Value:
+def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) -> Outcome | None:
     """Bound on the greatest of terms: below it the jobs would pay more than all GPUs cost.
 
     For a value λ each job must complete by the last slot at which its term is at most λ. If then
@@ -93,10 +140,13 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     known = works(instance)
     ends = [window.end for window in windows(instance, horizon)]
     partition = partitions(instance)[-1]
+    kinds = partition.kinds
     widest = MOST_LENGTHS * _length(instance)
-    last: list[Prices] = []
+    last: Prices | None = None
+    plan: Plan | None = None
 
     def refuted(value: Value) -> bool:
+        nonlocal last, plan
         latest = list(ends)
         for j, term in terms.items():
             end = term.latest(value)
@@ -104,18 +154,28 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
                 latest[j] = min(latest[j], end)
         if any(work.head + work.slots > latest[work.job] for work in known):
             return True
-        length = min(widest, max(latest))
-        market = market_of(instance, partition, latest, length)
-        kinds = partition.kinds
-        prices = _carried(last[0] if last else None, kinds, market, kinds)
-        if not last:
+        market = market_of(instance, partition, latest, min(widest, max(latest)))
+        prices = _carried(last, kinds, market, kinds)
+        if last is None:
             prices.now[:, :-1] = 1.0
-        if _ascend(market, prices, 0.02, 1e-9) <= 0:
+        if _ascend(market, prices, FIRST_EXCESS, LEAST_EXCESS) <= 0:
+            # Values that are not refuted get smaller, so the last plan is that of the least one.
+            plan = _plan(kinds, market, prices)
             return False
-        last[:] = [prices]
+        last = prices
         return (_proven(market, prices) or 0) > 0
 
-    return least_not_refuted(instance, objective, refuted)
+    value = least_not_refuted(instance, objective, refuted)
+    return None if plan is None else Outcome(value, plan)
+
+
+def _plan(kinds: Kinds, market: Market, prices: Prices) -> Plan:
+    """What jobs do on average: the offers that they take most often."""
+    offers = []
+    for begin, end in pairwise(market.offer_at.tolist()):
+        best = begin + int(prices.taken[begin:end].argmax())
+        offers.append((int(market.kind[best]), int(market.size[best])))
+    return Plan(kinds, tuple(prices.mean.tolist()), tuple(offers))
 
 
 def _length(instance: Instance) -> int:

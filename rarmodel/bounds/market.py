@@ -14,14 +14,13 @@ from rarmodel.model import horizon_of, lone_options, windows
 from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
+from .gpu_prices import Kinds
 from .price_ascent import Market
 
 MOST_KINDS = 24
 STEP_WORK = 1_000_000
 """Offers times blocks, at most; otherwise blocks get wider."""
 
-Kinds = tuple[int, ...]
-"""Which kind of server each is."""
 Offer = tuple[int, int, int]
 """Kind, GPUs and least slots of a way to hold GPUs."""
 

@@ -152,7 +152,7 @@ def _least(market: Market, prices: Prices, job: int) -> float:
         whole = slots // width
         rest = slots - whole * width
         # Starts at the begin of a block.
-        for block in range(-(-first // width), last // width + 1):
+        for block in range(-(-first // width), min(last // width, blocks) + 1):
             end = min(block + whole, blocks)
             cost = paid[end] + now[end] * rest - paid[block]
             cost = _term(market, job, block * width + slots) + size * cost

@@ -39,7 +39,8 @@ class Bound:
     description
         Why no schedule is better, in a line.
     prove
-        Proves it in milliseconds; None if it takes longer.
+        Proves it in milliseconds, or in a second where an instance is worth it; None if it takes
+        longer.
     tighten
         Proves more than is known, in seconds.
     objectives
@@ -50,6 +51,8 @@ class Bound:
         Whether it also holds for the limit θ_u on the work of each GPU.
     rank
         Of equal bounds, results name the one of least rank.
+    cost
+        How long it takes on instances of some hundred jobs, in words.
     """
 
     name: str
@@ -60,11 +63,7 @@ class Bound:
     handles: frozenset[str] = frozenset()
     of_limit: bool = False
     rank: int = 100
-
-    @property
-    def cost(self) -> str:
-        """How long it takes: `milliseconds` or `seconds`."""
-        return "milliseconds" if self.prove else "seconds"
+    cost: str = "milliseconds"
 
     def supports(self, instance: Instance, objective: Objective) -> bool:
         """Whether it holds for an instance, and may say something about an objective."""

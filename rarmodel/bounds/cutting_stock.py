@@ -290,4 +290,5 @@ CUTTING_STOCK = Bound(
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES,
     rank=5,
+    cost="seconds",
 )

@@ -8,12 +8,12 @@ waits for others. Contention, servers, reservations and quotas only make schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil
 
-from rarmodel.model import lone_options
+from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
 
@@ -203,7 +203,7 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     a head of at least a, of which all must complete by b, need `N·(b − a)` of area: if they have
     more, λ is too small. Then the value is at least the next one that some term can have.
     """
-    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+    terms = counted(instance, objective)
     if not objective.greatest or not terms or objective is MAKESPAN:
         return None
     speed = instance.cluster.total_gpus
@@ -223,12 +223,31 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
                         return True
         return False
 
+    return least_not_refuted(instance, objective, refuted)
+
+
+def least_not_refuted(
+    instance: Instance, objective: Objective, refuted: Callable[[Value], bool]
+) -> Value:
+    """The least value that a greatest term can have, and that is not refuted, by bisection.
+
+    Parameters
+    ----------
+    instance, objective
+        The problem.
+    refuted
+        Whether no schedule has at most a value. If it says so of a value, that is also true of all
+        smaller ones.
+    """
+    terms = counted(instance, objective)
     low = jobs_alone(instance, objective)
     value = Fraction(low if low is not None else 0)
     if not refuted(value):
         return exact(value)
     step = Fraction(1)
-    while refuted(value + step):
+    horizon = horizon_of(instance)  # Some best schedule ends by then, if there is any.
+    most = max(term.at(horizon) for term in terms.values())
+    while value < most and refuted(value + step):
         value += step
         step *= 2
     finest = Fraction(1, max(term.divisor for term in terms.values()))
@@ -239,6 +258,11 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     # A value above this one, and one that some term can have.
     above = (_next_value(term, value) for term in terms.values())
     return exact(min(found for found in above if found is not None))
+
+
+def counted(instance: Instance, objective: Objective) -> dict[int, Term]:
+    """By job, the terms of those that count."""
+    return {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
 
 
 def _next_value(term: Term, value: Fraction) -> Fraction | None:

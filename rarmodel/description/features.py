@@ -34,7 +34,7 @@ class Use(NamedTuple):
 
 def uses_of(instance: Instance) -> tuple[Use, ...]:
     """All that an instance uses beyond the paper's problem; empty for a plain instance."""
-    found = used(instance) | _read_by_objectives(instance)
+    found = {**used(instance), **_read_by_objectives(instance)}
     return tuple(
         Use(name, place, DETAILS[name](instance) if name in DETAILS else "")
         for name, place in found.items()

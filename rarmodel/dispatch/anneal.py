@@ -2,10 +2,11 @@
 
 Every move changes what the decoder is given, so it applies to every feature and every objective:
 swap two jobs of the order or move one, give a job another of its options (size, style, servers),
-or let it wait until another job completes. Where jobs are pinned to their places in some schedule,
-two that are alike may swap places, too. With several objectives the first counts most; under
-one that takes the greatest of the jobs, earlier completions of all count a little, as most moves
-leave the greatest as it is (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220, 1983).
+or let it wait until another job completes (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220,
+1983). Where jobs are pinned to their places in some schedule, two that are alike may swap places,
+too. With several objectives the first counts most. Where it is the greatest of the jobs' terms,
+most moves leave it as it is. Then what counts is by how much all terms together exceed a proven
+bound: a schedule without excess is optimal. Earlier completions count a little.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .decode import decode, values
+from .decode import decode, term_of, values
 from .facts import Facts, Goals
 from .work import Work
 
@@ -38,6 +39,8 @@ NEAR = 8
 LATER_GOALS, SMOOTHING = 1e-4, 1e-3
 """What each further objective counts, relative to the one before; and what the sum of weighted
 completions counts under a greatest term."""
+GREATEST_SHARE, EXCESS_SHARE = 0.1, 4.0
+"""Under a greatest term: what it counts itself, and what the mean excess of all terms counts."""
 SWAP_SHARE = 0.5
 """Part of the swaps of two jobs of the order that swap their places, too, if they can."""
 PENALTY = 2.0
@@ -59,20 +62,24 @@ class Genes(NamedTuple):
     """(3, objectives) Values."""
     energy: Floats
     """(3) What is annealed."""
+    aim: Floats
+    """(1) What the first objective cannot be better than: terms of a greatest one up to it count
+    nothing."""
     cap: Floats
     """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
     scale: Floats
     """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
 
 
-def new_genes(jobs: int, goals: int) -> Genes:
-    """Room for decisions."""
+def new_genes(jobs: int, goals: int, aim: float) -> Genes:
+    """Room for decisions, and the bound on the first objective."""
     return Genes(
         order=np.zeros((3, jobs), np.int64),
         option=np.zeros((3, jobs), np.int64),
         earliest=np.zeros((3, jobs), np.int64),
         value=np.full((3, goals), NOTHING),
         energy=np.full(3, NOTHING),
+        aim=np.full(1, aim),
         cap=np.full(goals, np.inf),
         scale=np.zeros(goals + 1),
     )
@@ -153,6 +160,13 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
             energy += share * value / genes.scale[goal]
             share *= LATER_GOALS
     if goals.greatest[0] == 1 and genes.cap[0] == np.inf:
+        over = 0.0
+        for job in range(len(facts.release)):
+            if goals.weight[0, job] > 0.0:
+                term = term_of(goals, 0, job, state.rings[job].finish)
+                over += max(0.0, term - genes.aim[0])
+        over /= genes.scale[0] * len(facts.release)
+        energy = GREATEST_SHARE * energy + EXCESS_SHARE * over
         total = 0.0
         for job in range(len(facts.release)):
             total += max(1e-3, goals.weight[0, job]) * state.rings[job].finish

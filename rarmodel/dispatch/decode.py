@@ -366,6 +366,17 @@ def _gather(state: State, facts: Facts, work: Work, job: int, chosen: int) -> in
 
 
 @_inner
+def term_of(goals: Goals, goal: int, job: int, end: int) -> float:
+    """The term of a job that completes at a slot."""
+    slots = end - goals.offset[goal, job]
+    if goals.shape[goal, job] == 1:
+        slots = max(0, slots)
+    elif goals.shape[goal, job] == 2:
+        slots = 1 if slots > 0 else 0
+    return float(goals.weight[goal, job] * slots)
+
+
+@_inner
 def values(state: State, facts: Facts, goals: Goals, work: Work, into: Floats) -> None:
     """The values of the objectives for the schedule that was made last."""
     for goal in range(len(goals.greatest)):
@@ -379,12 +390,7 @@ def values(state: State, facts: Facts, goals: Goals, work: Work, into: Floats) -
                 total += price * work.workers[p] * (end - work.starts[job])
             if goals.weight[goal, job] == 0.0:
                 continue
-            slots = end - goals.offset[goal, job]
-            if goals.shape[goal, job] == 1:
-                slots = max(0, slots)
-            elif goals.shape[goal, job] == 2:
-                slots = 1 if slots > 0 else 0
-            term = goals.weight[goal, job] * slots
+            term = term_of(goals, goal, job, end)
             if goals.greatest[goal] == 0:
                 total += term
             elif first or term > total:

@@ -232,20 +232,37 @@ def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) 
 
 
 def _options(
-    instance: Instance, j: int, lone: Iterable[Lone], sets: dict[frozenset[int], int]
+    instance: Instance, j: int, lone: Sequence[Lone], sets: dict[frozenset[int], int]
 ) -> list[tuple[int, int, int, int]]:
-    """Size, style, servers and slots alone of each way to place a job, the least area first."""
+    """Size, style, servers and slots alone of each way to place a job, the least area first.
+
+    Each is also there on just the servers that no faster way has: those of the slower types.
+    """
     best: dict[tuple[int, int, int], int] = {}
     for one in lone:
         slots = one.pace.slots(one.servers, one.gbps)
         if slots is None:
             continue
-        row = sets.setdefault(one.allowed, len(sets))
-        for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
-            key = one.pace.size, style, row
-            best[key] = min(slots, best.get(key, slots))
+        faster = (o.allowed for o in lone if o.pace.size == one.pace.size)
+        rest = one.allowed.difference(*(some for some in faster if some < one.allowed))
+        for allowed in dict.fromkeys(
+            (one.allowed, *([rest] if _room(instance, one, rest) else []))
+        ):
+            row = sets.setdefault(allowed, len(sets))
+            for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
+                key = one.pace.size, style, row
+                best[key] = min(slots, best.get(key, slots))
     found = [(size, style, row, slots) for (size, style, row), slots in best.items()]
     return sorted(found, key=lambda option: (option[0] * option[3], option[3], option[1]))
+
+
+def _room(instance: Instance, one: Lone, allowed: frozenset[int]) -> bool:
+    """Whether a ring may have room on some of its servers."""
+    gpus = [instance.cluster.servers[s].gpus for s in allowed]
+    size = one.pace.size
+    if one.servers == 1:
+        return max(gpus, default=0) >= size
+    return len(gpus) > 1 and sum(gpus) >= size
 
 
 def _changes(instance: Instance, number: dict[str, int]) -> Iterable[tuple[int, int, int]]:

@@ -10,6 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
+from rarmodel.bounds import least_values
 from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
@@ -19,6 +20,7 @@ from rarmodel.schema import Instance, Schedule
 from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
 from .facts import facts_of, goals_of
 from .list_schedules import ListSchedules
+from .plans import planned
 from .rules import (
     Rule,
     earliest_due_first,
@@ -96,7 +98,9 @@ class WideSearch:
         self._threads = limits.threads or processors()
         self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
         jobs = len(instance.jobs)
-        self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        aim = float(least_values(instance)[0])
+        self._genes = [new_genes(jobs, len(goals.greatest), aim) for _ in self._lists]
+        self._planned = planned(instance, facts)
         self._generators = [
             np.array([limits.seed * 1_000_003 + i], np.uint64) for i in range(self._threads)
         ]
@@ -196,12 +200,17 @@ class WideSearch:
         )
 
     def _begin(self, i: int) -> None:
-        """Begin a round: by turns with the order of a rule, and with the best known."""
+        """Begin a round: with the plan, later with the best known or the order of a rule."""
         genes, turn = self._genes[i], self._round[i]
         if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + i) % len(STARTS)]
             genes.order[CURRENT] = rule.order(self.instance)
             genes.option[CURRENT] = 0
+            if self._planned is not None:
+                order, option = self._planned
+                genes.option[CURRENT] = option
+                if turn == 0:
+                    genes.order[CURRENT] = order
             genes.earliest[CURRENT] = 0
             genes.energy[CURRENT] = NOTHING
         else:

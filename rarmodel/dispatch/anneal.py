@@ -5,8 +5,9 @@ swap two jobs of the order or move one, give a job another of its options (size,
 or let it wait until another job completes (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220,
 1983). Where jobs are pinned to their places in some schedule, two that are alike may swap places,
 too. With several objectives the first counts most. Where it is the greatest of the jobs' terms,
-most moves leave it as it is. Then what counts is by how much all terms together exceed a proven
-bound: a schedule without excess is optimal. Earlier completions count a little.
+most moves leave it as it is. Then what counts is by how much all terms together exceed an aim below
+the best known value, and some moves are of the jobs with the greatest terms. Earlier completions
+count a little.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ MOST_CHANGES = 3
 OPTION_SHARE, DELAY_SHARE, NEAR_SHARE = 0.15, 0.05, 0.5
 """Parts of the changes that are to a job's option, to its delay, and, of those to the order, that
 move a job by a few places only."""
+HURRY_SHARE, RIVALS = 0.3, 8
+"""Under a greatest term, the part of the changes that are to the job of the greatest term among
+some, and how many."""
 NEAR = 8
 """So many places at most."""
 LATER_GOALS, SMOOTHING = 1e-4, 1e-3
@@ -63,23 +67,22 @@ class Genes(NamedTuple):
     energy: Floats
     """(3) What is annealed."""
     aim: Floats
-    """(1) What the first objective cannot be better than: terms of a greatest one up to it count
-    nothing."""
+    """(1) What the terms of a greatest one should be at most: those up to it count nothing."""
     cap: Floats
     """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
     scale: Floats
     """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
 
 
-def new_genes(jobs: int, goals: int, aim: float) -> Genes:
-    """Room for decisions, and the bound on the first objective."""
+def new_genes(jobs: int, goals: int) -> Genes:
+    """Room for decisions."""
     return Genes(
         order=np.zeros((3, jobs), np.int64),
         option=np.zeros((3, jobs), np.int64),
         earliest=np.zeros((3, jobs), np.int64),
         value=np.full((3, goals), NOTHING),
         energy=np.full(3, NOTHING),
-        aim=np.full(1, aim),
+        aim=np.zeros(1),
         cap=np.full(goals, np.inf),
         scale=np.zeros(goals + 1),
     )
@@ -97,8 +100,46 @@ def _copy(genes: Genes, source: int, to: int) -> None:
 
 
 @_inner
-def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> None:
+def _move(order: Ints, place: int, to: int) -> None:
+    """Move a job of the order to another place."""
+    job = order[place]
+    step = 1 if place < to else -1
+    while place != to:
+        order[place] = order[place + step]
+        place += step
+    order[place] = job
+
+
+@_inner
+def _hurry(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Generator) -> None:
+    """Let one of the jobs with the greatest terms be more urgent, or be placed in another way."""
+    jobs = genes.order.shape[1]
+    order = genes.order[TRIAL]
+    place = 0
+    greatest = -np.inf
+    for _ in range(RIVALS):
+        other = below(generator, jobs)
+        job = order[other]
+        if goals.weight[0, job] > 0.0:
+            term = term_of(goals, 0, job, state.rings[job].finish)
+            if term > greatest:
+                place, greatest = other, term
+    job = order[place]
+    options = facts.option_at[job + 1] - facts.option_at[job]
+    if options > 1 and below(generator, 2) == 0:
+        genes.option[TRIAL, job] = below(generator, options)
+    else:
+        genes.earliest[TRIAL, job] = 0
+        _move(order, place, below(generator, place + 1))
+
+
+@_inner
+def _change(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Generator) -> None:
     """One change of the trial."""
+    aimed = goals.greatest[0] == 1 and genes.cap[0] == np.inf
+    if aimed and fraction(generator) < HURRY_SHARE:
+        _hurry(facts, state, goals, genes, generator)
+        return
     jobs = genes.order.shape[1]
     order = genes.order[TRIAL]
     job, other = below(generator, jobs), below(generator, jobs)
@@ -123,12 +164,7 @@ def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> N
         if fraction(generator) < NEAR_SHARE:
             other = job + below(generator, 2 * NEAR + 1) - NEAR
             other = max(0, min(jobs - 1, other))
-        moved = order[job]
-        step = 1 if job < other else -1
-        while job != other:
-            order[job] = order[job + step]
-            job += step
-        order[job] = moved
+        _move(order, job, other)
 
 
 @_inner
@@ -229,7 +265,7 @@ def anneal(
         _copy(genes, CURRENT, TRIAL)
         if genes.energy[CURRENT] < NOTHING:
             for _ in range(1 + below(generator, MOST_CHANGES)):
-                _change(facts, state, genes, generator)
+                _change(facts, state, goals, genes, generator)
         made = decode(
             arrays,
             state,
@@ -246,7 +282,7 @@ def anneal(
             if genes.energy[CURRENT] == NOTHING:
                 # Nothing is known that works: walk on at random.
                 for _ in range(1 + below(generator, MOST_CHANGES)):
-                    _change(facts, state, genes, generator)
+                    _change(facts, state, goals, genes, generator)
                 _copy(genes, TRIAL, CURRENT)
             continue
         values(state, facts, goals, work, genes.value[TRIAL])

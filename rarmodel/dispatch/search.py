@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from rarmodel.bounds import least_values
+from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
@@ -35,6 +36,8 @@ FIRST_ROUND, MOST_ROUND = 20, 320
 """Steps of the first round of each thread, and the most; each is twice as long as the last."""
 HOT, COLD = 3e-4, 1e-5
 """First and last temperature of a round, as a part of the first objective."""
+AIM = 0.5
+"""Where, between the bound and the best known value, terms of a greatest one begin to count."""
 LONGEST_FIRST = Rule(
     "longest-first",
     "jobs of greatest execution time first",
@@ -98,9 +101,10 @@ class WideSearch:
         self._threads = limits.threads or processors()
         self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
         jobs = len(instance.jobs)
-        aim = float(least_values(instance)[0])
-        self._genes = [new_genes(jobs, len(goals.greatest), aim) for _ in self._lists]
-        self._planned = planned(instance, facts)
+        self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        self._guided = False
+        self._least = 0.0
+        self._planned: tuple[Ints, Ints] | None = None
         self._generators = [
             np.array([limits.seed * 1_000_003 + i], np.uint64) for i in range(self._threads)
         ]
@@ -131,6 +135,9 @@ class WideSearch:
         end = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
+        if not self._guided:
+            self._guide()
+            self._guided = True
         with ThreadPoolExecutor(self._threads) as pool:
             while True:
                 if proven(self.best):
@@ -156,6 +163,13 @@ class WideSearch:
                     self._take_turn(self._turns, end)
                 made += 1
                 idle = idle + 1 if self.best.values == before else 0
+
+    def _guide(self) -> None:
+        """Find out what the first objective is worth at least, and the plan that comes with that."""
+        self._least = float(least_values(self.instance)[0])
+        self._planned = planned(self.instance, self._lists[0].facts)
+        for genes in self._genes:
+            genes.aim[0] = self._least
 
     def _take_turn(self, turns: Turns, deadline: float) -> None:
         """Let a neighbourhood of a user change the best schedule."""
@@ -212,11 +226,11 @@ class WideSearch:
                 if turn == 0:
                     genes.order[CURRENT] = order
             genes.earliest[CURRENT] = 0
-            genes.energy[CURRENT] = NOTHING
         else:
             for row in (genes.order, genes.option, genes.earliest, genes.value):
                 row[CURRENT] = row[BEST]
-            genes.energy[CURRENT] = genes.energy[BEST]
+            genes.aim[0] = self._least + AIM * (genes.value[BEST, 0] - self._least)
+        genes.energy[CURRENT] = NOTHING  # Not known for this aim.
         if turn > 0:
             self._length[i] = min(MOST_ROUND, 2 * self._length[i])
         self._left[i] = self._length[i]

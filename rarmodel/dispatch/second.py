@@ -70,6 +70,9 @@ class SecondSearch(WideSearch):
                     genes.cap[:-1] = genes.value[BEST, :-1]
         self._take(0)
 
+    def _guide(self) -> None:
+        """Do without: there is a schedule to start from, and the first objective has its cap."""
+
     def _begin(self, i: int) -> None:
         """Begin a round: with the best of all threads, without its delays, or by a rule."""
         super()._begin(i)

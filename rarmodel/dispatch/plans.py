@@ -10,6 +10,7 @@ from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .facts import Facts
+from .room import as_truths
 
 
 def planned(instance: Instance, facts: Facts) -> tuple[Ints, Ints] | None:
@@ -24,14 +25,15 @@ def planned(instance: Instance, facts: Facts) -> tuple[Ints, Ints] | None:
         return None
     plan = found.plan
     kinds = np.array(plan.kinds)
+    allowed = as_truths(facts.allowed, len(kinds))
     option = np.zeros(len(plan.starts), np.int64)
     for j, (kind, size) in enumerate(plan.offers):
         first, end = facts.option_at[j], facts.option_at[j + 1]
         fitting = [
-            (int(facts.allowed[row].sum()), int(facts.option_style[o]), o - first)
+            (int(allowed[row].sum()), int(facts.option_style[o]), o - first)
             for o in range(first, end)
             if facts.option_size[o] == size
-            and facts.allowed[row := facts.option_allowed[o]][kinds == kind].any()
+            and allowed[row := facts.option_allowed[o], kinds == kind].any()
         ]
         option[j] = min(fitting, default=(0, 0, 0))[2]
     return np.argsort(plan.starts, kind="stable").astype(np.int64), option

@@ -70,6 +70,12 @@ def as_words(members: npt.NDArray[np.bool_]) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
+def as_truths(words: Words, count: int) -> npt.NDArray[np.bool_]:
+    """Rows of bits as rows of `count` truth values."""
+    octets = words.astype("<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=count, bitorder="little").astype(np.bool_)
+
+
 def _words_for(bits: int) -> int:
     return -(-bits // BITS)
 

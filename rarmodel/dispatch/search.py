@@ -165,7 +165,7 @@ class WideSearch:
                 idle = idle + 1 if self.best.values == before else 0
 
     def _guide(self) -> None:
-        """Find out what the first objective is worth at least, and the plan that comes with that."""
+        """Find out what the first objective is worth at least, and the plan behind that."""
         self._least = float(least_values(self.instance)[0])
         self._planned = planned(self.instance, self._lists[0].facts)
         for genes in self._genes:

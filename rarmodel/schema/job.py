@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     Tag,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -289,3 +290,16 @@ class Job(Record):
         if problems:
             raise InputError(problems)
         return running
+
+
+def sound_jobs(value: object) -> tuple[dict[int, Job], set[str]]:
+    """Those of a list of jobs that have no faults of their own, by index; and the others' names."""
+    sound: dict[int, Job] = {}
+    refused: set[str] = set()
+    for i, one in enumerate(value if isinstance(value, list | tuple) else ()):
+        try:
+            sound[i] = Job.model_validate(one)
+        except ValidationError:
+            name = one.get("name") if isinstance(one, dict) else None
+            refused |= {name} if isinstance(name, str) else set()
+    return sound, refused

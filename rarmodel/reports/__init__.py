@@ -8,6 +8,7 @@ from .comparison import draw_all
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
+from .reserved import Away
 from .steps import Steps
 
 HANDLES = ALL_BUT_PREEMPTION
@@ -15,6 +16,7 @@ HANDLES = ALL_BUT_PREEMPTION
 
 __all__ = [
     "HANDLES",
+    "Away",
     "Bar",
     "Drawing",
     "Drawn",

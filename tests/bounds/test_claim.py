@@ -50,6 +50,10 @@ def test_the_name_of_an_instance_does_not_matter_but_its_numbers_do(schedule: Sc
     time = INSTANCE.time.model_copy(update={"origin": datetime(2026, 3, 2)})
     dated = INSTANCE.model_copy(update={"time": time})
     assert known_bound(dated, [claimed]).slots == 9
+    # The bound is on the makespan, whatever was minimised.
+    other = INSTANCE.model_copy(update={"objective": ("total-flow", "makespan")})
+    assert known_bound(other, [claimed]).slots == 9
+    assert known_bound(INSTANCE, [with_bound(schedule, other, LowerBound(9, "cpsat"))]).slots == 9
     fewer = INSTANCE.model_copy(update={"jobs": INSTANCE.jobs[:-1]})
     assert known_bound(fewer, [claimed]) == best_bound(fewer)
 

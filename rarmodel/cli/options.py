@@ -179,11 +179,3 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = option(function)
     return function
-
-
-OBJECTIVE = click.option(
-    "--objective",
-    metavar="NAME[,NAME…]",
-    callback=lambda _context, _option, names: names.split(",") if names else None,
-    help="Objective to minimise instead of the instance's, or several, the most important first.",
-)

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rarmodel.model import horizon_of, used, windows
 from rarmodel.model.caching import once_per_instance
-from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
+from rarmodel.model.features import OBJECTIVES
+from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, objectives_of
 from rarmodel.schema import Instance
 
 from .bound import UNINTERRUPTED, Bound
@@ -98,7 +99,9 @@ def _outcomes(instance: Instance) -> dict[str, Outcome | None]:
 
 def _outcome(instance: Instance, objective: Objective) -> Outcome | None:
     terms = counted(instance, objective)
-    if not terms or (objective.greatest and not used(instance)):
+    # On the makespan of a plain instance other bounds prove more, and sooner.
+    plain = not set(used(instance)) - {OBJECTIVES.name}
+    if not terms or (objective is MAKESPAN and plain):
         return None
     return _greatest(instance, objective, terms) if objective.greatest else _sum(instance, terms)
 

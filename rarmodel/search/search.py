@@ -11,6 +11,7 @@ from rarmodel.bounds import LowerBound, best_bound, least_values
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.dispatch.search import Found, WideSearch
+from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt, Turns
@@ -76,7 +77,7 @@ class Search:
             anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop)
             settle(layout, packing, 1)
         # What the second aim needs beside that: list schedules, as of a wider instance.
-        WideSearch(small, Limits(threads=1), self.name).run(None, iterations=1)
+        WideSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""

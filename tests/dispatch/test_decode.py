@@ -91,7 +91,7 @@ def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None
     for i in range(60):
         allowed = random.choice([names, random.sample(names, random.randint(2, servers))])
         room = sum(gpus[names.index(name)] for name in allowed)
-        size = min(room, random.choice([1, 2, random.randint(1, most_gpus), room // 3]))
+        size = min(room, random.choice([1, 2, random.randint(1, most_gpus), max(1, room // 3)]))
         job = job_data(f"j{i}", size, random.randint(1, 60), servers=allowed)
         job["gradient_mb"] = random.choice([0.0, 20.0])
         if random.random() < 0.2:

@@ -51,7 +51,8 @@ class Search:
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
         if not ORDERS.supports(instance, objectives_of(instance)):
-            WideSearch(instance, Limits(threads=1), self.name).run(None, iterations=1)
+            # A copy, as what is found out about the instance itself is to count as time.
+            WideSearch(instance.model_copy(), Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
         fitting = [

@@ -8,10 +8,10 @@ slowest link and most rings on it, whether or not these occur together.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, tee
 from math import inf
 
 from rarmodel.errors import InputError, Problem
@@ -19,9 +19,10 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .columns import Column, columns
 from .contention import ring_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
-from .rates import each_paces, paces
+from .rates import Paces, each_paces, paces
 from .topology import Topology, topology
 
 
@@ -152,25 +153,55 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     tree = topology(instance.cluster)
     slowest_share = _slowest_shares(instance, tree)
     least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
+    every = allowed_servers(instance)
+
+    def worst(j: int, size: int, packed: Collection[int]) -> Iterator[tuple[int, float]]:
+        """Servers and bandwidth of what may be slowest."""
+        job = instance.jobs[j]
+        if size in packed:
+            yield 1, least_within
+        most = min(size, len(every[j]), (job.spread and job.spread.max_servers) or size)
+        if most > 1:
+            yield most, slowest_share[size]
+
+    if found := columns(instance):
+        return _ranges_of_columns(instance, found, worst)
     ranges = []
-    for job, options, own, allowed in zip(
-        instance.jobs,
-        lone_options(instance),
-        paces(instance),
-        allowed_servers(instance),
-        strict=True,
-    ):
+    for j, (own, alone) in enumerate(_each_alone(instance)):
+        options = [*alone]
         best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
-        packed = {pace.size for pace, servers, _, _ in options if servers == 1}
-        worst = []
-        for (size, _), pace in own.items():
-            if size in packed:
-                worst.append(pace.seconds(1, least_within))
-            most = min(size, len(allowed), (job.spread and job.spread.max_servers) or size)
-            if most > 1:
-                worst.append(pace.seconds(most, slowest_share[size]))
-        ranges.append((best, max(worst)))
+        packed = [pace.size for pace, servers, _, _ in options if servers == 1]
+        shapes = [
+            (pace, shape) for (size, _), pace in own.items() for shape in worst(j, size, packed)
+        ]
+        ranges.append((best, max(pace.seconds(*shape) for pace, shape in shapes)))
     return tuple(ranges)
+
+
+def _ranges_of_columns(
+    instance: Instance,
+    found: Sequence[Column],
+    worst: Callable[[int, int, Collection[int]], Iterator[tuple[int, float]]],
+) -> tuple[tuple[float, float], ...]:
+    """The same for jobs in columns."""
+    import numpy as np  # noqa: PLC0415 - columns of many jobs only
+
+    ranges = np.zeros((len(instance.jobs), 2))
+    first = instance.model_copy(
+        update={"jobs": tuple(instance.jobs[column.jobs[0]] for column in found)}
+    )
+    for (jobs, pace), options in zip(found, lone_options(first), strict=True):
+        packed = [pace.size] if any(option.servers == 1 for option in options) else []
+        slow = [pace.seconds(*shape) for shape in worst(jobs[0], pace.size, packed)]
+        fast = [pace.seconds(option.servers, option.gbps) for option in options]
+        ranges[jobs, 0], ranges[jobs, 1] = np.min(fast, axis=0), np.max(slow, axis=0)
+    return tuple(zip(*ranges.T.tolist(), strict=True))
+
+
+def _each_alone(instance: Instance) -> Iterator[tuple[Paces, Iterator[Lone]]]:
+    """(jobs) Paces and placements worth having alone, not kept: with many jobs that takes long."""
+    kept, used = tee(each_paces(instance))
+    return zip(kept, each_lone_options(instance, used), strict=True)
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
@@ -273,7 +304,8 @@ class LeastSlots:
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
     found = []
-    for options in lone_options(instance):
+    for alone in each_lone_options(instance, each_paces(instance)):
+        options = [*alone]
         # Slots on one server and on several, where there are such placements.
         least: list[list[int]] = [[], []]
         for option in options:

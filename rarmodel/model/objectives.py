@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from rarmodel import registry
@@ -54,13 +54,14 @@ class Term(NamedTuple):
 
     def at(self, completion: int) -> Value:
         """The term at a completion time in slots."""
-        slots = completion - self.offset
-        if self.shape is Shape.TARDY:
+        weight, offset, divisor, shape = self
+        slots = completion - offset
+        if shape is Shape.TARDY:
             slots = max(0, slots)
-        elif self.shape is Shape.LATE:
+        elif shape is Shape.LATE:
             slots = int(slots > 0)
-        value = self.weight * slots
-        return value if self.divisor == 1 else exact(Fraction(value, self.divisor))
+        value = weight * slots
+        return value if divisor == 1 else exact(Fraction(value, divisor))
 
     def latest(self, value: Value) -> int | None:
         """The last completion time with a term of at most `value`; None if every one has.
@@ -112,7 +113,7 @@ class Objective:
         if self.term is None:
             return ()
         try:
-            return tuple(self.term(instance, j) for j in range(len(instance.jobs)))
+            return tuple(map(partial(self.term, instance), range(len(instance.jobs))))
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise UsageError(f"objective {self.name!r} failed: {what}") from error
@@ -210,27 +211,34 @@ def _tardy(job: Job, shape: Shape, weight: int) -> Term | None:
     return None if job.due is None else Term(weight, job.due, shape=shape)
 
 
+def _flow(weight: int, release: int) -> Term:
+    return _COMPLETION if weight == 1 and release == 0 else Term(weight, release)
+
+
+_COMPLETION = Term()
+"""The term of most jobs of most instances, made once."""
+
 MAKESPAN = Objective(
-    "makespan", "when the last job completes", SLOTS, greatest=True, term=lambda *_: Term()
+    "makespan", "when the last job completes", SLOTS, greatest=True, term=lambda *_: _COMPLETION
 )
 TOTAL_COMPLETION = Objective(
     "total-completion",
     "sum of completion times, by weight",
     "weighted slots",
-    term=lambda instance, j: Term(instance.jobs[j].weight),
+    term=lambda instance, j: _flow(instance.jobs[j].weight, 0),
 )
 TOTAL_FLOW = Objective(
     "total-flow",
     "sum of times from release to completion, by weight",
     "weighted slots",
-    term=lambda instance, j: Term(instance.jobs[j].weight, instance.jobs[j].release),
+    term=lambda instance, j: _flow(instance.jobs[j].weight, instance.jobs[j].release),
 )
 MAX_FLOW = Objective(
     "max-flow",
     "longest time from release to completion",
     SLOTS,
     greatest=True,
-    term=lambda instance, j: Term(offset=instance.jobs[j].release),
+    term=lambda instance, j: _flow(1, instance.jobs[j].release),
 )
 TOTAL_TARDINESS = Objective(
     "total-tardiness",

@@ -53,7 +53,12 @@ def compute_seconds(job: Job, workers: int, gpu_type: str | None = None) -> floa
         Type of GPU; it matters only to a job with `times`.
     """
     forward, backward = job.milliseconds(gpu_type)
-    return (forward * job.samples(workers) + backward) * 1e-3
+    return pass_seconds(forward, job.samples(workers), backward)
+
+
+def pass_seconds(forward_ms_per_sample: float, samples: int, backward_ms: float) -> float:
+    """The same from the numbers of a job."""
+    return (forward_ms_per_sample * samples + backward_ms) * 1e-3
 
 
 def iteration_seconds(

@@ -207,7 +207,8 @@ class Job(Record):
     @property
     def iterations_left(self) -> int:
         """Training iterations to do from slot 0 on."""
-        return self.iterations - (self.running.iterations_done if self.running else 0)
+        running = self.running
+        return self.iterations if running is None else self.iterations - running.iterations_done
 
     def samples(self, size: int) -> int:
         """Samples in the mini-batch of each GPU of a ring of `size`, M_j."""

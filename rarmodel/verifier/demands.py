@@ -9,6 +9,12 @@ from rarmodel.schema import Assignment, Instance, Job
 from .report import Violation
 
 
+def asks_for_places(job: Job) -> bool:
+    """Whether a job may not run on any GPUs that are idle."""
+    plain = job.servers is None and job.times is None and job.spread is None
+    return not plain or job.running is not None
+
+
 def placement_demands(
     instance: Instance, servers: Mapping[str, int], job: Job, assignment: Assignment
 ) -> Iterator[Violation]:
@@ -23,8 +29,6 @@ def placement_demands(
     job, assignment
         A job and its assignment, on servers and GPUs that exist.
     """
-    if job.servers is None and job.times is None and job.spread is None and job.running is None:
-        return
     slot = assignment.start
     used = {name: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
     for name in used:
@@ -66,7 +70,8 @@ def time_demands(
     ends
         Completion times in slots; None for a job that never completes.
     """
-    completion = {job.name: end for job, end in zip(jobs, ends, strict=True)}
+    waits = any(job.after for job in jobs)
+    completion = {job.name: end for job, end in zip(jobs, ends, strict=True)} if waits else {}
     for job, start, end in zip(jobs, starts, ends, strict=True):
         if start < job.release:
             message = f"job {job.name!r} starts at slot {start}; it is released at {job.release}"

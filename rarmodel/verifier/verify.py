@@ -17,7 +17,7 @@ from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, object
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 
 from .caps import caps_kept
-from .demands import placement_demands, time_demands
+from .demands import asks_for_places, placement_demands, time_demands
 from .report import Report, Violation
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
@@ -52,14 +52,15 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     sound: list[tuple[Assignment, Run]] = []
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
-            broken = list(_carried_out(instance, servers, job, assignment))
-            if not broken:
-                broken = list(placement_demands(instance, servers, job, assignment))
-            violations.extend(broken)
-            if not {one.constraint for one in broken} & UNREADABLE:
-                held = assignment.gpus.items()
-                workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
-                sound.append((assignment, Run(job, assignment.start, workers)))
+            broken = [*_carried_out(instance, servers, job, assignment)]
+            if not broken and asks_for_places(job):
+                broken = [*placement_demands(instance, servers, job, assignment)]
+            violations += broken
+            if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
+                continue
+            held = assignment.gpus.items()
+            workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
+            sound.append((assignment, Run(job, assignment.start, workers)))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, result))
     violations.extend(_in_time(instance, sound, result))
@@ -124,7 +125,8 @@ def _carried_out(
             yield Violation("index", job.name, name, slot, message)
             continue
         size = instance.cluster.servers[servers[name]].gpus
-        if outside := sorted({gpu for gpu in gpus if not 0 <= gpu < size}):
+        if gpus and not 0 <= min(gpus) <= max(gpus) < size:
+            outside = sorted({gpu for gpu in gpus if not 0 <= gpu < size})
             message = (
                 f"job {job.name!r} holds {_gpus(outside)} of server {name!r}, "
                 f"whose GPUs are numbered 0 to {size - 1}"
@@ -207,6 +209,8 @@ def _report(
     ends = [end for end in completion.values() if end is not None]
     complete = len(ends) == len(completion)
     makespan = max(ends) if complete else None
+    released = any(job.release for job in instance.jobs)
+    due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = None
     busy: Counter[int] = Counter()
     for (_, run), end in zip(sound, result.completion, strict=True):
@@ -230,8 +234,8 @@ def _report(
         objective=objective,
         utilisation=utilisation,
         periods=result.periods,
-        flow=_by_job(instance, completion, MAX_FLOW),
-        tardiness=_by_job(instance, completion, MAX_TARDINESS),
+        flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
+        tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
     )
 
 

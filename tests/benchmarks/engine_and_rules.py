@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -77,22 +78,56 @@ FILES = 10_000
 """Jobs in the files that are read, verified and written."""
 
 
+def _evaluated(
+    arrays: Arrays,
+    state: State,
+    order: Ints,
+    modes: Ints,
+    starts: Ints,
+    placements: Placements,
+    limit: int,
+    completed: Ints,
+) -> Any:
+    """Evaluate one schedule."""
+    at, server, workers = placements
+    return simulate(arrays, state, order, modes, starts, at, server, workers, limit, completed)
+
+
+def _evaluated_without_modes(
+    arrays: Arrays,
+    state: State,
+    order: Ints,
+    _: Ints,
+    starts: Ints,
+    placements: Placements,
+    limit: int,
+    completed: Ints,
+) -> Any:
+    """The same in older checkouts."""
+    at, server, workers = placements
+    return simulate(arrays, state, order, starts, at, server, workers, limit, completed)
+
+
+with_modes = "modes" in signature(simulate.py_func).parameters
+evaluated = compiled(_evaluated if with_modes else _evaluated_without_modes, inner=True)
+
+
 @compiled
 def repeated(
     times: int,
     arrays: Arrays,
     state: State,
     order: Ints,
+    modes: Ints,
     starts: Ints,
     placements: Placements,
     limit: int,
     completed: Ints,
 ) -> int:
     """Evaluate one schedule several times."""
-    at, server, workers = placements
     makespan = 0
     for _ in range(times):
-        makespan = simulate(arrays, state, order, starts, at, server, workers, limit, completed)
+        makespan = evaluated(arrays, state, order, modes, starts, placements, limit, completed)
     return makespan
 
 
@@ -144,8 +179,11 @@ def evaluation(jobs: int, policy: Policy, yardstick: ctypes.CDLL | None) -> dict
     order = np.argsort(starts, kind="stable")
     times = max(1, 4_000 // jobs)
 
+    modes = np.arange(jobs)
+
     def here() -> None:
-        repeated(times, engine.arrays, engine.state, order, starts, placements, NEVER, completed)
+        memory = engine.arrays, engine.state
+        repeated(times, *memory, order, modes, starts, placements, NEVER, completed)
 
     work: list[Callable[[], object]] = [here]
     if yardstick is not None:

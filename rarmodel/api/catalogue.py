@@ -117,9 +117,12 @@ def list_objectives() -> list[dict[str, Any]]:
 
 def list_bounds() -> list[dict[str, Any]]:
     """One row of plain data for each lower bound: why it holds, how long it takes, and for what."""
-    from rarmodel.bounds import bounds  # noqa: PLC0415 - few need it
+    from rarmodel.bounds import bounds, objective_bounds  # noqa: PLC0415 - few need it
 
-    sample = _sample()
+    proven = {
+        one.name: {bound.name for bound in objective_bounds(_sample(one.name), one)}
+        for one in registry.parts("objectives")
+    }
     return [
         {
             "name": bound.name,
@@ -128,11 +131,7 @@ def list_bounds() -> list[dict[str, Any]]:
             **_handled(
                 bound,
                 bound.objectives
-                or [
-                    one.name
-                    for one in registry.parts("objectives")
-                    if bound.prove is None or bound.prove(sample, one) is not None
-                ],
+                or [name for name, of in proven.items() if not bound.prove or bound.name in of],
             ),
         }
         for bound in bounds()
@@ -184,11 +183,11 @@ def _names() -> list[str]:
     return [one.name for one in registry.parts("objectives")]
 
 
-def _sample() -> Instance:
-    """An instance about which every objective has something to say."""
+def _sample(objective: str) -> Instance:
+    """An instance about which every bound on an objective has something to say."""
     instance = load_instance("two-servers")
     due = (job.model_copy(update={"due": 1}) for job in instance.jobs)
-    return instance.model_copy(update={"jobs": tuple(due)})
+    return instance.model_copy(update={"jobs": tuple(due), "objective": objective})
 
 
 def list_solvers() -> list[dict[str, Any]]:

@@ -8,15 +8,15 @@ count before the second aim.
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, inf
 from time import perf_counter
 from typing import NamedTuple
 
-from rarmodel.bounds import least_values
+from rarmodel.bounds import objective_bound
 from rarmodel.dispatch.second import SecondSearch, with_second_aim
 from rarmodel.limits import Limits
 from rarmodel.model import used
-from rarmodel.model.objectives import Value, second_aim
+from rarmodel.model.objectives import Value, objectives_of, second_aim
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
 
@@ -110,7 +110,9 @@ class SecondAim:
         self._plain, self._limits = instance, limits
         self._instance = with_second_aim(instance)
         self._values = self._of(schedule)
-        self._least = least_values(self._instance)
+        # Of the instance itself: bounds on what it asks for may take seconds.
+        bound = objective_bound(instance, objectives_of(self._instance)[-1])
+        self._least = -inf if bound is None else float(bound.value)
 
     def _of(self, schedule: Schedule) -> tuple[Value, ...]:
         """What a schedule is worth, by the verifier."""
@@ -148,14 +150,14 @@ class SecondAim:
     @property
     def _proven(self) -> bool:
         """Whether nothing can be better."""
-        return self._values[-1] <= self._least[-1]
+        return self._values[-1] <= self._least
 
     def _repack(self, budget: Budget) -> None:
         """Search over packings."""
         solution = solution_of_schedule(self._plain, self.schedule)
         packings = Repacking(self._plain, solution, self._limits)
         try:
-            packings.run(*budget, float(self._least[-1]))
+            packings.run(*budget, self._least)
         finally:
             if packings.solution is not solution:
                 self._take(packings.solution.schedule(self._plain, self.schedule.method))
@@ -164,7 +166,7 @@ class SecondAim:
         """Search over list schedules."""
         lists = SecondSearch(self._instance, self.schedule, self._limits)
         patience = IDLE_STEPS if budget.patience is None else budget.patience
-        least = float(self._least[-1]) * (1 + 1e-12)
+        least = self._least * (1 + 1e-12)
         try:
             if budget.iterations != 0:
                 lists.run(

@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 
 def placed(run: Run, tree: Topology) -> Placed:
     """A run, as far as its speed depends on its servers."""
-    return Placed(run.job, run.workers, tree.links_used(run.workers))
+    return Placed(run.job, dict(run.workers), tree.links_used(run.workers))
 
 
 class Traffic:

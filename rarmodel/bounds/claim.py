@@ -35,7 +35,10 @@ def with_bound(
         value = aim.value if isinstance(aim.value, int) else str(aim.value)
         proven = ProvenValue(objective=first.name, value=value, name=aim.name)
     claim = ProvenBound(
-        slots=bound.slots, name=bound.name, aim=proven, instance_sha256=_digest(instance)
+        slots=bound.slots,
+        name=bound.name,
+        instance_sha256=_digest(instance),
+        **({} if proven is None else {"aim": proven}),
     )
     return schedule.model_copy(update={"bound": claim})
 

@@ -140,12 +140,18 @@ class Description:
 
     def _gpus(self) -> str:
         """All GPUs, and those of each type."""
-        types: Counter[str] = Counter()
-        for server in self.instance.cluster.servers:
-            types[server.gpu_type or "of no type"] += server.gpus
+        types = Counter(self._types())
         each = ", ".join(f"{count:,} {kind}" for kind, count in types.most_common(MOST_ROWS))
         total = f"{self.instance.cluster.total_gpus:,}"
-        return total if list(types) == ["of no type"] else f"{total}: {each}"
+        return f"{total}: {each}" if types else total
+
+    def _types(self) -> dict[str, int]:
+        """GPUs of each type."""
+        types: Counter[str] = Counter()
+        for server in self.instance.cluster.servers:
+            if server.gpu_type is not None:
+                types[server.gpu_type] += server.gpus
+        return dict(types)
 
     def use_rows(self) -> list[dict[str, str]]:
         """What the instance uses beyond the paper's problem, as rows of formatted values."""
@@ -246,6 +252,7 @@ class Description:
             "horizon": time.horizon,
             "horizon_seconds": None if time.horizon is None else time.seconds(time.horizon),
             "gpus": cluster.total_gpus,
+            "gpu_types": self._types(),
             "servers": [{"gpus": gpus, "servers": count} for gpus, count in self.servers],
             "network": cluster.network.kind,
             "levels": [asdict(level) for level in self.levels],

@@ -221,6 +221,7 @@ def test_amounts_of_what_an_instance_uses() -> None:
     }
     lines = found.lines()
     assert lines["GPUs"] == "4: 2 A100, 2 V100"
+    assert found.summary()["gpu_types"] == {"A100": 2, "V100": 2}
     assert lines["max-flow"].startswith("at least ")
 
 
@@ -228,5 +229,6 @@ def test_horizon_may_be_absent() -> None:
     data = instance_data()
     del data["time"]["horizon"]
     lines = describe(parse_instance(data)).lines()
+    assert describe(parse_instance(data)).summary()["gpu_types"] == {}
     assert lines["horizon"] == "none; 3 slots (3 s) are enough"
     assert "of the horizon" not in lines["load"]

@@ -50,6 +50,7 @@ from rarmodel.heuristics import (
     sjf_bco_occupied_first,
 )
 from rarmodel.heuristics.clock import ListScheduler
+from rarmodel.limits import Limits
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -285,6 +286,14 @@ def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
     return {"seconds": least_seconds([run], turns), "digest": digest.hexdigest()}
 
 
+def annealed(kind: str) -> dict[str, Any]:
+    """Seconds of a move of the search on wider instances: a list schedule and its value."""
+    wide = importlib.import_module("rarmodel.dispatch.search")
+    search = wide.WideSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
+    least = least_seconds([lambda: search._step(0)])
+    return {"seconds": [least[0] / search._moves]}
+
+
 def files() -> dict[str, dict[str, Any]]:
     """Seconds to read, solve, verify and write files of plain jobs."""
     instance = cluster_of(FILES)
@@ -323,6 +332,7 @@ def measured(cold: bool) -> dict[str, dict[str, Any]]:
             for jobs in (*SIZES, 100_000) if kind == KINDS[0] else SIZES:
                 title = f"{getattr(dispatch, name).name}, {kind}"
                 figures[f"{title}, {jobs:,} jobs"] = dispatched(jobs, kind, name)
+        figures[f"annealing, a move, {kind}, {SIZES[0]} jobs"] = annealed(kind)
     figures |= files()
     for name, arguments in (("import", ["-c", "import rarmodel"]), ("--help", HELP)):
         command = [sys.executable, *arguments]
@@ -376,11 +386,11 @@ def main() -> None:
     now = measured(options.cold)
     if shutil.which("g++") is None:
         print("There is no g++, so that nothing stands beside C++.")
-    print(f"{'milliseconds':52}{'before':>10}{'now':>10}{'ratio':>8}{'C++':>10}{'now / C++':>11}")
+    print(f"{'milliseconds':56}{'before':>10}{'now':>10}{'ratio':>8}{'C++':>10}{'now / C++':>11}")
     for name, figure in now.items():
         here, *cpp = figure["seconds"]
         known = name in before
-        cells = f"{name:52}" + (f"{1e3 * before[name]['seconds'][0]:10.3f}" if known else " " * 10)
+        cells = f"{name:56}" + (f"{1e3 * before[name]['seconds'][0]:10.3f}" if known else " " * 10)
         cells += f"{1e3 * here:10.3f}"
         if known:
             cells += f"{before[name]['seconds'][0] / here:8.2f}"

@@ -100,7 +100,7 @@ PAGES = Sybil(
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         SkipParser(),
     ],
-    patterns=["README.md", "docs/*.md", "docs/formulations/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/features/*.md", "docs/formulations/*.md"],
 )
 
 

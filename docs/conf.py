@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import is_dataclass
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 
 from docutils import nodes
@@ -12,6 +13,9 @@ from numba.core.dispatcher import Dispatcher
 from sphinx import addnodes
 
 import rarmodel
+
+sys.path.append(str(Path(__file__).parent))
+import parts_tables
 
 project = "rarmodel"
 copyright = "the rarmodel authors"
@@ -153,6 +157,12 @@ def _directives_of_plain_markdown(app, page, source):
     source[0] = re.sub(r"(?s)<!--\n(```\{.*?^```)\n-->", r"\n\1\n", text, flags=re.MULTILINE)
 
 
+def _tables_of_parts(app, page, source):
+    """Make the tables of who handles what anew."""
+    if page == parts_tables.PAGE.stem:
+        source[0] = parts_tables.renewed(source[0])
+
+
 def _names_as_links(app, doctree):
     """Link the names of ours in pages to the API reference; a name that is wrong is a warning."""
     page = app.env.docname
@@ -190,6 +200,7 @@ def setup(app):
     app.add_html_math_renderer(
         "mathml", inline_renderers=(_inline_formula, None), block_renderers=(_formula, None)
     )
+    app.connect("source-read", _tables_of_parts)
     app.connect("source-read", _directives_of_plain_markdown)
     app.connect("doctree-read", _names_as_links)
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)

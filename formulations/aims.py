@@ -175,6 +175,11 @@ def aims(scope: Scope) -> list[Aim]:
     return [aim_of(scope, place) for place in range(scope.stage + 1)]
 
 
+def needs_makespan(scope: Scope) -> bool:
+    """Whether a model needs the makespan: for an objective, or as an addition may refer to it."""
+    return scope.every_schedule or any(aim.is_makespan for aim in aims(scope))
+
+
 def add_objectives(m: Any, scope: Scope) -> None:
     """Minimise the objective of the scope's stage; keep the earlier ones at most where they are.
 
@@ -188,7 +193,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
         m.keeps = pyo.Constraint(
             range(scope.stage),
             rule=lambda _, i: (
-                pyo.Constraint.Feasible
+                pyo.Constraint.Skip
                 if isinstance(steps[i], int)
                 else steps[i] <= found[i].steps(scope.at_most[i])
             ),

@@ -1,6 +1,8 @@
 r"""Formulation `time-indexed-compact`: a mixed-integer linear program equivalent to RAR-DDLS.
 
-Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1, numbers of servers n, ring counts p.
+Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1, shapes h, ring counts p. A shape is a number
+of servers n, and where jobs differ in more, also a ring size and the slowest type of GPU allowed;
+within one server it is the speed there.
 
 Variables, by the names of their Pyomo components:
 
@@ -9,15 +11,15 @@ Variables, by the names of their Pyomo components:
 `ended[j,t]`              1 iff job j has completed before slot t: T_j ≤ t
 `workers[j,s]`            workers of job j on server s, y_js
 `on[j,s]`                 1 iff y_js ≥ 1
-`spans[j,n]`              1 iff job j uses n servers
+`spans[j,h]`              1 iff the ring of job j has shape h
 `held[j,s,t]`             workers of job j on server s if active in slot t, else 0
-`active_on[j,n,t]`        1 iff job j is active in slot t and uses n servers
+`active_on[j,h,t]`        1 iff job j is active in slot t, in shape h
 `below[j,l]`              1 if job j has a worker below link ℓ
 `above[j,l]`              1 if job j has a worker that is not below link ℓ
 `uses[j,l]`               1 if the ring of job j uses link ℓ
 `on_link[j,l,t]`          1 if job j uses link ℓ and is active in slot t
 `at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
-`progress[j,n,t]`         iterations of job j in slot t, if it uses n ≥ 2 servers
+`progress[j,h,t]`         iterations of job j in slot t, in shape h on n ≥ 2 servers
 `makespan`                max_j T_j
 ========================= ==========================================================================
 
@@ -30,37 +32,44 @@ Expressions for your own constraints and objectives, as in `time_indexed`:
 `completion[j]`           completion T_j
 ========================= ==========================================================================
 
-Speeds are data: `φ_j(n, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring on n servers whose bandwidth is
-that of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So
-the speed of a ring is the least φ_j(n, ℓ, p_ℓ) over the links it uses, floor included.
+Speeds are data: `φ_j(h, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring of shape h whose bandwidth is that
+of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So the
+speed of a ring is the least φ_j(h, ℓ, p_ℓ) over the links it uses, floor included.
 
 Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
 variable the value of its meaning. Conversely take starts and workers of a solution. The model lets
-a ring be slower than it is, or see more rings on a link than there are, never the reverse. More
-speed and less contention only make jobs complete earlier, and completions only take rings off
-links. By induction over slots, every job completes in the simulation no later than in the model,
-and holds its GPUs no longer. So the schedule is feasible, and its makespan is no greater.
+a ring be slower than it is (in the shape of a slower type, for one), or see more rings on a link
+than there are, never the reverse. More speed and less contention only make jobs complete earlier,
+and completions only take rings off links. By induction over slots, every job completes in the
+simulation no later than in the model, and holds its GPUs no longer. So the schedule is feasible,
+and its makespan is no greater; nor is any other objective.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
 from rarmodel.schema import Schedule
 
+from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
-from .compact_coefficients import Coefficients
+from .caps import server_caps, tenant_caps, yields
+from .compact_coefficients import Coefficients, Label
 from .compact_components import (
     capacity,
     contention,
     link_use,
     makespan,
     placement,
+    quotas,
+    sizes_held,
     speed,
     starts_and_ends,
     work,
@@ -78,6 +87,8 @@ COMPONENTS: tuple[Component, ...] = (
     link_use,
     contention,
     speed,
+    sizes_held,
+    quotas,
     work,
 )
 """The components of the model, in order: a later one uses variables of earlier ones."""
@@ -86,16 +97,16 @@ COMPONENTS: tuple[Component, ...] = (
 def _size(scope: Scope) -> int:
     """Approximate number of terms in the constraints: of order `H·J·(S + L·N·P)`.
 
-    For H slots, J jobs, S servers, L links, rings on up to N servers, and P rings on a link.
+    For H slots, J jobs, S servers, L links, rings of up to N shapes, and P rings on a link.
     """
     jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
-    wide = Counter(job.size for job in jobs if job.size > 1)
+    wide = Counter((job.sizes, len(job.times or "-")) for job in jobs if job.sizes[-1] > 1)
     rings = most_rings(scope)
     counts = sum(rings.values()) + 4 * len(rings)
-    spread = sum(
-        number * (5 * len(rings) + (min(size, servers) - 1) * counts)
-        for size, number in wide.items()
-    )
+    spread = 0
+    for (sizes, types), number in wide.items():
+        shapes = types * sum(min(size, servers) - 1 for size in sizes)
+        spread += number * (5 * len(rings) + shapes * counts)
     return scope.horizon * (len(jobs) * (11 * servers + 12) + spread)
 
 
@@ -105,7 +116,9 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     data = Coefficients(scope)
     for component in COMPONENTS:
         component(model, data)
-    makespan(model, data, scope.lower_bound)
+    if needs_makespan(scope):
+        makespan(model, data)
+    add_objectives(model, scope)
     return model
 
 
@@ -113,8 +126,6 @@ def _values(outcome: Outcome) -> dict[str, Values]:
     """The value of each component in a schedule, as a function."""
     o, scope = outcome, outcome.scope
     jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
-    most = max(job.size for job in jobs.values())
-    counts = range(1, min(most, len(scope.servers)) + 1)
     rings = range(2, max(links.values(), default=1) + 1)
     below = {l: frozenset(scope.below[l]) for l in links}
 
@@ -122,25 +133,39 @@ def _values(outcome: Outcome) -> dict[str, Values]:
     def data() -> Coefficients:
         return Coefficients(scope)
 
-    def spans(j: str, n: int) -> bool:
-        return n == len(o.workers[j])
+    @cache
+    def label(j: str) -> Label | None:
+        return data().label(j, o.workers[j])
 
-    def can_span(j: str, n: int, *_: int) -> bool:
-        return n in data().counts[j]
+    def by_shape(
+        at: Callable[..., float], labels: Callable[[str], Iterable[Label]], *sets: range
+    ) -> Values:
+        """Values by job and shape, and perhaps slot; the shapes are found when they are needed."""
+        return Values(
+            at,
+            lambda: ((j, h, *more) for j in jobs for h in labels(j) for more in product(*sets)),
+            lambda j, h, *more: (
+                j in jobs
+                and h in labels(j)
+                and len(more) == len(sets)
+                and all(one in those for one, those in zip(more, sets, strict=True))
+            ),
+        )
 
     def can_ring(j: str, *_: str | int) -> bool:
         return bool(data().spread[j])
 
-    def progress(j: str, n: int, t: int) -> int:
-        ring = o.ring(j, t) if spans(j, n) else None
-        return min(ring.speed, jobs[j].iterations) if ring else 0
+    def progress(j: str, h: Label, t: int) -> int:
+        ring = o.ring(j, t) if label(j) == h else None
+        return min(ring.speed, jobs[j].iterations_left) if ring else 0
+
+    def shapes(j: str) -> Iterable[Label]:
+        return data().shapes[j]
 
     return {
         **shared(o),
-        "spans": over(spans, jobs, counts, where=can_span),
-        "active_on": over(
-            lambda j, n, t: spans(j, n) and o.runs(j, t), jobs, counts, slots, where=can_span
-        ),
+        "spans": by_shape(lambda j, h: label(j) == h, shapes),
+        "active_on": by_shape(lambda j, h, t: label(j) == h and o.runs(j, t), shapes, slots),
         "below": over(
             lambda j, l: not below[l].isdisjoint(o.workers[j]), jobs, links, where=can_ring
         ),
@@ -158,7 +183,9 @@ def _values(outcome: Outcome) -> dict[str, Values]:
             slots,
             where=lambda l, p, t: p <= links[l],
         ),
-        "progress": over(progress, jobs, counts[1:], slots, where=can_span),
+        "progress": by_shape(progress, lambda j: data().spread[j], slots),
+        "capacity_yields": yields(server_caps(scope), slots, o.runs),
+        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
     }
 
 
@@ -175,7 +202,7 @@ def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Set every variable to its value in a feasible schedule."""
     outcome = _outcome(scope, schedule)
-    set_variables(model, outcome, _values(outcome))
+    set_variables(model, outcome, _values(outcome) | values_of_aims(outcome))
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -201,4 +228,5 @@ COMPACT = Formulation(
     model_class="linear",
     evaluate=_evaluate,
     reads=frozenset(),
+    handles=WINDOWS | PLACES | CAPS | {OBJECTIVES.name},
 )

@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rarmodel.model import Pace, pace
 from rarmodel.model.contention import ring_share
+from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.schema import Job
 
 from .formulation import Scope
 from .placements import most_rings
 
-Speeds = dict[tuple[str, int, str], list[int]]
+Label = int | str
+"""Of a shape, by job: the number of servers, or words if that is not all that tells them apart."""
+
+
+class Shape(NamedTuple):
+    """A shape that a job's ring can have: (8) is a number for each bandwidth.
+
+    Attributes
+    ----------
+    pace
+        What an iteration is made of, in one ring size and on GPUs of the slowest type allowed.
+    servers
+        Number of servers, n.
+    on
+        Names of the servers that the ring may use: those on which it is no slower.
+    together
+        Speed φ_j within one server; 0 for several.
+    """
+
+    pace: Pace
+    servers: int
+    on: frozenset[str]
+    together: int = 0
+
+    @property
+    def size(self) -> int:
+        """GPUs of the ring, w_j."""
+        return self.pace.size
 
 
 class Coefficients:
@@ -15,80 +48,163 @@ class Coefficients:
 
     Attributes
     ----------
+    scope
+        The scope of the model.
     horizon, jobs, servers, slots, links
         Number of slots, and the index sets by name; `links` has the links that a ring can use.
-    size, iterations, least
-        By job: GPUs G_j, iterations F_j, and least execution time ρ_j^min in slots.
-    capacity
-        By server: GPUs O_s.
-    most_workers
-        By job and server: the most workers of the job that fit.
+    shapes, spread
+        By job: the shapes in which it can make progress, by label; labels of those on several
+        servers. Shapes of one size and number of servers are in the order of their paces.
+    size
+        By job that has one ring size: its GPUs G_j.
+    least
+        By job: least execution time ρ_j^min in slots.
+    iterations
+        By job: iterations that are left at slot 0, F_j if it does not run then.
+    workers
+        By job and server: the fewest and the most workers that the job can have there.
     most_rings, below
         By link: the most rings that can use it at once, and the servers below it.
-    counts, spread
-        By job: numbers of servers on which the job can make progress; the same without 1.
     rings
         Jobs that can use links: those that can use more than one server.
-    together
-        By job: speed φ_j within one server, if the job fits one.
     speeds
-        By job, number of servers n ≥ 2 and link: φ_j(n, ℓ, p) for p = 0, 1, … rings on the link.
+        By job, shape on n ≥ 2 servers and link: φ_j(h, ℓ, p) for p = 0, 1, … rings on the link.
     lone
-        By job and number of servers n ≥ 2: the greatest φ_j(n, ℓ, 1) over all links.
+        By job and shape on n ≥ 2 servers: the greatest φ_j(h, ℓ, 1) over all links.
     """
 
     def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.horizon = scope.horizon
         self.jobs = list(scope.jobs)
         self.servers = list(scope.servers)
         self.slots = range(scope.horizon)
-        self.size = {j: job.size for j, job in scope.jobs.items()}
-        self.capacity = {s: server.gpus for s, server in scope.servers.items()}
-        self.iterations = {j: job.iterations for j, job in scope.jobs.items()}
-        self.least = scope.least_slots
-        self.most_workers = {
-            (j, s): min(self.capacity[s], self.size[j]) for j in self.jobs for s in self.servers
-        }
         self.most_rings = most_rings(scope)
         self.links = list(self.most_rings)
         self.below = {l: scope.below[l] for l in self.links}
-        self.counts: dict[str, list[int]] = {}
-        self.together: dict[str, int] = {}
-        self.speeds: Speeds = {}
-        for j in self.jobs:
-            self._rate(scope, j)
-        self.spread = {j: [n for n in counts if n > 1] for j, counts in self.counts.items()}
+        self.iterations = {j: job.iterations_left for j, job in scope.jobs.items()}
+        self.least = scope.least_slots
+        self.speeds: dict[tuple[str, Label, str], list[int]] = {}
+        self.shapes = {j: self._labelled(job) for j, job in scope.jobs.items()}
+        sizes = {j: {shape.size for shape in shapes.values()} for j, shapes in self.shapes.items()}
+        self.size = {j: max(several) for j, several in sizes.items() if len(several) == 1}
+        self.spread = {
+            j: [h for h, shape in shapes.items() if shape.servers > 1]
+            for j, shapes in self.shapes.items()
+        }
         self.rings = [j for j in self.jobs if self.spread[j]]
+        self.workers = {
+            (j, s): self._workers(job, s) for j, job in scope.jobs.items() for s in self.servers
+        }
         self.lone = {
-            (j, n): max(self.speeds[j, n, l][1] for l in self.links)
+            (j, h): max(self.speeds[j, h, l][1] for l in self.links)
             for j in self.rings
-            for n in self.spread[j]
+            for h in self.spread[j]
         }
 
-    def _rate(self, scope: Scope, j: str) -> None:
-        """Speeds of job j by number of servers, link, and rings on it; empty without progress."""
-        instance, job = scope.instance, scope.jobs[j]
-        pace = scope.pace(j)
+    def label(self, j: str, workers: Mapping[str, int]) -> Label | None:
+        """The shape of a placement: of those that allow it the fastest; None if there is none."""
+        like = len(workers), sum(workers.values()), set(workers)
+        for h, shape in self.shapes[j].items():
+            if (shape.servers, shape.size) == like[:2] and shape.on >= like[2]:
+                return h
+        return None
 
-        def speed(servers: int, gbps: float) -> int:
-            # A slot cannot do more than all iterations; without the cap coefficients are wild.
-            return min(pace.speed(servers, gbps), pace.iterations)
+    def _workers(self, job: Job, server: str) -> tuple[int, int]:
+        if job.running is not None:
+            held = len(job.running.gpus.get(server, ()))
+            return held, held
+        sizes = [shape.size for shape in self.shapes[job.name].values() if server in shape.on]
+        return 0, min(self.scope.servers[server].gpus, max(sizes, default=0))
 
-        counts = []
-        if job.size <= max(self.capacity.values()):
-            self.together[j] = speed(1, instance.cluster.intra_server_gbps)
-            if self.together[j] > 0:
-                counts.append(1)
-        largest = sorted(self.capacity.values(), reverse=True)
-        for n in range(2, min(job.size, len(self.capacity)) + 1):
-            if sum(largest[:n]) < job.size:
-                continue
-            for l in self.links:
-                gbps = scope.links[l].gbps
-                self.speeds[j, n, l] = [
-                    speed(n, ring_share(instance.contention, gbps, p))
-                    for p in range(self.most_rings[l] + 1)
-                ]
-            if max(self.speeds[j, n, l][1] for l in self.links) > 0:
-                counts.append(n)
-        self.counts[j] = counts
+    def _labelled(self, job: Job) -> dict[Label, Shape]:
+        """The shapes of a job, by label: the number of servers if this is enough."""
+        shapes = [*self._within(job), *self._several(job)]
+        if len({shape.servers for shape in shapes}) == len(shapes):
+            labelled: dict[Label, Shape] = {shape.servers: shape for shape in shapes}
+        else:
+            labelled = {self._words(job, shape): shape for shape in shapes}
+        return {h: shape for h, shape in labelled.items() if self._moves(job.name, h, shape)}
+
+    def _words(self, job: Job, shape: Shape) -> str:
+        if shape.servers == 1:
+            return f"{shape.size} on 1 at {shape.together}"
+        words = f"{shape.size} on {shape.servers}"
+        if job.times is None:
+            return words
+        own = dict(self._paces(job))[shape.size]
+        slowest = (s for s in self.servers if s in shape.on and own[s] == shape.pace)
+        return f"{words} {self.scope.servers[next(slowest)].gpu_type}"
+
+    def _paces(self, job: Job) -> Iterator[tuple[int, dict[str, Pace]]]:
+        """By ring size: the pace of the ring on each server that the job may use."""
+        scope, servers = self.scope, self.scope.servers
+        j = scope.index[job.name]
+        if job.running is not None:
+            own = scope.pace_on(job.name, {s: len(g) for s, g in job.running.gpus.items()})
+            yield job.running.size, dict.fromkeys(job.running.gpus, own)
+            return
+        names = [self.servers[s] for s in sorted(allowed_servers(scope.instance)[j])]
+        for size in job.sizes:
+            of_type = {
+                kind: pace(scope.instance, j, size, [kind])
+                for kind in dict.fromkeys(servers[s].gpu_type for s in names)
+            }
+            yield size, {s: of_type[servers[s].gpu_type] for s in names}
+
+    def _within(self, job: Job) -> Iterator[Shape]:
+        """Shapes in one server: by ring size, one for each speed that servers give."""
+        cluster = self.scope.instance.cluster
+        running = job.running is not None and len(job.running.gpus) > 1
+        if running or (job.spread is not None and job.spread.min_servers > 1):
+            return
+        for size, paces in self._paces(job):
+            speeds: dict[str, int] = {}
+            for s, own in paces.items():
+                if self.scope.servers[s].gpus >= size:
+                    gbps = within_gbps(cluster, self.scope.server_index[s])
+                    speeds[s] = _speed(own, 1, gbps)
+            for speed in sorted(set(speeds.values()), reverse=True):
+                # Servers that are too small need no word here: there the ring has no room.
+                on = frozenset(s for s in paces if speeds.get(s, speed) == speed)
+                first = next(s for s in speeds if speeds[s] == speed)
+                yield Shape(paces[first], 1, on, speed)
+
+    def _several(self, job: Job) -> Iterator[Shape]:
+        """Shapes on several servers: by ring size, their number, and the slowest type allowed."""
+        for size, paces in self._paces(job):
+            least, most = 2, min(size, len(paces))
+            if job.running is not None:
+                least, most = max(2, len(paces)), len(paces)
+            elif job.spread is not None:
+                least = max(least, job.spread.min_servers)
+                most = min(most, job.spread.max_servers or most)
+            for own in sorted(set(paces.values()), key=lambda one: one.compute):
+                on = frozenset(s for s in paces if paces[s].compute <= own.compute)
+                largest = sorted((self.scope.servers[s].gpus for s in on), reverse=True)
+                for n in range(least, min(most, len(largest)) + 1):
+                    if self._has_room(job, size, largest[:n]):
+                        yield Shape(own, n, on)
+
+    def _has_room(self, job: Job, size: int, gpus: list[int]) -> bool:
+        """Whether a ring has room on servers with so many GPUs."""
+        if job.running is None and job.spread is not None and job.spread.equal:
+            return size % len(gpus) == 0 and min(gpus) >= size // len(gpus)
+        return sum(gpus) >= size
+
+    def _moves(self, j: str, h: Label, shape: Shape) -> bool:
+        """Whether a job makes progress in a shape; learn its speeds on links."""
+        if shape.servers == 1:
+            return shape.together > 0
+        contention, links = self.scope.instance.contention, self.scope.links
+        for l in self.links:
+            self.speeds[j, h, l] = [
+                _speed(shape.pace, shape.servers, ring_share(contention, links[l].gbps, p))
+                for p in range(self.most_rings[l] + 1)
+            ]
+        return max(self.speeds[j, h, l][1] for l in self.links) > 0
+
+
+def _speed(pace: Pace, servers: int, gbps: float) -> int:
+    # A slot cannot do more than all iterations; without the cap coefficients are wild.
+    return min(pace.speed(servers, gbps), pace.iterations)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from .compact_coefficients import Coefficients
+from .caps import keep_caps, server_caps, tenant_caps
+from .compact_coefficients import Coefficients, Label
+from .when import keep_windows, may_have_ended, may_have_started
 
 
 def starts_and_ends(m: Any, data: Coefficients) -> None:
@@ -20,19 +22,21 @@ def starts_and_ends(m: Any, data: Coefficients) -> None:
     started[j,t] ≥ started[j,t−1]      ended[j,t] ≥ ended[j,t−1]
     ended[j,t+ρ] ≤ started[j,t]        with ρ = ρ_j^min, the least execution time
     ```
+
+    `when` says how windows bound these variables, and what jobs wait for.
     """
-    h = data.horizon
+    h, scope = data.horizon, data.scope
     m.started = pyo.Var(
         data.jobs,
         data.slots,
         domain=pyo.Binary,
-        bounds=lambda _, j, t: (int(t >= h - data.least[j]), 1),
+        bounds=lambda _, j, t: may_have_started(scope, j, t),
     )
     m.ended = pyo.Var(
         data.jobs,
         range(h + 1),
         domain=pyo.Binary,
-        bounds=lambda _, j, t: (int(t == h), int(t >= data.least[j])),
+        bounds=lambda _, j, t: may_have_ended(scope, j, t),
     )
     m.running = pyo.Expression(
         data.jobs, data.slots, rule=lambda m, j, t: m.started[j, t] - m.ended[j, t]
@@ -58,65 +62,117 @@ def starts_and_ends(m: Any, data: Coefficients) -> None:
             else pyo.Constraint.Skip
         ),
     )
+    keep_windows(m, scope)
 
 
 def placement(m: Any, data: Coefficients) -> None:
-    """Complete gangs, (1) and (5): the workers of a job add up to its ring.
+    """Complete gangs, (1) and (5): the workers of a job add up to its ring, in one of its shapes.
+
+    With w_h GPUs on n_h servers in shape h:
 
     ```
-    Σ_s workers_js = G_j      on_js ≤ workers_js ≤ min(O_s, G_j)·on_js
-    Σ_n spans_jn = 1      Σ_s on_js = Σ_n n·spans_jn
+    Σ_s workers_js = Σ_h w_h·spans_jh      on_js ≤ workers_js ≤ min(O_s, w_j)·on_js
+    Σ_h spans_jh = 1                       Σ_s on_js = Σ_h n_h·spans_jh
+    on_js ≤ Σ_{h allowed on s} spans_jh    where not every shape is allowed
+    workers_js ≤ Σ_h (w_h/n_h)·spans_jh    if each server has the same number of workers
     ```
+
+    Bounds keep workers on the servers of a list, and those of running jobs where they are.
     """
-    pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
+    pairs = [(j, h) for j in data.jobs for h in data.shapes[j]]
+    workers = data.workers
     m.workers = pyo.Var(
         data.jobs,
         data.servers,
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda _, j, s: (0, data.most_workers[j, s]),
+        bounds=lambda _, j, s: workers[j, s],
     )
-    m.on = pyo.Var(data.jobs, data.servers, domain=pyo.Binary)
+    m.on = pyo.Var(
+        data.jobs,
+        data.servers,
+        domain=pyo.Binary,
+        bounds=lambda _, j, s: tuple(min(1, bound) for bound in workers[j, s]),
+    )
     m.spans = pyo.Var(pairs, domain=pyo.Binary)
     m.servers_used = pyo.Expression(
         data.jobs, rule=lambda m, j: sum(m.on[j, s] for s in data.servers)
     )
+
+    def ring(m: Any, j: str) -> Any:
+        if j in data.size:
+            return data.size[j]
+        return sum(shape.size * m.spans[j, h] for h, shape in data.shapes[j].items())
+
     m.gang = pyo.Constraint(
-        data.jobs, rule=lambda m, j: sum(m.workers[j, s] for s in data.servers) == data.size[j]
+        data.jobs, rule=lambda m, j: sum(m.workers[j, s] for s in data.servers) == ring(m, j)
     )
     m.on_if_workers = pyo.Constraint(
         data.jobs,
         data.servers,
-        rule=lambda m, j, s: m.workers[j, s] <= data.most_workers[j, s] * m.on[j, s],
+        rule=lambda m, j, s: m.workers[j, s] <= workers[j, s][1] * m.on[j, s],
     )
     m.workers_if_on = pyo.Constraint(
         data.jobs, data.servers, rule=lambda m, j, s: m.on[j, s] <= m.workers[j, s]
     )
     m.one_count = pyo.Constraint(
-        data.jobs, rule=lambda m, j: sum(m.spans[j, n] for n in data.counts[j]) == 1
+        data.jobs, rule=lambda m, j: sum(m.spans[j, h] for h in data.shapes[j]) == 1
     )
     m.count_servers = pyo.Constraint(
         data.jobs,
-        rule=lambda m, j: m.servers_used[j] == sum(n * m.spans[j, n] for n in data.counts[j]),
+        rule=lambda m, j: (
+            m.servers_used[j]
+            == sum(shape.servers * m.spans[j, h] for h, shape in data.shapes[j].items())
+        ),
     )
+    if elsewhere := {
+        (j, s): [h for h, shape in data.shapes[j].items() if s in shape.on]
+        for j in data.jobs
+        for s in data.servers
+        if workers[j, s][1] > 0 and any(s not in shape.on for shape in data.shapes[j].values())
+    }:
+        m.shape_allows = pyo.Constraint(
+            list(elsewhere),
+            rule=lambda m, j, s: m.on[j, s] <= sum(m.spans[j, h] for h in elsewhere[j, s]),
+        )
+    if equal := [
+        j
+        for j, job in data.scope.jobs.items()
+        if job.running is None and job.spread is not None and job.spread.equal and data.spread[j]
+    ]:
+        m.equal_workers = pyo.Constraint(
+            equal,
+            data.servers,
+            rule=lambda m, j, s: (
+                m.workers[j, s]
+                <= sum(
+                    shape.size // shape.servers * m.spans[j, h]
+                    for h, shape in data.shapes[j].items()
+                )
+            ),
+        )
 
 
 def capacity(m: Any, data: Coefficients) -> None:
     """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
 
     ```
-    held_jst ≥ workers_js − min(O_s, G_j)·(1 − running_jt)      held_jst ≤ workers_js
-    Σ_s held_jst = G_j·running_jt      Σ_j held_jst ≤ O_s
+    held_jst ≥ workers_js − min(O_s, w_j)·(1 − running_jt)      held_jst ≤ workers_js
+    Σ_s held_jst = w_j·running_jt      Σ_j held_jst ≤ O_s − (reserved in slot t)
     ```
+
+    `all_held_in_size` states the second line for jobs of several sizes. `caps` says what holds
+    where jobs that run at slot 0 are in the way of a reservation.
     """
+    most = {index: high for index, (_, high) in data.workers.items()}
     m.held = pyo.Var(
-        data.jobs, data.servers, data.slots, bounds=lambda _, j, s, __: (0, data.most_workers[j, s])
+        data.jobs, data.servers, data.slots, bounds=lambda _, j, s, __: (0, most[j, s])
     )
     m.held_if_active = pyo.Constraint(
         data.jobs,
         data.servers,
         data.slots,
         rule=lambda m, j, s, t: (
-            m.held[j, s, t] >= m.workers[j, s] - data.most_workers[j, s] * (1 - m.running[j, t])
+            m.held[j, s, t] >= m.workers[j, s] - most[j, s] * (1 - m.running[j, t])
         ),
     )
     m.held_is_placed = pyo.Constraint(
@@ -126,17 +182,15 @@ def capacity(m: Any, data: Coefficients) -> None:
         rule=lambda m, j, s, t: m.held[j, s, t] <= m.workers[j, s],
     )
     m.all_held = pyo.Constraint(
-        data.jobs,
+        list(data.size),
         data.slots,
         rule=lambda m, j, t: (
             sum(m.held[j, s, t] for s in data.servers) == data.size[j] * m.running[j, t]
         ),
     )
-    m.capacity = pyo.Constraint(
-        data.servers,
-        data.slots,
-        rule=lambda m, s, t: sum(m.held[j, s, t] for j in data.jobs) <= data.capacity[s],
-    )
+    users = {s: [j for j in data.jobs if most[j, s]] for s in data.servers}
+    caps = {s: cap for s, cap in server_caps(data.scope).items() if users[s]}
+    keep_caps(m, "capacity", caps, users, lambda j, s, t: m.held[j, s, t])
 
 
 def link_use(m: Any, data: Coefficients) -> None:
@@ -175,7 +229,9 @@ def link_use(m: Any, data: Coefficients) -> None:
     m.use_server_link = pyo.Constraint(
         [(j, l) for j in data.rings for l in server_links],
         rule=lambda m, j, l: (
-            m.uses[j, l] >= m.on[j, server_links[l]] - (m.spans[j, 1] if 1 in data.counts[j] else 0)
+            m.uses[j, l]
+            >= m.on[j, server_links[l]]
+            - sum(m.spans[j, h] for h, shape in data.shapes[j].items() if shape.servers == 1)
         ),
     )
 
@@ -217,56 +273,96 @@ def contention(m: Any, data: Coefficients) -> None:
 
 
 def speed(m: Any, data: Coefficients) -> None:
-    """Speed of a ring under contention, (7)–(8) with their floor, for rings on n ≥ 2 servers.
+    """Speed of a ring under contention, (7)–(8) with their floor, in shapes h on n ≥ 2 servers.
 
-    With v = on_link_jlt, a = active_on_jnt, φ(p) = φ_j(n, ℓ, p), Δ(p) = φ(p−1) − φ(p), drop
-    D = φ(1) − φ(most rings), and φ* the greatest φ_j(n, ·, 1):
+    With v = on_link_jlt, a = active_on_jht, φ(p) = φ_j(h, ℓ, p), Δ(p) = φ(p−1) − φ(p), drop
+    D = φ(1) − φ(most rings), and φ* the greatest φ_j(h, ·, 1):
 
     ```
-    Σ_n active_on_jnt = running_jt      active_on_jnt ≤ spans_jn
-    progress_jnt ≤ φ*·a
-    progress_jnt ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_lpt + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
+    Σ_h active_on_jht = running_jt      active_on_jht ≤ spans_jh
+    progress_jht ≤ φ*·a
+    progress_jht ≤ φ(1)·a − Σ_{p ≥ 2} Δ(p)·at_least_lpt + D·(1 − a) + (φ* − φ(1) + D)·(1 − v)
     ```
 
     If the ring is on the link (v = a = 1), the last line is the speed with p_ℓ rings; otherwise it
     has no effect.
     """
-    pairs = [(j, n) for j in data.jobs for n in data.counts[j]]
-    spread = [(j, n) for j in data.rings for n in data.spread[j]]
+    pairs = [(j, h) for j in data.jobs for h in data.shapes[j]]
+    spread = [(j, h) for j in data.rings for h in data.spread[j]]
     m.active_on = pyo.Var(pairs, data.slots, bounds=(0, 1))
     m.progress = pyo.Var(spread, data.slots, domain=pyo.NonNegativeReals)
     m.active_on_some = pyo.Constraint(
         data.jobs,
         data.slots,
-        rule=lambda m, j, t: sum(m.active_on[j, n, t] for n in data.counts[j]) == m.running[j, t],
+        rule=lambda m, j, t: sum(m.active_on[j, h, t] for h in data.shapes[j]) == m.running[j, t],
     )
     m.active_on_used = pyo.Constraint(
-        pairs, data.slots, rule=lambda m, j, n, t: m.active_on[j, n, t] <= m.spans[j, n]
+        pairs, data.slots, rule=lambda m, j, h, t: m.active_on[j, h, t] <= m.spans[j, h]
     )
     m.speed_alone = pyo.Constraint(
         spread,
         data.slots,
-        rule=lambda m, j, n, t: m.progress[j, n, t] <= data.lone[j, n] * m.active_on[j, n, t],
+        rule=lambda m, j, h, t: m.progress[j, h, t] <= data.lone[j, h] * m.active_on[j, h, t],
     )
 
-    def on_shared_link(m: Any, j: str, n: int, l: str, t: int) -> Any:
-        speeds = data.speeds[j, n, l]
+    def on_shared_link(m: Any, j: str, h: Label, l: str, t: int) -> Any:
+        speeds = data.speeds[j, h, l]
         drop = speeds[1] - speeds[-1]
-        slack = data.lone[j, n] - speeds[1] + drop
+        slack = data.lone[j, h] - speeds[1] + drop
         if slack == 0:
             return pyo.Constraint.Skip
-        active = m.active_on[j, n, t]
+        active = m.active_on[j, h, t]
         drops = sum(
             (speeds[p - 1] - speeds[p]) * m.at_least[l, p, t]
             for p in range(2, len(speeds))
             if speeds[p] < speeds[p - 1]
         )
-        return m.progress[j, n, t] <= (
+        return m.progress[j, h, t] <= (
             drop + (speeds[1] - drop) * active - drops + slack * (1 - m.on_link[j, l, t])
         )
 
     m.speed_on_link = pyo.Constraint(
-        [(j, n, l) for j, n in spread for l in data.links], data.slots, rule=on_shared_link
+        [(j, h, l) for j, h in spread for l in data.links], data.slots, rule=on_shared_link
+    )
+
+
+def sizes_held(m: Any, data: Coefficients) -> None:
+    """Jobs of several ring sizes hold as many GPUs as their shape has.
+
+    ```
+    Σ_s held_jst = Σ_h w_h·active_on_jht
+    ```
+    """
+    if several := [j for j in data.jobs if j not in data.size]:
+        m.all_held_in_size = pyo.Constraint(
+            several,
+            data.slots,
+            rule=lambda m, j, t: (
+                sum(m.held[j, s, t] for s in data.servers)
+                == sum(shape.size * m.active_on[j, h, t] for h, shape in data.shapes[j].items())
+            ),
+        )
+
+
+def quotas(m: Any, data: Coefficients) -> None:
+    """Quotas: jobs of tenant c hold at most its q_c GPUs at once, but for jobs that run at slot 0.
+
+    ```
+    Σ_{j of c} Σ_h w_h·active_on_jht ≤ q_c
+    ```
+
+    `caps` says what holds where running jobs exceed a quota.
+    """
+    jobs, caps = data.scope.jobs, tenant_caps(data.scope)
+    users = {c: [j for j, job in jobs.items() if job.tenant == c] for c in caps}
+    keep_caps(
+        m,
+        "quota",
+        {c: cap for c, cap in caps.items() if users[c]},
+        users,
+        lambda j, _, t: sum(
+            shape.size * m.active_on[j, h, t] for h, shape in data.shapes[j].items()
+        ),
     )
 
 
@@ -274,27 +370,29 @@ def work(m: Any, data: Coefficients) -> None:
     """All iterations are done by the completion, (9).
 
     ```
-    Σ_t (φ_j(1)·active_on_j1t + Σ_{n ≥ 2} progress_jnt) ≥ F_j
+    Σ_t (Σ_{h on one server} φ_j(h)·active_on_jht + Σ_{h on several} progress_jht) ≥ F_j
     ```
     """
 
     def done(m: Any, j: str) -> Any:
-        together = (
-            sum(data.together[j] * m.active_on[j, 1, t] for t in data.slots)
-            if 1 in data.counts[j]
-            else 0
+        together = sum(
+            shape.together * m.active_on[j, h, t]
+            for h, shape in data.shapes[j].items()
+            if shape.servers == 1
+            for t in data.slots
         )
-        spread = sum(m.progress[j, n, t] for n in data.spread[j] for t in data.slots)
+        spread = sum(m.progress[j, h, t] for h in data.spread[j] for t in data.slots)
         return together + spread >= data.iterations[j]
 
     m.work = pyo.Constraint(data.jobs, rule=done)
 
 
-def makespan(m: Any, data: Coefficients, lower_bound: int) -> None:
-    """The objective: minimise `makespan ≥ T_j = Σ_t (1 − ended_jt)`."""
-    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(lower_bound, data.horizon))
+def makespan(m: Any, data: Coefficients) -> None:
+    """The latest completion: `makespan ≥ T_j = Σ_t (1 − ended_jt)`."""
+    m.makespan = pyo.Var(
+        domain=pyo.NonNegativeIntegers, bounds=(data.scope.lower_bound, data.horizon)
+    )
     m.is_latest = pyo.Constraint(
         data.jobs,
         rule=lambda m, j: m.makespan >= m.completion[j],
     )
-    m.objective = pyo.Objective(expr=m.makespan)

@@ -51,7 +51,7 @@ import pyomo.environ as pyo
 from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
 from rarmodel.schema import Schedule
 
-from .aims import add_objectives, aims, values_of_aims
+from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
 from .caps import server_caps, tenant_caps, yields
 from .formulation import Formulation, Plan, Scope
@@ -83,8 +83,7 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
         component(model, data)
     if not scope.every_schedule:
         symmetry(model, data)
-    # An addition may refer to the makespan; models of other objectives do without.
-    if scope.every_schedule or any(aim.is_makespan for aim in aims(scope)):
+    if needs_makespan(scope):
         makespan(model, data)
     add_objectives(model, scope)
     return model

@@ -16,6 +16,7 @@ from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .placements import Placement, most_rings, placements
 from .symmetry import equal_jobs, server_order
+from .when import keep_windows, may_have_ended, may_have_started
 
 
 @dataclass(frozen=True)
@@ -79,27 +80,19 @@ def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
     ```
     started[j,t] ≥ started[j,t−1]      ended[j,t+1] ≥ ended[j,t]
     ended[j,t+ρ] ≤ started[j,t]        with ρ = ρ_j^min, the least execution time
-    started[j,t] ≤ ended[k,t]          for jobs k that job j waits for
     ```
 
-    Releases and deadlines are bounds: started[j,t] = 0 before a release, ended[j,t] = 1 from a
-    deadline on. A running job has started at slot 0.
+    `when` says how windows bound these variables, and what jobs wait for.
     """
     scope = data.scope
-    h, least, windows = scope.horizon, scope.least_slots, scope.windows
+    h, least = scope.horizon, scope.least_slots
     jobs, slots = list(scope.jobs), range(h)
-    short = [j for j in jobs if windows[j].start + least[j] > windows[j].end]
-
-    def when_started(_: Any, j: str, t: int) -> tuple[int, int]:
-        must = t >= windows[j].end - least[j] or scope.jobs[j].running is not None
-        return int(must), int(must or t >= windows[j].start)
-
-    def when_ended(_: Any, j: str, t: int) -> tuple[int, int]:
-        must = t >= windows[j].end
-        return int(must), int(must or t >= windows[j].start + least[j])
-
-    m.started = pyo.Var(jobs, slots, domain=pyo.Binary, bounds=when_started)
-    m.ended = pyo.Var(jobs, range(h + 1), domain=pyo.Binary, bounds=when_ended)
+    m.started = pyo.Var(
+        jobs, slots, domain=pyo.Binary, bounds=lambda _, j, t: may_have_started(scope, j, t)
+    )
+    m.ended = pyo.Var(
+        jobs, range(h + 1), domain=pyo.Binary, bounds=lambda _, j, t: may_have_ended(scope, j, t)
+    )
     m.running = pyo.Expression(jobs, slots, rule=lambda m, j, t: m.started[j, t] - m.ended[j, t])
     m.start = pyo.Expression(jobs, rule=lambda m, j: h - sum(m.started[j, t] for t in slots))
     m.completion = pyo.Expression(
@@ -115,12 +108,7 @@ def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
         [(j, t) for j in jobs for t in range(h - least[j] + 1)],
         rule=lambda m, j, t: m.ended[j, t + least[j]] <= m.started[j, t],
     )
-    if short:
-        m.window_is_too_short = pyo.Constraint(short, rule=lambda m, j: m.ended[j, h] <= 0)
-    if waits := [(j, k) for j in jobs for k in dict.fromkeys(scope.jobs[j].after)]:
-        m.waits = pyo.Constraint(
-            waits, slots, rule=lambda m, j, k, t: m.started[j, t] <= m.ended[k, t]
-        )
+    keep_windows(m, scope)
 
 
 def placement(m: Any, data: TimeIndexedData) -> None:

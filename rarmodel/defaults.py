@@ -20,3 +20,5 @@ SLOT_SECONDS = 60.0
 
 MAX_MB = 512.0
 """Greatest size of a file, unzipped, in MB (10^6 bytes): a larger file is probably a mistake."""
+ARRIVALS = ("submitted", "zero")
+"""What `import` makes of times of submission; the first is the default."""

@@ -53,6 +53,9 @@ class Limits:
     patience
         Iterations without a better schedule or bound after which to stop, for the same methods;
         None for no such limit.
+    second_aim
+        Whether `search`, and what goes on with it, turns to total completion once the objectives
+        are proven or their share of the time is over. It gives up nothing of them.
     """
 
     time_limit: float | None = None
@@ -63,6 +66,7 @@ class Limits:
     progress: Callable[[float | None, float | None], None] | None = None
     iterations: int | None = None
     patience: int | None = None
+    second_aim: bool = True
 
     def __post_init__(self) -> None:
         wrong = []

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
@@ -13,12 +16,14 @@ from typing import Any, Literal
 
 from .errors import UsageError
 
-Kind = Literal["policies", "formulations", "solvers", "objectives"]
+Kind = Literal["policies", "formulations", "solvers", "objectives", "bounds", "neighbourhoods"]
 _SINGULAR = {
     "policies": "method",
     "formulations": "formulation",
     "solvers": "solver",
     "objectives": "objective",
+    "bounds": "bound",
+    "neighbourhoods": "neighbourhood",
 }
 _MEMBERS = {
     "policies": ("name", "__call__"),
@@ -28,7 +33,10 @@ _MEMBERS = {
     ),
     "solvers": ("name", "model_classes", "version", "solve"),
     "objectives": ("name", "unit", "terms", "value"),
+    "bounds": ("name", "prove", "tighten", "rank", "supports"),
+    "neighbourhoods": ("name", "improve", "supports"),
 }
+_ADDED: ContextVar[tuple[tuple[Kind, Any], ...]] = ContextVar("added parts", default=())
 
 
 def names(kind: Kind) -> list[str]:
@@ -42,25 +50,67 @@ def _installed(kind: Kind) -> EntryPoints:
     return entry_points(group=f"rarmodel.{kind}")
 
 
-def find(kind: Kind, part: object) -> Any:
+def parts(kind: Kind) -> list[Any]:
+    """All installed parts of a kind, by name, and then those added for a while.
+
+    Raises
+    ------
+    UsageError
+        If an installed part cannot be imported, or is none of its kind.
+    """
+    return [*_loaded(kind), *(part for one, part in _ADDED.get() if one == kind)]
+
+
+@cache
+def _loaded(kind: Kind) -> tuple[Any, ...]:
+    return tuple(find(kind, name) for name in names(kind))
+
+
+@contextmanager
+def added(kind: Kind, some: Iterable[object]) -> Iterator[None]:
+    """Use more parts than those installed: names, `package.module:Name`, or objects.
+
+    Raises
+    ------
+    UsageError
+        As `find` does.
+    """
+    known = parts(kind)
+    found = (find(kind, part) for part in some)
+    token = _ADDED.set((*_ADDED.get(), *((kind, part) for part in found if part not in known)))
+    try:
+        yield
+    finally:
+        _ADDED.reset(token)
+
+
+def find(kind: Kind, part: object, *, by_path: bool = True) -> Any:
     """Find a part by its name or `package.module:Name`; an object is returned as it is.
 
     Python looks for modules on its path, and then in the working folder.
+
+    Parameters
+    ----------
+    kind, part
+        The part.
+    by_path
+        Whether `package.module:Name` will do. Files of data name installed parts only, as whoever
+        reads data should not run code that it names.
 
     Raises
     ------
     UsageError
         If there is no such part, or it lacks a member that parts of its kind need.
     """
-    found = _load(kind, part) if isinstance(part, str) else part
+    found = _load(kind, part, by_path=by_path) if isinstance(part, str) else part
     if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
         raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
     return found
 
 
-def _load(kind: Kind, part: str) -> Any:
+def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
     what = _SINGULAR[kind]
-    if ":" in part:
+    if by_path and ":" in part:
         module, _, attribute = part.partition(":")
         # A module beside the instance is as good as an installed one, but hides none of those.
         if (folder := str(Path.cwd())) not in sys.path:
@@ -75,4 +125,7 @@ def _load(kind: Kind, part: str) -> Any:
         close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)
         meant = f"; was {close[0]!r} meant?" if close else ""
         raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{meant}")
-    return next(iter(matching)).load()
+    try:
+        return next(iter(matching)).load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from .bounds import relative_gap
+from .bounds import LowerBound, ValueBound, objective_bound, relative_gap
 from .errors import NoScheduleError
-from .model.objectives import Value, objectives_of
+from .model.objectives import (
+    MAKESPAN,
+    Objective,
+    Value,
+    in_digits,
+    objectives_of,
+    second_aim,
+)
 from .schema import Instance, Schedule, SlotTime
 from .tabular import frame, html_lines, number
 from .verifier import Report
@@ -17,7 +24,7 @@ from .verifier import Report
 if TYPE_CHECKING:
     import pandas as pd
 
-Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+Status = Literal["optimal", "feasible", "infeasible", "unknown", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,21 @@ class Goal:
     bound
         A proven lower bound on the value; None if unknown. After the first objective it holds for
         schedules whose more important values are no worse than these.
+    objective
+        The objective of the instance; None where the formulation has its own.
     """
 
     name: str
     value: Value | float | None
     bound: Value | float | None
+    objective: Objective | None = field(default=None, compare=False, repr=False)
+
+    def told(self, time: SlotTime) -> str:
+        """Value and bound in words."""
+        value, bound = in_digits(self.value), in_digits(self.bound)
+        if self.objective is not None and self.value is not None:
+            value = self.objective.told(self.value, time)
+        return f"{value} (at least {bound})"
 
     @property
     def gap(self) -> float | None:
@@ -52,10 +69,34 @@ def goals_of(
     instance: Instance, report: Report | None, bounds: Sequence[Value | float | None]
 ) -> tuple[Goal, ...]:
     """The objectives of an instance, with their values in a report, and bounds where there are."""
-    names = [one.name for one in objectives_of(instance)]
+    asked = objectives_of(instance)
     values = {} if report is None or report.objective is None else report.objective
-    known = [*bounds, *[None] * (len(names) - len(bounds))]
-    return tuple(Goal(name, values.get(name), at) for name, at in zip(names, known, strict=True))
+    known = [*bounds, *[None] * (len(asked) - len(bounds))]
+    return tuple(
+        Goal(one.name, values.get(one.name), at, one) for one, at in zip(asked, known, strict=True)
+    )
+
+
+def second_of(instance: Instance, report: Report | None) -> Goal | None:
+    """The second aim of an instance; None if it asks for that itself.
+
+    Its bound holds for every schedule, also for those that are worse in what is asked for.
+    """
+    aim = second_aim(instance)
+    if aim is None:
+        return None
+    value = None
+    if report is not None and report.feasible:
+        ends = [report.completion[job.name] for job in instance.jobs]
+        value = aim.value(instance, [end for end in ends if end is not None])
+    bound = objective_bound(instance, aim)
+    return Goal(aim.name, value, None if bound is None else bound.value, aim)
+
+
+def proven_aim(goal: Goal, name: str) -> ValueBound | None:
+    """The bound of a goal under the name of what has proven it; None if it is not exact."""
+    bound = goal.bound
+    return ValueBound(bound, name) if isinstance(bound, int | Fraction) else None
 
 
 def gap_of(goals: Sequence[Goal]) -> float | None:
@@ -81,6 +122,7 @@ class Result:
     status
         `optimal`: every objective equals a proven lower bound. `feasible`: there is a schedule.
         `infeasible`: it is proven that none fits the horizon. `unknown`: none was found.
+        `skipped`: the method or formulation does not handle what the instance uses.
     schedule
         The best known schedule, which is verified; None if there is none.
     report
@@ -95,6 +137,10 @@ class Result:
         Why the solve stopped, in words.
     objective
         What was minimised, the most important first; `status` and `gap` refer to it.
+    second
+        The second aim, total completion, to which `search` turns when it is done with `objective`;
+        None if the objectives have it, or the formulation has its own. Its bound holds for every
+        schedule. `status` and `gap` do not refer to it.
     restricted
         Whether the formulation adds constraints or another objective. The lower bound then need
         not hold for schedules in general.
@@ -116,6 +162,7 @@ class Result:
     seconds: float
     stopped: str
     objective: tuple[Goal, ...] = ()
+    second: Goal | None = None
     restricted: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -155,18 +202,21 @@ class Result:
             "instance": self.instance,
             "method" if self.method else "formulation": source,
             "status": f"{self.status} ({self.stopped})",
-            "makespan": told(self.makespan),
         }
+        # The makespan has its bound in a line of its own, and is no aim unless it was asked for.
+        others = {g.name: g.told(self.time) for g in self.objective if g.name != MAKESPAN.name}
+        aimed = not self.objective or len(others) < len(self.objective)
+        if not aimed:
+            found |= others
+        found["makespan"] = told(self.makespan)
         if end := self.time.end(self.makespan):
             found["end"] = f"{end}"
-        found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
-        for goal in self.objective:
-            if goal.name == "makespan":
-                continue  # It is there already, with its bound.
-            value, bound = _plain(goal.value), _plain(goal.bound)
-            found[goal.name] = f"{number(value, '.10g')} (at least {number(bound, '.10g')})"
+        if aimed:
+            found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
+        found |= others | {"gap": number(self.gap, ".2%")}
+        if self.second is not None:
+            found[self.second.name] = self.second.told(self.time)
         return found | {
-            "gap": number(self.gap, ".2%"),
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
         }
@@ -174,7 +224,8 @@ class Result:
     def to_frame(self) -> pd.DataFrame:
         """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.
 
-        If the instance has an origin, `begins` and `ends` are clock times.
+        If the instance has releases, `release` and `flow` time are there, too; if it has due slots,
+        `tardiness`. If it has an origin, `begins` and `ends` are clock times.
 
         Raises
         ------
@@ -188,7 +239,9 @@ class Result:
         rows = []
         for row in self.schedule.rows():
             start, end = row.pop("start"), self.report.completion[row["job"]]
-            rows.append({"job": row.pop("job"), "start": start, "completion": end, **row})
+            waiting = self.report.waiting_of(row["job"])
+            placed = {"job": row.pop("job"), "start": start, "completion": end}
+            rows.append(placed | waiting | row)
             if self.time.origin is not None and end is not None:
                 rows[-1] |= {"begins": self.time.moment(start), "ends": self.time.moment(end)}
         return frame(rows)
@@ -216,10 +269,42 @@ class Result:
             "objective": _one_or_all([goal.name for goal in self.objective]),
             "objective_value": _one_or_all([_plain(goal.value) for goal in self.objective]),
             "objective_bound": _one_or_all([_plain(goal.bound) for goal in self.objective]),
+            "second_objective": self.second and self.second.name,
+            "second_value": self.second and _plain(self.second.value),
+            "second_bound": self.second and _plain(self.second.bound),
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
         }
+
+
+def skipped(
+    instance: Instance,
+    why: str,
+    *,
+    method: str | None = None,
+    formulation: str | None = None,
+    solver: str | None = None,
+    bound: LowerBound | None = None,
+) -> Result:
+    """The result of a method or formulation that does not take an instance, and why."""
+    return Result(
+        instance=instance.name,
+        time=instance.time,
+        method=method,
+        formulation=formulation,
+        solver=solver,
+        solver_version=None,
+        status="skipped",
+        schedule=None,
+        report=None,
+        lower_bound=None if bound is None else bound.slots,
+        bound_name=None if bound is None else bound.name,
+        seconds=0.0,
+        stopped=why,
+        objective=goals_of(instance, None, []),
+        second=second_of(instance, None),
+    )
 
 
 def _one_or_all(items: list[Any]) -> Any:

@@ -15,5 +15,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def idle_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `search` find nothing, so that exact solves have something left to find."""
     from rarmodel.search import Session
+    from rarmodel.search.second import SecondAim
 
     monkeypatch.setattr(Session, "run", lambda *_, **__: "idle")
+    monkeypatch.setattr(SecondAim, "run", lambda *_, **__: None)

@@ -78,7 +78,7 @@ def test_compare_judges_every_row_by_the_best_bound_on_the_objective() -> None:
         assert row["ratio"] == pytest.approx(row["objective_value"] / best)
         assert row["status"] == ("optimal" if row["objective_value"] == best else "feasible")
     assert first_fit["objective_value"] is None
-    assert first_fit["status"] == "unknown"
+    assert first_fit["status"] == "skipped"
     assert "does not handle objectives other than the makespan" in first_fit["stopped"]
     shown = comparison.table()[-1]
     assert shown["total-completion"] == shown["bound"] == str(best)
@@ -112,3 +112,26 @@ def test_lines_show_each_objective_once() -> None:
     assert lines["makespan"] == "12 slots (12 s)"
     assert lines["total-flow"].endswith(")")
     assert list(lines).index("lower bound") < list(lines).index("total-flow")
+
+
+def test_lines_have_units_and_no_bound_on_a_makespan_that_is_no_aim() -> None:
+    result = solve("two-servers", formulation="time-indexed", objective=["max-flow", "late-jobs"])
+    lines = result.lines()
+    assert lines["max-flow"] == "12 slots (12 s) (at least 12)"
+    assert lines["late-jobs"] == "0 weighted jobs (at least 0)"
+    assert "lower bound" not in lines
+    assert list(lines).index("max-flow") < list(lines).index("makespan")
+
+
+def test_frame_has_flow_times_and_tardiness_where_there_are_such() -> None:
+    pytest.importorskip("pandas")
+    instance = load_instance("two-servers")
+    plain = list(solve(instance, method="fifo").to_frame().columns)
+    first = instance.jobs[0].model_copy(update={"release": -2, "due": 5})
+    wider = instance.model_copy(update={"jobs": (first, *instance.jobs[1:])})
+    found = solve(wider, method="fifo").to_frame().set_index("job")
+    assert [name for name in found.columns if name not in plain] == ["release", "flow", "tardiness"]
+    row = found.loc[first.name]
+    assert row["release"] == -2
+    assert row["flow"] == row["completion"] + 2
+    assert row["tardiness"] == max(0, row["completion"] - 5)

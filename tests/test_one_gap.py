@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import rarmodel
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import ValueBound, best_bound
 from rarmodel.files import read_schedule, to_json, write_text
-from rarmodel.reports.comparison import draw_all, rows_of, shown_bound
+from rarmodel.reports.aims import aims_of, shown_bounds
+from rarmodel.reports.comparison import draw_all, rows_of
 
 
 def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:
@@ -19,11 +20,11 @@ def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:
     file = tmp_path / "schedule.json"
     write_text(file, to_json(result.schedule))
     drawings = draw_all(instance, [read_schedule(file)])
-    bound = shown_bound(drawings)
-    assert bound == LowerBound(result.lower_bound, str(result.bound_name))
-    assert [row.gap for row in rows_of(drawings, bound)] == [result.gap]
+    (bound,) = shown_bounds(drawings)
+    assert bound == ValueBound(result.lower_bound, str(result.bound_name))
+    assert [row.gap for row in rows_of(drawings, aims_of(drawings))] == [result.gap]
     rows = rarmodel.compare(
         instance, methods=["sjf-bco"], formulations=["time-indexed"], time_limit=60
     )[0].rows()
     assert rows[-1]["gap"] == result.gap
-    assert {row["best_bound"] for row in rows} == {bound.slots}
+    assert {row["best_bound"] for row in rows} == {bound.value}

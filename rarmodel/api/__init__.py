@@ -2,7 +2,17 @@
 
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 
-from .catalogue import describe, list_formulations, list_instances, list_methods, list_solvers
+from .catalogue import (
+    describe,
+    list_bounds,
+    list_formulations,
+    list_instances,
+    list_methods,
+    list_neighbourhoods,
+    list_objectives,
+    list_reports,
+    list_solvers,
+)
 from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
 from .plotting import plot, report
@@ -22,9 +32,13 @@ __all__ = [
     "formulate",
     "generate",
     "import_trace",
+    "list_bounds",
     "list_formulations",
     "list_instances",
     "list_methods",
+    "list_neighbourhoods",
+    "list_objectives",
+    "list_reports",
     "list_solvers",
     "load_instance",
     "plot",

@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, unhandled
 from rarmodel.model.objectives import Value
-from rarmodel.results import Result, gap_of, goals_of, status_of
+from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
@@ -31,8 +31,9 @@ from .sources import Data, Source, entries_of, load_instance, with_objective
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rarmodel.bounds import Bound
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method
+    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -115,8 +116,9 @@ class Comparison:
         ratio = None
         if first.value is not None and min(self.first_values) > 0:
             ratio = float(first.value / min(self.first_values))
-        found = result.schedule is not None
-        status = status_of(goals, found=found, infeasible=result.status == "infeasible")
+        status = result.status
+        if result.schedule is not None:
+            status = status_of(goals, found=True)
         bounds = replace(result, objective=goals).summary()["objective_bound"]
         gap = gap_of(goals)
         return {"gap": gap, "ratio": ratio, "status": status, "objective_bound": bounds}
@@ -157,12 +159,23 @@ class Comparison:
         return html_rows(self.instance, self.table())
 
     def why_not_optimal(self) -> list[str]:
-        """Why each formulation, and each method without a schedule, ended without an optimum."""
-        return [
-            f"{_source(row)}: {row['stopped']}"
-            for row in self.rows()
-            if row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None)
-        ]
+        """Why each formulation, and each method without a schedule, ended without an optimum.
+
+        Those that were skipped for the same reason share a line. If there is provably no schedule,
+        the lines say why, and not for each row.
+        """
+        lines, skips, reasons = [], dict[str, list[str]](), dict[str, None]()
+        for row in self.rows():
+            if row["status"] == "skipped":
+                name = row["method"] or row["formulation"]
+                why = row["stopped"].removeprefix(f"{name} does not handle ")
+                skips.setdefault(why, []).append(name)
+            elif row["status"] == "infeasible" and row["reasons"]:
+                reasons |= dict.fromkeys(row["reasons"])
+            elif row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None):
+                lines.append(f"{_source(row)}: {row['stopped']}")
+        infeasible = [f"infeasible: {reason}" for reason in reasons]
+        return [*infeasible, *lines, *(_refused(names, why) for why, names in skips.items())]
 
 
 class Comparisons(list[Comparison]):
@@ -180,6 +193,12 @@ class Comparisons(list[Comparison]):
 
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)
+
+
+def _refused(names: Sequence[str], why: str) -> str:
+    """A line for all that do not handle the same."""
+    distinct = list(dict.fromkeys(names))
+    return f"{', '.join(distinct)} {'does' if len(distinct) == 1 else 'do'} not handle {why}"
 
 
 def _source(row: Mapping[str, Any]) -> str:
@@ -210,8 +229,11 @@ def compare(
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
+    second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
+    bounds: Iterable[str | Bound] = (),
+    neighbourhoods: Iterable[str | Neighbourhood] = (),
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
     each: Callable[[Instance, str], None] | None = None,
@@ -236,7 +258,9 @@ def compare(
         Seconds for each solve.
     data
         Data that the formulations need beside the instance; see `solve`.
-    gap, threads, seed, log, progress
+    bounds, neighbourhoods
+        Parts beside those that are installed; see `solve`.
+    gap, threads, second_aim, seed, log, progress
         Limits of each solve; see `Limits`.
     each
         Called with the instance and the name of the method before each solve.
@@ -256,7 +280,7 @@ def compare(
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
-    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
@@ -282,10 +306,21 @@ def compare(
                 strict=not everything,
             )
             solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
+    with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
+        return _compared(problems, parts, stated, solves, each)
+
+
+def _compared(
+    problems: Sequence[Instance],
+    methods: Sequence[Method],
+    formulations: Sequence[Formulation],
+    solves: Sequence[tuple[_Part, Callable[[Instance], Result]]],
+    each: Callable[[Instance, str], None] | None,
+) -> Comparisons:
     if problems:
         first = problems[0]
-        fit = [method for method in parts if not unhandled(first, handled(method), "")]
-        exact = any(not unhandled(first, handled(formulation), "") for formulation in stated)
+        fit = [method for method in methods if not unhandled(first, handled(method), "")]
+        exact = any(not unhandled(first, handled(formulation), "") for formulation in formulations)
         _prepare(first, fit, exact=exact)
     comparisons = Comparisons()
     for problem in problems:
@@ -293,7 +328,7 @@ def compare(
         comparisons.append(Comparison(problem.name, results))
         for part, run in solves:
             if why := unhandled(problem, handled(part.part), part.name):
-                results.append(_skipped(problem, part, why))
+                results.append(skipped(problem, why, bound=best_bound(problem), **part.names))
                 continue
             if each:
                 each(problem, part.title)
@@ -311,29 +346,15 @@ class _Part(NamedTuple):
     solver: str | None = None
 
     @property
+    def names(self) -> dict[str, str]:
+        """Its names in a result."""
+        if self.solver is None:
+            return {"method": self.name}
+        return {"formulation": self.name, "solver": self.solver}
+
+    @property
     def title(self) -> str:
         return self.name if self.solver is None else f"{self.name} on {self.solver}"
-
-
-def _skipped(instance: Instance, part: _Part, why: str) -> Result:
-    """The result of what does not take an instance."""
-    bound = best_bound(instance)
-    return Result(
-        instance=instance.name,
-        time=instance.time,
-        method=part.name if part.solver is None else None,
-        formulation=None if part.solver is None else part.name,
-        solver=part.solver,
-        solver_version=None,
-        status="unknown",
-        schedule=None,
-        report=None,
-        lower_bound=bound.slots,
-        bound_name=bound.name,
-        seconds=0.0,
-        stopped=why,
-        objective=goals_of(instance, None, []),
-    )
 
 
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from rarmodel.defaults import MAX_MB
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
-from .sources import Source, load_instance
+from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
     from rarmodel.calibration import Calibration, Measurement
@@ -19,33 +19,44 @@ if TYPE_CHECKING:
 
 
 def generate(
-    family: str = "paper", *, name: str | None = None, contention: bool = True, **knobs: Any
+    family: str = "paper",
+    *,
+    name: str | None = None,
+    contention: bool = True,
+    objective: str | Sequence[str] | None = None,
+    **knobs: Any,
 ) -> Instance:
     """Generate a random instance of a family; the same arguments give the same instance.
 
     Parameters
     ----------
     family
-        `paper` (the paper's experiments), `contention` (large gradients on slow links) or `small`
-        (within reach of the exact formulations).
+        `paper` (the paper's experiments), `contention` (large gradients on slow links), `small`
+        (within reach of the exact formulations) or `wide` (the paper's jobs with arrivals, two
+        types of GPU, several ring sizes and due slots).
     name
         Name of the instance. The default has family, jobs and seed.
     contention
         If False, gradients and overhead are 0, so that only GPUs are scarce.
+    objective
+        Name of the instance's objective, or several, the most important first; by default the
+        makespan.
     **knobs
-        `seed`, `jobs`, `servers`, `sizes` and all other fields of `workloads.Settings`.
+        `seed`, `jobs`, `servers`, `sizes` and all other fields of `workloads.Settings`. `features`
+        takes an object or a list: `{"releases": {"within": 0.5}}` or `["releases:within=0.5"]`.
 
     Raises
     ------
     UsageError
-        If there is no such family or setting, or a value is out of its range.
+        If there is no such family, setting, feature or objective, or a value is out of its range.
     """
     from rarmodel.workloads import families  # noqa: PLC0415 - few need it
     from rarmodel.workloads.generate import generate as draw  # noqa: PLC0415
 
     settings = families.settings_of(family, knobs, contention=contention)
     named = families.name_of(settings) if name is None else name
-    return draw(settings, named, families.description_of(settings))
+    drawn = draw(settings, named, families.description_of(settings))
+    return with_objective(drawn, objective)
 
 
 def import_trace(
@@ -72,7 +83,8 @@ def import_trace(
         Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ from the default;
         False for gradients and overhead of 0.
     **choices
-        `window`, `group`, `max_jobs`, `columns` and all other fields of `workloads.Choices`.
+        `arrivals`, `window`, `group`, `max_jobs`, `columns` and all other fields of
+        `workloads.Choices`. With `arrivals="zero"` all jobs wait at slot 0, as in the paper.
 
     Returns
     -------
@@ -105,7 +117,9 @@ def import_trace(
     except TypeError as error:
         given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
         raise UsageError(f"{given}: a value of the wrong type") from error
-    return workloads.import_trace(os.fspath(source), *platform, chosen)
+    return workloads.import_trace(
+        os.fspath(source), platform.cluster, platform.contention, chosen, platform.partitions
+    )
 
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rarmodel.errors import UsageError
 
-from .sources import Schedules, Source, load_instance, load_schedules
+from .sources import Schedules, Source, load_instance, load_schedules, with_objective
 
 
 def plot(
@@ -15,6 +15,7 @@ def plot(
     *,
     form: str = "png",
     parts: Sequence[str] | None = None,
+    objective: str | Sequence[str] | None = None,
 ) -> bytes:
     """Draw schedules of an instance: a Gantt chart, rings on links and GPUs held, over time.
 
@@ -30,6 +31,8 @@ def plot(
         `png` or `svg`; or `html` for the interactive page of `report`.
     parts
         Parts to draw of each schedule: `gantt`, `contention`, `utilisation`; all by default.
+    objective
+        What schedules are compared by, instead of the instance's objective; see `solve`.
 
     Raises
     ------
@@ -41,17 +44,19 @@ def plot(
     if form == "html":
         if parts is not None:
             raise UsageError("parts are for png and svg; an HTML page has all parts")
-        return report(instance, schedules).encode()
+        return report(instance, schedules, objective=objective).encode()
     if form not in {"png", "svg"}:
         raise UsageError(f"no form {form!r} of plots; choose one of png, svg, html")
-    from rarmodel.reports import draw_all, picture, shown_bound  # noqa: PLC0415 - few need it
+    from rarmodel.reports import draw_all, picture, shown_bounds  # noqa: PLC0415 - few need it
 
-    problem = load_instance(instance)
+    problem = with_objective(load_instance(instance), objective)
     drawings = draw_all(problem, load_schedules(schedules))
-    return picture(drawings, shown_bound(drawings), form=form, parts=parts)
+    return picture(drawings, shown_bounds(drawings), form=form, parts=parts)
 
 
-def report(instance: Source, schedules: Schedules) -> str:
+def report(
+    instance: Source, schedules: Schedules, *, objective: str | Sequence[str] | None = None
+) -> str:
     """Compare schedules of an instance in one HTML page that opens offline.
 
     Parameters
@@ -60,6 +65,8 @@ def report(instance: Source, schedules: Schedules) -> str:
         An instance, a file, or the name of a bundled instance.
     schedules
         One or several, from files or in memory. Schedules that break constraints are marked.
+    objective
+        What schedules are compared by, instead of the instance's objective; see `solve`.
 
     Raises
     ------
@@ -70,4 +77,5 @@ def report(instance: Source, schedules: Schedules) -> str:
     """
     from rarmodel.reports import report_page  # noqa: PLC0415 - few need it
 
-    return report_page(load_instance(instance), load_schedules(schedules))
+    problem = with_objective(load_instance(instance), objective)
+    return report_page(problem, load_schedules(schedules))

@@ -8,12 +8,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rarmodel import registry
-from rarmodel.bounds import best_bound, least_values, why_infeasible, with_bound, with_makespan
+from rarmodel.bounds import (
+    best_bound,
+    least_values,
+    require_true,
+    why_infeasible,
+    with_bound,
+    with_makespan,
+)
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled
-from rarmodel.results import Result, goals_of, status_of
+from rarmodel.results import Result, goals_of, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -22,9 +29,10 @@ from .sources import Data, Source, entries_of, load_instance, with_objective
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+    from rarmodel.bounds import Bound
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method
+    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -40,8 +48,11 @@ def solve(
     threads: int | None = None,
     iterations: int | None = None,
     patience: int | None = None,
+    second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
+    bounds: Iterable[str | Bound] = (),
+    neighbourhoods: Iterable[str | Neighbourhood] = (),
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Result:
@@ -65,7 +76,10 @@ def solve(
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
-    time_limit, gap, threads, iterations, patience, seed, log, progress
+    bounds, neighbourhoods
+        Bounds, and neighbourhoods of `search`, beside those that are installed; given as methods
+        are.
+    time_limit, gap, threads, iterations, patience, second_aim, seed, log, progress
         See `Limits`.
 
     Returns
@@ -80,7 +94,8 @@ def solve(
     UsageError
         If a name is unknown, or options exclude each other.
     VerificationError
-        If the method or formulation makes a schedule that breaks a constraint.
+        If the method or formulation makes a schedule that breaks a constraint, or a schedule
+        shows that a bound is false.
     """
     if method is not None and formulation is not None:
         raise UsageError("a method and a formulation exclude each other; choose one")
@@ -93,8 +108,22 @@ def solve(
         )
     if data is not None and formulation is None:
         raise UsageError("data needs a formulation; name the one that reads it")
-    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience)
+    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience, second_aim)
     problem = with_objective(load_instance(instance), objective)
+    with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
+        return _solve(problem, method, formulation, solver, limits, data, counted=counted)
+
+
+def _solve(
+    problem: Instance,
+    method: str | Method | None,
+    formulation: str | Formulation | None,
+    solver: str | Solver | None,
+    limits: Limits,
+    data: Data | None,
+    *,
+    counted: bool,
+) -> Result:
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
         if counted and not getattr(found, "counts_iterations", False):
@@ -180,6 +209,8 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
+    if report is not None:
+        require_true(instance, report, bound)
     goals = goals_of(instance, report, with_makespan(instance, least_values(instance), bound))
     if bound.slots > horizon:  # Proven by the method itself, perhaps.
         reasons = why_infeasible(instance, bound)
@@ -198,6 +229,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         seconds=perf_counter() - begun,
         stopped=stopped,
         objective=goals,
+        second=second_of(instance, report),
         reasons=reasons,
     )
 

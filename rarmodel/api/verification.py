@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rarmodel.defaults import AUDIT_SECONDS
@@ -13,15 +13,29 @@ from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
 from .solving import solvers_for
-from .sources import ScheduleSource, Source, load_instance, load_schedule
+from .sources import ScheduleSource, Source, load_instance, load_schedule, with_objective
 
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
     from rarmodel.solvers import Solver
 
 
-def verify(instance: Source, schedule: ScheduleSource) -> Report:
+def verify(
+    instance: Source,
+    schedule: ScheduleSource,
+    *,
+    objective: str | Sequence[str] | None = None,
+) -> Report:
     """Check a schedule, from a file or in memory, against an instance.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedule
+        The schedule, or its file.
+    objective
+        Values to report, instead of the instance's objective; see `solve`.
 
     Raises
     ------
@@ -29,7 +43,8 @@ def verify(instance: Source, schedule: ScheduleSource) -> Report:
         If instance or schedule is malformed. A schedule that breaks constraints is no error here:
         the report has the violations.
     """
-    return _verify(load_instance(instance), load_schedule(schedule))
+    problem = with_objective(load_instance(instance), objective)
+    return _verify(problem, load_schedule(schedule))
 
 
 def audit(
@@ -71,10 +86,12 @@ def audit(
     """
     limits = Limits(time_limit, 0.0, threads, seed, log, progress)
     problem = load_instance(instance)
-    if why := unhandled(problem, (), "the audit of the paper's claims"):
+    from rarmodel.auditor import HANDLES  # noqa: PLC0415 - loads Numba and Pyomo
+    from rarmodel.auditor import audit as _audit  # noqa: PLC0415
+
+    if why := unhandled(problem, HANDLES, "the audit of the paper's claims"):
         raise UsageError(why)
     claimed = None if schedule is None else load_schedule(schedule)
-    from rarmodel.auditor import audit as _audit  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.formulations.time_indexed import TIME_INDEXED  # noqa: PLC0415
 
     chosen = solvers_for(TIME_INDEXED, solver)

@@ -3,4 +3,7 @@
 from .audit import Audit, audit
 from .claims import Claim, Quantities, Range, claims_on
 
-__all__ = ["Audit", "Claim", "Quantities", "Range", "audit", "claims_on"]
+HANDLES: frozenset[str] = frozenset()
+"""The features of instances about which the paper's claims say something."""
+
+__all__ = ["HANDLES", "Audit", "Claim", "Quantities", "Range", "audit", "claims_on"]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from rarmodel.bounds import LowerBound, best_bound
+from rarmodel.bounds import LowerBound, best_bound, require_true
 from rarmodel.errors import NoScheduleError
 from rarmodel.exact import prepare, solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
@@ -135,7 +135,7 @@ def audit(
     NoScheduleError
         If SJF-BCO finds no schedule within the horizon.
     VerificationError
-        If the schedule breaks a constraint.
+        If the schedule breaks a constraint, or shows that a bound is false.
     """
     prepare(instance)
     begun = perf_counter()
@@ -143,6 +143,7 @@ def audit(
     if schedule is None:
         schedule, returned = _sjf_bco(instance)
     report = require_feasible(instance, schedule)
+    require_true(instance, report)
     real = _real_slots(report, schedule)
     makespan = max(slots for slots in report.completion.values() if slots is not None)
     load = _busiest(schedule, {job.name: least for job, least in _least(instance)})

@@ -1,26 +1,36 @@
 """Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
-from .best import all_bounds, best_bound, limit_bound, why_infeasible
-from .bound import ENUMERATION, LowerBound, relative_gap
-from .claim import known_bound, with_bound
+from .bound import ENUMERATION, Bound, LowerBound, ValueBound, relative_gap
+from .claim import known_aims, known_bound, with_bound
 from .links import shared_links
-from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
-from .values import (
-    ValueBound,
+from .proven import (
+    all_bounds,
+    best_bound,
+    bounds,
     least_values,
+    limit_bound,
     objective_bound,
     objective_bounds,
+    require_true,
+    slow_bounds,
+    tightened,
+    value_bounds,
+    why_infeasible,
     with_makespan,
 )
+from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
 __all__ = [
     "ENUMERATION",
+    "Bound",
     "LowerBound",
     "ValueBound",
     "all_bounds",
     "area",
     "best_bound",
+    "bounds",
     "greatest_area",
+    "known_aims",
     "known_bound",
     "least_values",
     "limit_bound",
@@ -29,7 +39,11 @@ __all__ = [
     "objective_bound",
     "objective_bounds",
     "relative_gap",
+    "require_true",
     "shared_links",
+    "slow_bounds",
+    "tightened",
+    "value_bounds",
     "why_infeasible",
     "wide_jobs",
     "with_bound",

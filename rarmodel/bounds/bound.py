@@ -1,9 +1,75 @@
-"""The type of lower bounds, and the gap between a value and a bound."""
+"""The types of bounds: what proves them, and what is proven; the gap between value and bound."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from rarmodel.model import unhandled
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, RING_SIZES, WINDOWS
+from rarmodel.model.objectives import MAKESPAN, Objective, Value
+from rarmodel.schema import Instance
+
+ON_MAKESPAN = frozenset({MAKESPAN.name})
+UNINTERRUPTED = WINDOWS | CAPS | PLACES
+"""Features with which jobs are not interrupted."""
+FIXED_SIZES = UNINTERRUPTED - {RING_SIZES.name}
+"""And each job has one ring size."""
+
+Prove = Callable[[Instance, Objective], Value | None]
+"""The least value that a schedule can have; None for what the bound says nothing about."""
+
+Tighten = Callable[[Instance, Objective, Value, Value | None, Callable[[], bool]], Value | None]
+"""A value above the greatest that was proven before, or None.
+
+It also gets the value of a schedule, which no bound exceeds, or None; and a function to be called
+again and again, which says whether it is time to stop with what is proven so far."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on values of objectives.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    description
+        Why no schedule is better, in a line.
+    prove
+        Proves it in milliseconds, or in a second where an instance is worth it; None if it takes
+        longer.
+    tighten
+        Proves more than is known, in seconds.
+    objectives
+        Names of the objectives that it is for; None if `prove` says so.
+    handles
+        Names of the features with which it holds; see `rarmodel.model.features`.
+    of_limit
+        Whether it also holds for the limit θ_u on the work of each GPU.
+    rank
+        Of equal bounds, results name the one of least rank.
+    cost
+        How long it takes on instances of some hundred jobs, in words.
+    """
+
+    name: str
+    description: str = ""
+    prove: Prove | None = None
+    tighten: Tighten | None = None
+    objectives: frozenset[str] | None = None
+    handles: frozenset[str] = frozenset()
+    of_limit: bool = False
+    rank: int = 100
+    cost: str = "milliseconds"
+
+    def supports(self, instance: Instance, objective: Objective) -> bool:
+        """Whether it holds for an instance, and may say something about an objective."""
+        named = self.objectives is None or objective.name in self.objectives
+        return named and unhandled(instance, self.handles | {OBJECTIVES.name}, "") is None
+
 
 ENUMERATION = "enumeration"
 """Name of the bound after all shorter schedules were tried and none exists."""
@@ -21,6 +87,21 @@ class LowerBound(NamedTuple):
     """
 
     slots: int
+    name: str
+
+
+class ValueBound(NamedTuple):
+    """A lower bound on the value of an objective in every schedule.
+
+    Attributes
+    ----------
+    value
+        The bound.
+    name
+        Name of the bound.
+    """
+
+    value: Value
     name: str
 
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
-from .bound import LowerBound
+from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
 from .knapsack import Ints, fill
 
 Floats = npt.NDArray[np.float64]
@@ -70,10 +70,10 @@ Column = tuple[int, tuple[tuple[int, int], ...]]
 
 def cutting_stock(
     instance: Instance,
-    known: LowerBound,
+    known: int,
     upper: int | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> LowerBound | None:
+) -> int | None:
     """The cutting-stock bound.
 
     Parameters
@@ -81,7 +81,7 @@ def cutting_stock(
     instance
         The problem.
     known
-        A lower bound to start from.
+        A lower bound to start from, in slots.
     upper
         A known makespan: longer lanes are not considered.
     stop
@@ -89,12 +89,12 @@ def cutting_stock(
 
     Returns
     -------
-    LowerBound or None
+    int or None
         None if the bound is not above `known`, or if the instance is too large: more than 1,000
         kinds of jobs, or about 20 million units of time times kinds of jobs.
     """
     problem = _problem(instance)
-    proven = known.slots
+    proven = known
     columns: list[Column] = []
     step = 1
     while step > 0 and not stop():
@@ -106,7 +106,7 @@ def cutting_stock(
             step *= 2
         else:
             step //= 2
-    return LowerBound(proven, "cutting stock") if proven > known.slots else None
+    return proven if proven > known else None
 
 
 def prepare() -> None:
@@ -279,3 +279,16 @@ class _Program:
             prices=np.maximum(0.0, duals[: self._items]),
             class_prices=-duals[self._items :],
         )
+
+
+CUTTING_STOCK = Bound(
+    "cutting stock",
+    "whole execution times must fit the time of single GPUs",
+    tighten=lambda instance, _, known, upper, stop: cutting_stock(
+        instance, int(known), None if upper is None else int(upper), stop
+    ),
+    objectives=ON_MAKESPAN,
+    handles=FIXED_SIZES,
+    rank=5,
+    cost="seconds",
+)

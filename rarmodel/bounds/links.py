@@ -6,16 +6,13 @@ from math import ceil, fsum
 
 from rarmodel.model import least_slots_by_placement, plain_pace, topology
 from rarmodel.model.contention import ring_share
-from rarmodel.model.features import FEATURES, GPU_TYPES
+from rarmodel.model.features import GPU_TYPES
 from rarmodel.schema import Instance
 
-from .bound import LowerBound
-
-TYPELESS = frozenset(feature.name for feature in FEATURES) - {GPU_TYPES.name}
-"""Features with which a job has the same pace on all of its servers."""
+from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
 
 
-def shared_links(instance: Instance) -> LowerBound | None:
+def shared_links(instance: Instance) -> int | None:
     """Rings wider than every server keep links busy, for longer if they share them.
 
     Such a ring uses the links of all its servers, at least k. In a slot in which p rings share a
@@ -25,7 +22,7 @@ def shared_links(instance: Instance) -> LowerBound | None:
 
     Returns
     -------
-    LowerBound or None
+    int or None
         None if every job fits a server.
     """
     cluster = instance.cluster
@@ -46,4 +43,14 @@ def shared_links(instance: Instance) -> LowerBound | None:
         most = max(p * pace.speed(servers, gbps) for p, gbps in enumerate(shares, 1))
         taken.append(servers * pace.iterations / most)
     slots = fsum(taken) / len(cluster.servers)
-    return LowerBound(ceil(slots * (1 - 1e-12)), "shared links")
+    return ceil(slots * (1 - 1e-12))
+
+
+SHARED_LINKS = Bound(
+    "shared links",
+    "rings wider than every server need a certain time on links that they must share",
+    lambda instance, _: shared_links(instance),
+    objectives=ON_MAKESPAN,
+    handles=FIXED_SIZES - {GPU_TYPES.name},  # A job has the same pace on all of its servers.
+    rank=4,
+)

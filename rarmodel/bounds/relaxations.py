@@ -1,4 +1,4 @@
-"""Bounds on every objective: what no schedule can be better than.
+"""Bounds on every objective but the makespan, which `simple` is about: as good as none is better.
 
 All numbers are whole or exact fractions. The cluster of N GPUs is no faster than one machine that
 does N units of area, GPU times slot, in a slot: job j has an area of at least `A_j` (see
@@ -8,53 +8,20 @@ waits for others. Contention, servers, reservations and quotas only make schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil
-from typing import NamedTuple
 
-from rarmodel.model import horizon_of, job_extremes, lone_options, windows
-from rarmodel.model.caching import once_per_instance
-from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
+from rarmodel.model import horizon_of, lone_options
+from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
 
-from .simple import least_areas
+from .bound import UNINTERRUPTED, Bound
+from .works import works
 
 MOST_WORK = 100_000
 """Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
-
-
-class Work(NamedTuple):
-    """What one machine has to do of a job.
-
-    Attributes
-    ----------
-    job
-        Its index.
-    head
-        The slot before which it cannot start.
-    area
-        GPU slots, at least.
-    slots
-        Slots from start to completion, at least.
-    """
-
-    job: int
-    head: int
-    area: int
-    slots: int
-
-
-@once_per_instance
-def works(instance: Instance) -> tuple[Work, ...]:
-    """(jobs) What each job needs at least."""
-    begins = windows(instance, horizon_of(instance))
-    needs = zip(begins, least_areas(instance), job_extremes(instance), strict=True)
-    return tuple(
-        Work(j, window.start, area, extreme.least_slots)
-        for j, (window, area, extreme) in enumerate(needs)
-    )
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
@@ -62,8 +29,10 @@ def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
 
     Terms do not fall when a completion grows, so neither does their sum or the greatest of them.
     """
+    if objective.prices is not None or objective is MAKESPAN:
+        return None
     ends = [work.head + work.slots for work in works(instance)]
-    return objective.value(instance, ends) if objective.prices is None else None
+    return objective.value(instance, ends)
 
 
 def cheapest_placements(instance: Instance, objective: Objective) -> Value | None:
@@ -168,14 +137,15 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
     # The machine's unit of time is an N-th of a slot; twice the mean time is whole.
     remaining = {j: known[j].area for j in terms}
     twice = dict.fromkeys(terms, 0)
-    waiting: list[tuple[Fraction, int]] = []
+    alike = len(set(weights.values())) == 1  # Whole numbers are compared faster than fractions.
+    waiting: list[tuple[Fraction | int, int]] = []
     now = at = 0
     while at < len(coming) or waiting:
         if not waiting:
             now = max(now, coming[at][0])
         while at < len(coming) and coming[at][0] <= now:
             j = coming[at][1]
-            heappush(waiting, (-weights[j] / known[j].area, j))
+            heappush(waiting, (known[j].area if alike else -weights[j] / known[j].area, j))
             at += 1
         _, j = waiting[0]
         until = coming[at][0] if at < len(coming) else now + remaining[j]
@@ -185,13 +155,18 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
         now += done
         if remaining[j] == 0:
             heappop(waiting)
-    return sum(
-        (
-            weights[j] * (Fraction(twice[j], known[j].area * speed) + known[j].slots) / 2
-            for j in terms
-        ),
-        Fraction(0),
-    )
+    # Twice the sum, in N-ths of a slot: whole but for jobs that were done in parts.
+    whole, rest = 0, Fraction(0)
+    for j in terms:
+        quotient, left = divmod(twice[j], known[j].area)
+        count, divisor = (quotient + speed * known[j].slots), weights[j].denominator
+        if divisor == 1:
+            whole += weights[j].numerator * count
+        else:
+            rest += weights[j] * count
+        if left:
+            rest += weights[j] * Fraction(left, known[j].area)
+    return (whole + rest) / (2 * speed)
 
 
 def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
@@ -228,8 +203,8 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     a head of at least a, of which all must complete by b, need `N·(b − a)` of area: if they have
     more, λ is too small. Then the value is at least the next one that some term can have.
     """
-    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
-    if not objective.greatest or not terms:
+    terms = counted(instance, objective)
+    if not objective.greatest or not terms or objective is MAKESPAN:
         return None
     speed = instance.cluster.total_gpus
     known = [works(instance)[j] for j in terms]
@@ -248,12 +223,31 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
                         return True
         return False
 
+    return least_not_refuted(instance, objective, refuted)
+
+
+def least_not_refuted(
+    instance: Instance, objective: Objective, refuted: Callable[[Value], bool]
+) -> Value:
+    """The least value that a greatest term can have, and that is not refuted, by bisection.
+
+    Parameters
+    ----------
+    instance, objective
+        The problem.
+    refuted
+        Whether no schedule has at most a value. If it says so of a value, that is also true of all
+        smaller ones.
+    """
+    terms = counted(instance, objective)
     low = jobs_alone(instance, objective)
     value = Fraction(low if low is not None else 0)
     if not refuted(value):
         return exact(value)
     step = Fraction(1)
-    while refuted(value + step):
+    horizon = horizon_of(instance)  # Some best schedule ends by then, if there is any.
+    most = max(term.at(horizon) for term in terms.values())
+    while value < most and refuted(value + step):
         value += step
         step *= 2
     finest = Fraction(1, max(term.divisor for term in terms.values()))
@@ -264,6 +258,11 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     # A value above this one, and one that some term can have.
     above = (_next_value(term, value) for term in terms.values())
     return exact(min(found for found in above if found is not None))
+
+
+def counted(instance: Instance, objective: Objective) -> dict[int, Term]:
+    """By job, the terms of those that count."""
+    return {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
 
 
 def _next_value(term: Term, value: Fraction) -> Fraction | None:
@@ -333,3 +332,54 @@ def _with_offsets(terms: dict[int, Term], completions: Fraction) -> Value:
     """A sum of terms from the weighted sum of completions; whole where all terms are."""
     value = completions - sum((_weight(t) * t.offset for t in terms.values()), Fraction(0))
     return ceil(value) if all(term.divisor == 1 for term in terms.values()) else exact(value)
+
+
+JOBS_ALONE = Bound(
+    "each job alone",
+    "each job completes no earlier than its earliest start plus its least time",
+    jobs_alone,
+    handles=UNINTERRUPTED,
+    rank=10,
+)
+OVERFULL_INTERVALS = Bound(
+    "overfull intervals",
+    "jobs that must run between two slots need room for their area",
+    intervals_overfull,
+    handles=UNINTERRUPTED,
+    rank=12,
+)
+SHORTEST_REMAINING_AREA = Bound(
+    "shortest remaining area",
+    "one machine as fast as all GPUs together completes the smallest jobs first",
+    shortest_first,
+    handles=UNINTERRUPTED,
+    rank=13,
+)
+MEAN_BUSY_TIMES = Bound(
+    "mean busy times",
+    "the same machine, with weights",
+    mean_busy_times,
+    handles=UNINTERRUPTED,
+    rank=14,
+)
+EARLIEST_DUE_JOBS = Bound(
+    "earliest due jobs",
+    "the same machine, for the jobs that are due first",
+    earliest_due_sets,
+    handles=UNINTERRUPTED,
+    rank=15,
+)
+ROOM_BEFORE_DUE_SLOTS = Bound(
+    "room before due slots",
+    "jobs on time need room for their area",
+    late_by_area,
+    handles=UNINTERRUPTED,
+    rank=16,
+)
+CHEAPEST_PLACEMENTS = Bound(
+    "cheapest placements",
+    "each job pays for its cheapest placement",
+    cheapest_placements,
+    handles=UNINTERRUPTED,
+    rank=17,
+)

@@ -7,49 +7,32 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate
 
-from rarmodel.model import job_extremes, lone_options
+from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 
-from .bound import LowerBound
+from .bound import FIXED_SIZES, ON_MAKESPAN, UNINTERRUPTED, Bound
+from .works import works
 
 
-def longest_job(instance: Instance) -> LowerBound:
-    """The latest of releases plus least execution times: every job must run."""
-    extremes = zip(instance.jobs, job_extremes(instance), strict=True)
-    ends = (max(0, job.release) + extreme.least_slots for job, extreme in extremes)
-    return LowerBound(max(ends), "longest job")
+def longest_job(instance: Instance) -> int:
+    """The latest of earliest starts plus least execution times: every job must run."""
+    return max(work.head + work.slots for work in works(instance))
 
 
-def area(instance: Instance) -> LowerBound:
+def area(instance: Instance) -> int:
     """GPU slots needed over GPUs: job j holds a ring of w GPUs for at least its least time then.
 
-    From each release on, jobs that are released then or later need that for themselves.
+    From each earliest start on, jobs that can start then or later need that for themselves.
     """
     total = instance.cluster.total_gpus
-    latest_first = sorted(
-        zip((max(0, job.release) for job in instance.jobs), least_areas(instance), strict=True),
-        reverse=True,
-    )
     needed = bound = 0
-    for release, least in latest_first:
-        needed += least
-        bound = max(bound, release - (-needed // total))
-    return LowerBound(bound, "area")
+    for work in sorted(works(instance), key=lambda work: -work.head):
+        needed += work.area
+        bound = max(bound, work.head - (-needed // total))
+    return bound
 
 
-def least_areas(instance: Instance) -> list[int]:
-    """(jobs) The fewest GPU slots that a job can hold, over all of its ring sizes."""
-    return [
-        min(
-            option.pace.size * slots
-            for option in options
-            if (slots := option.pace.slots(option.servers, option.gbps))
-        )
-        for options in lone_options(instance)
-    ]
-
-
-def wide_jobs(instance: Instance) -> LowerBound:
+def wide_jobs(instance: Instance) -> int:
     """Jobs that are too wide to run side by side run one after another.
 
     Of the jobs with more than half the cluster's GPUs, one runs at a time; `greatest_area` extends
@@ -60,10 +43,10 @@ def wide_jobs(instance: Instance) -> LowerBound:
     work: Counter[int] = Counter()
     for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
         work[job.size] += extreme.least_slots
-    return LowerBound(-(-greatest_area(work, total) // total), "wide jobs")
+    return -(-greatest_area(work, total) // total)
 
 
-def long_jobs(instance: Instance) -> LowerBound:
+def long_jobs(instance: Instance) -> int:
     """Jobs that are too long to follow each other on a GPU need GPUs of their own.
 
     A schedule of length θ has at most one job longer than θ/2 on each GPU; `greatest_area` extends
@@ -74,7 +57,7 @@ def long_jobs(instance: Instance) -> LowerBound:
     gpus: Counter[int] = Counter()
     for job, extreme in zip(instance.jobs, job_extremes(instance), strict=True):
         gpus[extreme.least_slots] += job.size
-    known = max(longest_job(instance).slots, area(instance).slots)
+    known = max(longest_job(instance), area(instance))
     step = 1
     while step > 0:
         length = known + step - 1
@@ -83,7 +66,7 @@ def long_jobs(instance: Instance) -> LowerBound:
             step *= 2
         else:
             step //= 2
-    return LowerBound(known, "long jobs")
+    return known
 
 
 def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
@@ -113,3 +96,40 @@ def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
         counted = area[high] - area[low] + capacity * (weight[-1] - weight[high])
         greatest = max(greatest, counted)
     return greatest
+
+
+LONGEST_JOB = Bound(
+    "longest job",
+    "every job must run, and is fastest alone in its best placement",
+    lambda instance, _: longest_job(instance),
+    objectives=ON_MAKESPAN,
+    handles=UNINTERRUPTED,
+    of_limit=True,
+    rank=0,
+)
+AREA = Bound(
+    "area",
+    "the jobs need this many slots even if they fill every GPU in every slot",
+    lambda instance, _: area(instance),
+    objectives=ON_MAKESPAN,
+    handles=UNINTERRUPTED,
+    of_limit=True,
+    rank=1,
+)
+WIDE_JOBS = Bound(
+    "wide jobs",
+    "jobs that are too wide to run side by side run one after another",
+    lambda instance, _: wide_jobs(instance),
+    objectives=ON_MAKESPAN,
+    handles=FIXED_SIZES,
+    rank=2,
+)
+LONG_JOBS = Bound(
+    "long jobs",
+    "jobs that are too long to follow each other on a GPU need GPUs of their own",
+    lambda instance, _: long_jobs(instance),
+    objectives=ON_MAKESPAN,
+    handles=FIXED_SIZES,
+    of_limit=True,
+    rank=3,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from .ledger import LOCK, Ledger, open_ledger
 from .local_pool import local_pool
 from .plan import Plan, Planned, add_campaign
 from .pool import Pool, outcomes
+from .process import versions
 from .reader import read_campaigns
 from .supervise import RESULT
 from .table import export_table
@@ -40,6 +42,9 @@ class Standing:
         Number of different planned runs.
     done, failed
         Number of finished runs, and of failed runs.
+    skipped
+        Number of runs whose method or formulation does not handle the instance. They are neither
+        done nor failed.
     failures
         Name and error of each failed run.
     interrupted
@@ -54,11 +59,12 @@ class Standing:
     failures: tuple[tuple[str, str], ...]
     interrupted: bool = False
     lost: int = 0
+    skipped: int = 0
 
     @property
     def open(self) -> int:
         """Number of runs still to be done."""
-        return self.planned - self.done - self.failed
+        return self.planned - self.done - self.failed - self.skipped
 
 
 def plan_campaigns(sources: Sequence[str | os.PathLike[str]]) -> Plan:
@@ -136,9 +142,12 @@ def run_campaigns(
                 write_text(file, text)
         ledger.plan(plan.runs)
         states = ledger.states() | dict.fromkeys(_lost(ledger, folder), "open")
-        todo = [run for run, state in states.items() if state != "done"]
-        if not retry_failed:
-            todo = [run for run in todo if states[run] == "open"]
+        due = {"open", "failed"} if retry_failed else {"open"}
+        todo = [run for run, state in states.items() if state in due]
+        skips = [run for run in todo if run in plan.skipped]
+        ledger.record_all(_skips(plan, skips))
+        states |= dict.fromkeys(skips, "skipped")
+        todo = [run for run in todo if states[run] in due]
         tally = Counter(states.values())
         interrupted = False
         if todo:
@@ -157,7 +166,7 @@ def run_campaigns(
                         states[run] = "failed" if outcome.failure else "done"
                         tally[states[run]] += 1
                         if tell:
-                            tell(Standing(len(states), tally["done"], tally["failed"], ()))
+                            tell(_counted(tally))
             except KeyboardInterrupt:
                 interrupted = True
             finally:
@@ -199,14 +208,13 @@ def _lost(ledger: Ledger, folder: Path) -> list[str]:
 def _standing(ledger: Ledger, folder: Path, *, interrupted: bool = False) -> Standing:
     lost = _lost(ledger, folder)
     tally = Counter((ledger.states() | dict.fromkeys(lost, "open")).values())
-    return Standing(
-        planned=sum(tally.values()),
-        done=tally["done"],
-        failed=tally["failed"],
-        failures=tuple(ledger.failures()),
-        interrupted=interrupted,
-        lost=len(lost),
-    )
+    failures = tuple(ledger.failures())
+    return replace(_counted(tally), failures=failures, interrupted=interrupted, lost=len(lost))
+
+
+def _counted(tally: Counter[str]) -> Standing:
+    """Progress in numbers alone."""
+    return Standing(tally.total(), tally["done"], tally["failed"], (), skipped=tally["skipped"])
 
 
 def _folder(output: Path) -> Path:
@@ -253,6 +261,12 @@ def _works(plan: Plan, todo: Sequence[str]) -> Iterator[Work]:
         yield Work(name, run.task, text, run.limits.seconds, run.limits.memory_mb)
 
 
+def _skips(plan: Plan, names: Sequence[str]) -> dict[str, Outcome]:
+    """The outcomes of runs that are skipped, and need no process to find out why."""
+    here, host = versions(), platform.node()
+    return {name: Outcome(result=plan.skipped[name], versions=here, host=host) for name in names}
+
+
 def _record(ledger: Ledger, folder: Path, run: str, outcome: Outcome) -> None:
     """Record an outcome, its schedule first."""
     if outcome.schedule is not None:
@@ -266,6 +280,6 @@ def _gather(ledger: Ledger, folder: Path) -> None:
     for place in workplaces(ledger, folder):
         for result in place.glob(f"*/{RESULT}"):
             run = result.parent.name
-            if states.get(run, "done") != "done":  # A failed one may have been done again.
+            if states.get(run) in {"open", "failed"}:  # A failed one may have been done again.
                 _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))
         remove_workplace(ledger, place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -155,10 +155,17 @@ class Ledger:
 
     def record(self, run: str, outcome: Outcome) -> None:
         """Record the outcome of a run."""
+        self.record_all({run: outcome})
+
+    def record_all(self, outcomes: Mapping[str, Outcome]) -> None:
+        """Record the outcomes of several runs, all or none."""
         with self._connection as ledger:
-            ledger.execute(
+            ledger.executemany(
                 "INSERT OR REPLACE INTO outcomes (run, failed, outcome) VALUES (?, ?, ?)",
-                (run, outcome.failure is not None, outcome.to_json()),
+                (
+                    (run, outcome.failure is not None, outcome.to_json())
+                    for run, outcome in outcomes.items()
+                ),
             )
 
     def workplaces(self) -> list[str]:
@@ -177,12 +184,14 @@ class Ledger:
             ledger.execute("DELETE FROM workplaces WHERE name = ?", (name,))
 
     def states(self) -> dict[str, str]:
-        """State of each planned run, in the plan's order: `done`, `failed` or `open`."""
+        """State of each planned run, in the plan's order: `done`, `failed`, `skipped` or `open`."""
         rows = self._connection.execute(
-            "SELECT run, failed FROM plan LEFT JOIN outcomes USING (run) ORDER BY position"
+            "SELECT run, CASE WHEN failed IS NULL THEN 'open' WHEN failed THEN 'failed' "
+            "WHEN json_valid(outcome) AND json_extract(outcome, '$.result.status') = 'skipped' "
+            "THEN 'skipped' ELSE 'done' END "
+            "FROM plan LEFT JOIN outcomes USING (run) ORDER BY position"
         )
-        names = {None: "open", 0: "done", 1: "failed"}
-        return {run: names[failed] for run, failed in rows}
+        return dict(rows)
 
     def scheduled(self) -> list[str]:
         """Each planned run that ended with a schedule, in the plan's order."""

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import api, registry
+from rarmodel.api.sources import with_objective
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import may_exist, read_data
 from rarmodel.instances import text_of
+from rarmodel.model.features import handled, refusal, used
+from rarmodel.results import skipped
 from rarmodel.schema import Instance
+from rarmodel.schema.problems import show
 from rarmodel.yaml_text import Lines, located
 
-from .schema import Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
+from .schema import Asked, Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
 from .task import Task, canonical, canonical_instance, digest, with_parameters
 
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 DEFAULT_THREADS = 1
 FILES = ("cluster", "slurm_conf", "slurm_topology")
 """Parameters of an import that name files."""
+COUNTED = {"iterations", "patience"}
+"""Options for methods that count iterations."""
 MAX_RUNS = 1_000_000
 """Most runs of a campaign; each takes about 2 kB of memory to plan."""
 
@@ -60,10 +66,11 @@ class Planned:
 
 @dataclass
 class Plan:
-    """The runs, and the JSON of their instances by hash."""
+    """The runs, the JSON of their instances by hash, and results of skipped runs by name."""
 
     runs: list[Planned] = field(default_factory=list)
     instances: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,10 +84,33 @@ class _Part:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    handles: frozenset[str] = frozenset()
+    objective: Asked = None
+
+    @property
+    def name(self) -> str:
+        return self.method or self.formulation or ""
+
+    def minimising(self, objective: Asked) -> _Part:
+        """The same part with an objective for `solve`, instead of the instance's own."""
+        if objective is None:
+            return self
+        named = objective if isinstance(objective, str) else list(objective)
+        return replace(self, options={**self.options, "objective": named}, objective=objective)
+
+
+class _Drawn(NamedTuple):
+    """The instance of some runs: its hash and name, and results of parts that do not take it."""
+
+    digest: str
+    name: str
+    refused: Mapping[int, Mapping[str, Any]]
 
 
 def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, source: str) -> None:
-    """Add a campaign's runs to a plan: instances slowest, then methods and formulations, seeds.
+    """Add a campaign's runs to a plan, in the order of instances, objectives, parts and seeds.
+
+    Parts are methods and formulations. Seeds change fastest.
 
     Raises
     ------
@@ -89,6 +119,7 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     """
     parts_at_least = _count(campaign.methods) + len(campaign.formulations)
     count = _count(campaign.instances) * parts_at_least * len(campaign.seeds)
+    count *= len(campaign.asked())
     if count > MAX_RUNS:
         raise InputError(
             [Problem("", f"{count:,} runs; {MAX_RUNS:,} at most are possible")], source
@@ -115,9 +146,10 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     for i, stated in enumerate(campaign.formulations):
         state = partial(_of_formulation, stated, campaign.options, folder)
         parts += attempt(f"formulations[{i}]", state) or []
+    parts = [part.minimising(objective) for objective in campaign.asked() for part in parts]
     for i, entry in enumerate(campaign.instances):
         for chosen in _combinations(entry):
-            by_seed: dict[int, tuple[str, str]] = {}
+            by_seed: dict[int, _Drawn] = {}
             drawn = entry.generate is not None and "seed" not in chosen
             for seed in campaign.seeds if drawn else campaign.seeds[:1]:
                 given = {**chosen, "seed": seed} if drawn else chosen
@@ -126,14 +158,35 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
                     break  # The others would fail the same way.
                 text = canonical_instance(instance)
                 plan.instances[digest(text)] = text
-                by_seed[seed] = (digest(text), instance.name)
+                refused = _refused(instance, parts)
+                by_seed[seed] = _Drawn(digest(text), instance.name, refused)
             if problems:
                 continue
-            for part, seed in product(parts, campaign.seeds):
-                known = by_seed[seed if drawn else campaign.seeds[0]]
-                plan.runs.append(_planned(campaign, entry, chosen, part, seed, *known))
+            for (k, part), seed in product(enumerate(parts), campaign.seeds):
+                of = by_seed[seed if drawn else campaign.seeds[0]]
+                run = _planned(campaign, entry, chosen, part, seed, of)
+                plan.runs.append(run)
+                if k in of.refused:
+                    plan.skipped[run.task.run] = of.refused[k]
     if problems:
         raise InputError(problems, source)
+
+
+def _refused(instance: Instance, parts: Sequence[_Part]) -> dict[int, Mapping[str, Any]]:
+    """Results of the parts that do not handle what an instance uses, by index of the part."""
+    found: dict[int, Mapping[str, Any]] = {}
+    problems = {part.objective: with_objective(instance, part.objective) for part in parts}
+    uses = {objective: used(problem) for objective, problem in problems.items()}
+    for k, part in enumerate(parts):
+        if why := refusal(uses[part.objective], part.handles, part.name):
+            found[k] = skipped(
+                problems[part.objective],
+                why,
+                method=part.method,
+                formulation=part.formulation,
+                solver=part.solver,
+            ).summary()
+    return found
 
 
 def _planned(
@@ -142,13 +195,12 @@ def _planned(
     chosen: Mapping[str, Any],
     part: _Part,
     seed: int,
-    instance: str,
-    name: str,
+    of: _Drawn,
 ) -> Planned:
     kinds = {"file": entry.instance, "generate": entry.generate, "import": entry.import_}
     (source,) = (f"{kind} {what}" for kind, what in kinds.items() if what is not None)
     task = Task(
-        instance=instance,
+        instance=of.digest,
         method=part.method,
         formulation=part.formulation,
         solver=part.solver,
@@ -158,7 +210,7 @@ def _planned(
         seed=seed,
         solver_version=part.solver_version,
     )
-    return Planned(campaign.name, task, campaign.limits, name, source, chosen)
+    return Planned(campaign.name, task, campaign.limits, of.name, source, chosen)
 
 
 def _count(entries: Sequence[Source | MethodEntry]) -> int:
@@ -181,21 +233,22 @@ def _options(own: Options, common: Options) -> list[dict[str, Any]]:
 def _of_method(entry: MethodEntry, common: Options) -> list[_Part]:
     method = registry.find("policies", entry.method)
     options = _options(entry.options, common)
-    if "iterations" in options[0] and not getattr(method, "counts_iterations", False):
+    if COUNTED & options[0].keys() and not getattr(method, "counts_iterations", False):
         raise UsageError(
             f"method {method.name!r} does not count iterations; give them to a method that does"
         )
     parts = []
     for chosen in _combinations(entry):
-        with_parameters(method, chosen)
-        parts += [_Part(entry.method, parameters=chosen, options=one) for one in options]
+        handles = handled(with_parameters(method, chosen))
+        part = _Part(entry.method, parameters=chosen, handles=handles)
+        parts += [replace(part, options=one) for one in options]
     return parts
 
 
 def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> list[_Part]:
     formulation = registry.find("formulations", entry.formulation)
     options = _options(entry.options, common)
-    if "iterations" in options[0]:
+    if COUNTED & options[0].keys():
         raise UsageError(f"formulation {formulation.name!r} does not count iterations")
     data = None if entry.data is None else read_data(folder / entry.data)
     parts = []
@@ -208,12 +261,14 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
             )
         if (version := solver.version()) is None:
             raise UsageError(f"solver {solver.name!r} is not installed")
-        part = _Part(None, entry.formulation, name, version, data=data)
-        parts += [_Part(**{**vars(part), "options": one}) for one in options]
+        handles = handled(formulation)
+        part = _Part(None, entry.formulation, name, version, data=data, handles=handles)
+        parts += [replace(part, options=one) for one in options]
     return parts
 
 
-def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instance:
+def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
+    chosen = _nested(flat)
     if entry.generate is not None:
         drawn: Instance = _called(partial(api.generate, entry.generate), chosen)
         return drawn
@@ -227,6 +282,29 @@ def _instance(entry: Source, chosen: Mapping[str, Any], folder: Path) -> Instanc
     beside = folder / name
     is_bundled = text_of(name) is not None and not may_exist(beside)
     return api.load_instance(name if is_bundled else str(beside))
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in which `a.b` stands for the entry b of an object a, which may be given too.
+
+    Raises
+    ------
+    UsageError
+        If something else than an object is given.
+    """
+    found: dict[str, Any] = {}
+    for name, value in sorted(flat.items(), key=lambda item: item[0].count(".")):
+        *outer, last = name.split(".")
+        at = found
+        for depth, part in enumerate(outer, 1):
+            inner = at.get(part)
+            if inner is not None and not isinstance(inner, dict):
+                place = ".".join(outer[:depth])
+                raise UsageError(f"{name}: {place} is {show(inner)}; an object is expected")
+            at[part] = dict(inner or {})  # A copy: several runs share what the file has.
+            at = at[part]
+        at[last] = value
+    return found
 
 
 def _called(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:

@@ -17,10 +17,13 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .memory import limit_memory, most_memory_mb
 from .task import Failure, Outcome, Work, failed, with_parameters
+
+if TYPE_CHECKING:
+    from rarmodel.verifier import Report
 
 LIBRARIES = ("numpy", "numba", "pyomo")
 MEMORY_SIGNS = ("bad_alloc", "out of memory", "cannot allocate", "memory alloc", "memoryerror")
@@ -94,7 +97,21 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
             **options,
         )
     schedule = files.to_json(result.schedule) if result.schedule else None
-    return result.summary(), schedule
+    waiting = waiting_of(result.report) if result.report else {}
+    return {**result.summary(), **waiting}, schedule
+
+
+def waiting_of(report: Report) -> dict[str, float]:
+    """Flow times if jobs are released at other slots than 0, and late jobs if there are due slots.
+
+    Weights count nowhere.
+    """
+    found: dict[str, float] = {}
+    if report.releases and (flow := report.flow_times):
+        found |= {"mean_flow": flow.mean, "p95_flow": flow.p95, "max_flow": flow.greatest}
+    if late := report.lateness:
+        found["late_jobs"] = late.late
+    return found
 
 
 def outcome_of(work: Work) -> Outcome:

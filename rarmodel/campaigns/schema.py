@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_va
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.schema.base import Count, Name, Positive, Record
+from rarmodel.schema.instance import Objectives
 from rarmodel.schema.problems import show
 
 MAX_SEED = 2**31 - 1
@@ -71,6 +72,10 @@ Parameters = dict[Name, Value]
 
 Alternatives = dict[Name, Annotated[tuple[Value, ...], Field(min_length=1)]]
 """Lists of values by name."""
+
+
+Asked = str | tuple[str, ...] | None
+"""Name of the objective of a run, or several names; None for its instance's own objective."""
 
 
 class Varied(Record):
@@ -142,6 +147,18 @@ class Options(Record):
     ] = None
     """Iterations after which to stop, for methods that count them."""
 
+    patience: Annotated[tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)] = (
+        None
+    )
+    """Iterations without a better schedule or bound after which to stop, for the same methods."""
+
+    second_aim: Annotated[
+        tuple[Annotated[bool, Field(strict=True)], ...] | None,
+        BeforeValidator(_listed),
+        Field(min_length=1),
+    ] = None
+    """Whether `search` goes on to total completion after its objective; true by default."""
+
     def given(self) -> Mapping[str, tuple[int | float, ...]]:
         """The options that are given, by name."""
         return self.model_dump(exclude_none=True)
@@ -211,6 +228,12 @@ class Campaign(Record):
     options: Options = Options()
     """Options of all methods and formulations."""
 
+    objective: Objectives | None = None
+    """What every run minimises, instead of its instance's own objective."""
+
+    objectives: Annotated[tuple[Objectives, ...], Field(min_length=1)] | None = None
+    """Several such objectives, each for runs of its own."""
+
     seeds: Seeds = (0,)
     """Seeds of random families, methods and solvers."""
 
@@ -222,3 +245,20 @@ class Campaign(Record):
         if not (self.methods or self.formulations):
             raise InputError([Problem("", "neither methods nor formulations; name some")])
         return self
+
+    @model_validator(mode="after")
+    def _objectives_are_fixed_or_varied(self) -> Self:
+        if self.objective is not None and self.objectives is not None:
+            raise InputError([Problem("objective", "'objectives' is given too; keep one")])
+        repeated = [
+            Problem(f"objectives[{i}]", f"{show(one)} is in the list already")
+            for i, one in enumerate(self.objectives or ())
+            if one in (self.objectives or ())[:i]
+        ]
+        if repeated:
+            raise InputError(repeated)
+        return self
+
+    def asked(self) -> tuple[Asked, ...]:
+        """The objectives of the runs; None stands for each instance's own."""
+        return self.objectives or (self.objective,)

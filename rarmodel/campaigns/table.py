@@ -11,7 +11,7 @@ from rarmodel.files import write_bytes
 
 from .ledger import Ledger
 from .plan import Planned
-from .task import Outcome, canonical
+from .task import Outcome, Task, canonical
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +20,10 @@ RESULT_FIELDS = {
     "status": "string",
     "makespan": "int64",
     "mean_completion": "double",
+    "mean_flow": "double",
+    "p95_flow": "double",
+    "max_flow": "int64",
+    "late_jobs": "int64",
     "lower_bound": "int64",
     "bound_name": "string",
     "gap": "double",
@@ -30,7 +34,10 @@ RESULT_FIELDS = {
     "restricted": "bool",
     "verified": "bool",
 }
-"""Columns from `Result.summary()`."""
+"""Columns from `Result.summary()`, and from how long jobs wait."""
+
+BY_OBJECTIVE = ("objective_value_", "objective_bound_")
+"""Columns of each objective, where a run minimises several."""
 
 MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
 """Columns that may differ if the same runs are repeated."""
@@ -60,13 +67,14 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "formulation": task.formulation,
         "solver": task.solver,
         **{f"parameter_{name}": value for name, value in task.parameters.items()},
-        **{f"option_{name}": value for name, value in task.options.items()},
+        **{f"option_{name}": value for name, value in _options(task.options).items()},
         "data": None if task.data is None else canonical(task.data),
         "seed": task.seed,
-        "state": "failed" if outcome.failure else "done",
+        "state": _state(outcome),
         "failure": outcome.failure,
         "error": outcome.error or None,
         **{name: result.get(name) for name in RESULT_FIELDS},
+        **_objectives(task, result),
         "reasons": "\n".join(result.get("reasons", ())) or None,
         **dict.fromkeys(VERSIONS),
         **{name: outcome.versions.get(name) for name in VERSIONS if name != "solver_version"},
@@ -77,6 +85,36 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "peak_memory_mb": outcome.peak_memory_mb,
         "host": outcome.host,
     }
+
+
+def _state(outcome: Outcome) -> str:
+    if outcome.failure:
+        return "failed"
+    return "skipped" if outcome.result.get("status") == "skipped" else "done"
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a run; several objectives as the command line takes them."""
+    return {
+        name: _joined(value) if name == "objective" else value for name, value in options.items()
+    }
+
+
+def _joined(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ",".join(names)
+
+
+def _objectives(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of what is minimised; of several objectives, the first, and each in its own."""
+    names = result.get("objective") or task.options.get("objective")
+    if not isinstance(names, list):
+        return {"objective": names}
+    found: dict[str, Any] = {"objective": _joined(names)}
+    for column in ("objective_value", "objective_bound"):
+        values = result.get(column) or [None] * len(names)
+        pairs = zip(names, values, strict=True)
+        found |= {column: values[0], **{f"{column}_{name}": value for name, value in pairs}}
+    return found
 
 
 def table_of(ledger: Ledger) -> pa.Table:
@@ -116,7 +154,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "seed": "int64",
         **dict.fromkeys(("seconds", "process_seconds", "peak_memory_mb"), "double"),
     }
-    groups = ("source_", "parameter_", "option_")
+    groups = ("source_", "parameter_", "option_", *BY_OBJECTIVE)
     own = {name: None for row in rows for name in row if name.startswith(groups)}
     order: list[str] = []
     for name in _row_order():
@@ -137,7 +175,7 @@ def _row_order() -> tuple[str, ...]:
     return (
         *("campaign", "run", "instance", "instance_hash", "source", "source_"),
         *("method", "formulation", "solver", "parameter_", "option_", "data", "seed"),
-        *("state", "failure", "error", *RESULT_FIELDS, "reasons"),
+        *("state", "failure", "error", *RESULT_FIELDS, *BY_OBJECTIVE, "reasons"),
         *(*VERSIONS, *MEASURED),
     )
 

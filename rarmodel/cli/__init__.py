@@ -5,11 +5,20 @@ from .campaign_commands import campaign
 from .commands import rarmodel
 from .completion import complete
 from .describe_command import describe
-from .listing_commands import formulations, instances, methods, solvers
+from .listing_commands import (
+    bounds,
+    formulations,
+    instances,
+    methods,
+    neighbourhoods,
+    objectives,
+    solvers,
+)
 from .process import main
 from .report_commands import plot, report
 from .workload_commands import generate, import_trace
 
+rarmodel.add_command(bounds)
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
 rarmodel.add_command(describe)
@@ -18,6 +27,8 @@ rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(instances)
 rarmodel.add_command(methods)
+rarmodel.add_command(neighbourhoods)
+rarmodel.add_command(objectives)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)
 rarmodel.add_command(solvers)

@@ -149,6 +149,7 @@ def _show(found: Standing, *, as_json: bool) -> None:
     for label, count in (
         ("planned", found.planned),
         ("done", found.done),
+        *([("skipped", found.skipped)] if found.skipped else []),
         ("failed", found.failed),
         ("open", found.open),
     ):

@@ -17,7 +17,7 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, POSITIVE, SEED, SEVERAL, THREADS, Number
+from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
@@ -32,11 +32,21 @@ DATA = click.option(
 )
 
 
-OBJECTIVE = click.option(
-    "--objective",
-    metavar="NAME[,NAME…]",
-    callback=lambda _context, _option, names: names.split(",") if names else None,
-    help="Objective to minimise instead of the instance's, or several, the most important first.",
+BOUNDS = click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="NAME",
+    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel bounds` "
+    f"lists those. {SEVERAL}",
+)
+NEIGHBOURHOODS = click.option(
+    "--neighbourhood",
+    "neighbourhoods",
+    multiple=True,
+    metavar="NAME",
+    help="Neighbourhood that search uses beside the installed ones, as package.module:Name; "
+    f"`rarmodel neighbourhoods` lists those. {SEVERAL}",
 )
 
 
@@ -46,6 +56,13 @@ def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--log", is_flag=True, default=False, help="Show the solver's log on stderr."),
         SEED,
         THREADS,
+        click.option(
+            "--second-aim/--no-second-aim",
+            default=True,
+            show_default=True,
+            help="Go on to total completion once the objective is proven, or its share of the time "
+            "is over.",
+        ),
         click.option(
             "--gap",
             type=Number(0, 1, max_open=True),
@@ -89,6 +106,8 @@ def rarmodel() -> None:
 )
 @OBJECTIVE
 @DATA
+@BOUNDS
+@NEIGHBOURHOODS
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -118,10 +137,13 @@ def solve(
     solver: str | None,
     objective: list[str] | None,
     data: str | None,
+    bounds: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
     time_limit: float | None,
     iterations: int | None,
     patience: int | None,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -148,10 +170,13 @@ def solve(
             solver=solver,
             objective=objective,
             data=data,
+            bounds=bounds,
+            neighbourhoods=neighbourhoods,
             time_limit=time_limit,
             iterations=iterations,
             patience=patience,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,
@@ -175,8 +200,14 @@ def solve(
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
+@OBJECTIVE
 @JSON
-def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
+def verify(
+    instance: str,
+    schedule: str,
+    objective: list[str] | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
     """Check SCHEDULE against INSTANCE and compute the jobs' completion times.
 
     SCHEDULE is a file, or - for stdin.
@@ -186,7 +217,7 @@ def verify(instance: str, schedule: str, as_json: bool) -> int:  # noqa: FBT001
     from . import tables  # noqa: PLC0415
 
     problem, (claimed,) = read_schedules(instance, [schedule])
-    report = api.verify(problem, claimed)
+    report = api.verify(problem, claimed, objective=objective)
     if as_json:
         answer_json(report.summary())
     else:
@@ -290,6 +321,8 @@ def audit(
 )
 @OBJECTIVE
 @DATA
+@BOUNDS
+@NEIGHBOURHOODS
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -307,8 +340,11 @@ def compare(
     solvers: tuple[str, ...],
     objective: list[str] | None,
     data: str | None,
+    bounds: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
     time_limit: float,
     gap: float,
+    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -333,8 +369,11 @@ def compare(
             solvers=solvers or None,
             objective=objective,
             data=data,
+            bounds=bounds,
+            neighbourhoods=neighbourhoods,
             time_limit=time_limit,
             gap=gap,
+            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,

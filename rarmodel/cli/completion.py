@@ -67,6 +67,12 @@ def _models() -> Iterable[str]:
     return profiles()
 
 
+def _features() -> Iterable[str]:
+    from rarmodel.workloads.drawn import KNOWN  # noqa: PLC0415
+
+    return [name.replace(" ", "-") for name in KNOWN]
+
+
 def _parts() -> Iterable[str]:
     from rarmodel.reports.pictures import PARTS  # noqa: PLC0415
 
@@ -78,10 +84,13 @@ BY_NAME = {
     "instance": Completed(_instances, "file"),
     "method": Completed(partial(registry.names, "policies")),
     "formulation": Completed(partial(registry.names, "formulations")),
+    "bound": Completed(partial(registry.names, "bounds")),
+    "neighbourhood": Completed(partial(registry.names, "neighbourhoods")),
     "solver": Completed(partial(registry.names, "solvers")),
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "family": Completed(_families),
+    "feature": Completed(_features),
     "form": Completed(_formats),
     "model": Completed(_models),
     "file": Completed(_campaigns, "file"),

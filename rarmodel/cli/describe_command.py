@@ -26,7 +26,8 @@ def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001
         return 0
     for line in tables.aligned(found.lines()):
         answer(line)
-    for rows in (found.size_rows(), list(found.job_rows()) if jobs else [], found.bound_rows()):
+    each = list(found.job_rows()) if jobs else []
+    for rows in (found.use_rows(), found.size_rows(), each, found.bound_rows()):
         if rows:
             answer("")
             show(tables.of_rows(None, rows))

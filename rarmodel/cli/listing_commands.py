@@ -1,4 +1,4 @@
-"""The commands that list parts: `methods`, `formulations`, `solvers`, `instances`."""
+"""The commands that list parts: `methods`, `formulations`, `bounds` and others, `instances`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,39 @@ def formulations(as_json: bool) -> int:  # noqa: FBT001
     from . import tables  # noqa: PLC0415
 
     return _list(api.list_formulations(), tables.formulations, as_json=as_json)
+
+
+@click.command()
+@JSON
+def objectives(as_json: bool) -> int:  # noqa: FBT001
+    """List the objectives for `--objective`, with their units."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.list_objectives(), tables.objectives, as_json=as_json)
+
+
+@click.command()
+@JSON
+def bounds(as_json: bool) -> int:  # noqa: FBT001
+    """List the lower bounds, with the objectives and the features for which each holds."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.list_bounds(), tables.bounds, as_json=as_json)
+
+
+@click.command()
+@JSON
+def neighbourhoods(as_json: bool) -> int:  # noqa: FBT001
+    """List the neighbourhoods of search, with the objectives and features of each."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.list_neighbourhoods(), tables.neighbourhoods, as_json=as_json)
 
 
 @click.command()

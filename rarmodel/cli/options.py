@@ -118,6 +118,21 @@ MAX_SIZE = click.option(
 )
 
 
+def objective_option(text: str) -> Callable[..., Any]:
+    """Add the option for objectives, with this help."""
+    return click.option(
+        "--objective",
+        metavar="NAME[,NAME…]",
+        callback=lambda _context, _option, names: (
+            None if names is None else [name.strip() for name in names.split(",")]
+        ),
+        help=f"{text}, or several, the most important first.",
+    )
+
+
+OBJECTIVE = objective_option("Objective to minimise instead of the instance's")
+
+
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for the parts of an instance other than jobs and servers."""
     for option in reversed(

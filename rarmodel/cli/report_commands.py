@@ -9,7 +9,7 @@ import rich_click as click
 from rarmodel.errors import UsageError
 
 from .inputs import read_schedules
-from .options import SEVERAL
+from .options import OBJECTIVE, SEVERAL
 from .outputs import PAGE, write_page
 
 FORMS = ("png", "svg", "html")
@@ -33,7 +33,14 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
     metavar="NAME",
     help=f"Draw this part: gantt, contention or utilisation. By default all. {SEVERAL}",
 )
-def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[str, ...]) -> int:
+@OBJECTIVE
+def plot(
+    instance: str,
+    schedules: tuple[str, ...],
+    output: str,
+    parts: tuple[str, ...],
+    objective: list[str] | None,
+) -> int:
     """Draw schedules of INSTANCE, one below the other.
 
     Each SCHEDULE is a file, or - for stdin.
@@ -45,7 +52,8 @@ def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[st
         raise UsageError(f"{output}: a file that ends in .png, .svg or .html is expected")
     files.check_writable(output)
     problem, claimed = read_schedules(instance, schedules)
-    files.write_bytes(output, api.plot(problem, claimed, form=form, parts=parts or None))
+    made = api.plot(problem, claimed, form=form, parts=parts or None, objective=objective)
+    files.write_bytes(output, made)
     return 0
 
 
@@ -53,12 +61,18 @@ def plot(instance: str, schedules: tuple[str, ...], output: str, parts: tuple[st
 @INSTANCE
 @SCHEDULES
 @PAGE
-def report(instance: str, schedules: tuple[str, ...], output: str) -> int:
+@OBJECTIVE
+def report(
+    instance: str, schedules: tuple[str, ...], output: str, objective: list[str] | None
+) -> int:
     """Compare schedules of INSTANCE in one HTML page that opens offline.
 
     Each SCHEDULE is a file, or - for stdin.
     """
     from rarmodel import api  # noqa: PLC0415
 
-    write_page(output, lambda: api.report(*read_schedules(instance, schedules)))
+    def page() -> str:
+        return api.report(*read_schedules(instance, schedules), objective=objective)
+
+    write_page(output, page)
     return 0

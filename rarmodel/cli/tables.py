@@ -10,6 +10,8 @@ from rich.table import Table
 
 from rarmodel.duration import duration
 from rarmodel.errors import one_line
+from rarmodel.model.features import WIDER, in_words
+from rarmodel.registry import names
 from rarmodel.tabular import NONE, number
 from rarmodel.verifier import Report
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 
-WORDS = {"job", "lower bound", "method", "status", "verified"}
+WORDS = {
+    *("job", "lower bound", "method", "status", "verified"),
+    *("uses", "first place", "in numbers", "objective", "at least"),
+}
 """Columns aligned to the left."""
 
 
@@ -64,22 +69,62 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The methods, each with its description."""
-    table = _table(None, ("method", "left"), ("description", "left"))
+    columns = ("method", "description", "features")
+    table = _table(None, *((name, "left") for name in columns))
     for row in rows:
         default = " (the default)" if row["default"] else ""
-        table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
+        words = one_line(row["description"] or NONE) + default
+        table.add_row(one_line(row["name"]), words, in_words(row["handles"], WIDER))
+    return table
+
+
+def objectives(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The objectives, each with its unit."""
+    table = _table(None, ("objective", "left"), ("unit", "left"), ("description", "left"))
+    for row in rows:
+        table.add_row(*(one_line(row[field]) for field in ("name", "unit", "description")))
+    return table
+
+
+def bounds(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The lower bounds, each with what it holds for."""
+    columns = ("bound", "takes", "objectives", "features", "description")
+    table = _table(None, *((name, "left") for name in columns))
+    for row in rows:
+        table.add_row(
+            one_line(row["name"]),
+            row["cost"],
+            one_line(in_words(row["objectives"], names("objectives"))),
+            in_words(row["handles"], WIDER),
+            one_line(row["description"] or NONE),
+        )
+    return table
+
+
+def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The neighbourhoods, each with what it is for."""
+    columns = ("neighbourhood", "objectives", "features", "description")
+    table = _table(None, *((name, "left") for name in columns))
+    for row in rows:
+        table.add_row(
+            one_line(row["name"]),
+            one_line(in_words(row["objectives"], names("objectives"))),
+            in_words(row["handles"], WIDER),
+            one_line(row["description"] or NONE),
+        )
     return table
 
 
 def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The formulations, each with its solvers."""
-    columns = ("formulation", "model class", "installed solvers", "description")
+    columns = ("formulation", "model class", "installed solvers", "features", "description")
     table = _table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
             one_line(row["name"]),
             row["model_class"],
             one_line(", ".join(row["solvers"]) or NONE),
+            in_words(row["handles"], WIDER),
             one_line(row["description"] or NONE),
         )
     return table

@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.defaults import SLOT_SECONDS
+from rarmodel.defaults import ARRIVALS, SLOT_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
-from .options import JSON, MAX_SIZE, POSITIVE, SEED, SEVERAL, Counts, Span, Weights, model_options
+from .options import (
+    JSON,
+    MAX_SIZE,
+    POSITIVE,
+    SEED,
+    SEVERAL,
+    Counts,
+    Span,
+    Weights,
+    model_options,
+    objective_option,
+)
 from .outputs import check_output, write_json
 from .terminal import answer_json, say
 
@@ -89,6 +100,15 @@ NAMED = click.option(
     "--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot in seconds."
 )
 @model_options
+@click.option(
+    "--with",
+    "features",
+    multiple=True,
+    metavar="FEATURE[:PARAMETER=VALUE,…]",
+    help="Add a feature beside the paper's problem, such as releases:within=0.5 or ring-sizes. "
+    f"{SEVERAL}",
+)
+@objective_option("Objective of the instance")
 @NAMED
 @click.option(
     "--output",
@@ -104,11 +124,11 @@ def generate(
     output: str,
     **knobs: Any,
 ) -> int:
-    """Generate a random instance of FAMILY: paper, contention or small."""
+    """Generate a random instance of FAMILY: paper, contention, small or wide."""
     from rarmodel import api, files  # noqa: PLC0415
 
     check_output(output)
-    given = {key: value for key, value in knobs.items() if value is not None}
+    given = {key: value for key, value in knobs.items() if value is not None and value != ()}
     instance = api.generate(family, name=name, contention=not no_contention, **given)
     write_json(files.to_json(instance), output)
     say(one_line(_sizes(instance)))
@@ -163,6 +183,14 @@ def generate(
     "--group",
     metavar="NAME",
     help="Keep jobs of this virtual cluster, partition or similar. By default all.",
+)
+@click.option(
+    "--arrivals",
+    type=click.Choice(ARRIVALS),
+    default=ARRIVALS[0],
+    show_default=True,
+    help="Release jobs when they were submitted, with the tenants of the trace; or let all wait at "
+    "slot 0, without tenants, as in the paper.",
 )
 @click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Keep only the first N jobs.")
 @click.option(

@@ -7,13 +7,24 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.bounds import LowerBound, all_bounds, why_infeasible
+from rarmodel.bounds import (
+    LowerBound,
+    ValueBound,
+    all_bounds,
+    best_bound,
+    objective_bounds,
+    value_bounds,
+    why_infeasible,
+)
 from rarmodel.duration import duration
-from rarmodel.model import horizon_of
+from rarmodel.model import horizon_of, too_short
+from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
+from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
 from .facts import JobTimes, Level, Size, job_times, network, size_of
+from .features import Use, uses_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +50,17 @@ class Description:
     sizes
         The jobs by size, smallest first.
     load
-        Slots for which all GPUs are busy if every job runs alone in its best placement.
+        Slots for which all GPUs are busy if every job holds its fewest GPU slots: those of its best
+        placement alone, or of its best ring size for that.
     bounds
         Lower bounds on the makespan that need no search.
+    objectives
+        The objectives, the most important first, each with the best bound that needs no search.
+    uses
+        What the instance uses beyond the paper's problem.
     reasons
-        Why no schedule meets the horizon, if the bounds prove it.
+        Why no schedule meets the horizon, if the bounds prove it, or a deadline, if a job takes
+        longer alone.
     """
 
     instance: Instance = field(repr=False)
@@ -54,17 +71,24 @@ class Description:
     sizes: tuple[Size, ...]
     load: float
     bounds: tuple[LowerBound, ...]
+    objectives: tuple[tuple[Objective, ValueBound], ...]
+    uses: tuple[Use, ...]
     reasons: tuple[str, ...]
 
     @property
     def best(self) -> LowerBound:
         """The greatest of the bounds; of equal bounds the first."""
-        return max(self.bounds, key=lambda bound: bound.slots)
+        return best_bound(self.instance)
+
+    @property
+    def by_length(self) -> bool:
+        """Whether the makespan alone is minimised."""
+        return [one for one, _ in self.objectives] == [MAKESPAN]
 
     @property
     def infeasible(self) -> bool:
-        """Whether the bounds prove that no schedule meets the horizon."""
-        return self.best.slots > horizon_of(self.instance)
+        """Whether no schedule meets the horizon and the deadlines, as far as is easily proven."""
+        return bool(self.reasons)
 
     def lines(self) -> dict[str, str]:
         """The summary as a dictionary of names and formatted values."""
@@ -73,16 +97,18 @@ class Description:
         found = {"instance": instance.name}
         if instance.description:
             found["description"] = instance.description
-        found |= {"slot": duration(time.slot_seconds), "horizon": time.told(time.horizon)}
+        found |= {"slot": duration(time.slot_seconds), "horizon": self._horizon()}
         if time.origin is not None:
-            found |= {"origin": f"{time.origin}", "horizon ends": f"{time.end(time.horizon)}"}
+            found["origin"] = f"{time.origin}"
+            if time.horizon is not None:
+                found["horizon ends"] = f"{time.end(time.horizon)}"
         few = ", ".join(f"{count:,} of {gpus} GPUs" for gpus, count in self.servers[:MOST_ROWS])
         more = len(self.servers) - MOST_ROWS
-        part = f"{self.load / horizon_of(instance):.1%} of the horizon"
+        part = [] if time.horizon is None else [f"{self.load / time.horizon:.1%} of the horizon"]
         rates = f"{cluster.intra_server_gbps:g} Gbit/s in a ring"
         return found | {
             "servers": few + (f" and {more} sizes more" if more > 0 else ""),
-            "GPUs": f"{cluster.total_gpus:,}",
+            "GPUs": self._gpus(),
             "network": self._network(),
             "in a server": f"{rates}, {cluster.reduction_gbps:g} Gbit/s reduced",
             "contention": (
@@ -90,11 +116,49 @@ class Description:
                 f"ξ2 {contention.overhead_ms_per_server:g} ms per server"
             ),
             "jobs": f"{len(self.jobs):,}",
-            "load": f"{time.told(self.load, part, form=',.1f')} of all GPUs",
+            "load": f"{time.told(self.load, *part, form=',.1f')} of all GPUs",
             "contention costs": self._cost(),
-            "lower bound": time.told(self.best.slots, self.best.name),
+            **self._bounds(),
             **({"infeasible": "; ".join(self.reasons)} if self.infeasible else {}),
         }
+
+    def _horizon(self) -> str:
+        time = self.instance.time
+        if time.horizon is not None:
+            return time.told(time.horizon)
+        return f"none; {time.told(horizon_of(self.instance))} are enough"
+
+    def _bounds(self) -> dict[str, str]:
+        """A bound on each objective."""
+        time = self.instance.time
+        if self.by_length:
+            return {"lower bound": time.told(self.best.slots, self.best.name)}
+        return {
+            one.name: f"at least {one.told(bound.value, time, bound.name)}"
+            for one, bound in self.objectives
+        }
+
+    def _gpus(self) -> str:
+        """All GPUs, and those of each type."""
+        types = Counter(self._types())
+        each = ", ".join(f"{count:,} {kind}" for kind, count in types.most_common(MOST_ROWS))
+        total = f"{self.instance.cluster.total_gpus:,}"
+        return f"{total}: {each}" if types else total
+
+    def _types(self) -> dict[str, int]:
+        """GPUs of each type."""
+        types: Counter[str] = Counter()
+        for server in self.instance.cluster.servers:
+            if server.gpu_type is not None:
+                types[server.gpu_type] += server.gpus
+        return dict(types)
+
+    def use_rows(self) -> list[dict[str, str]]:
+        """What the instance uses beyond the paper's problem, as rows of formatted values."""
+        return [
+            {"uses": use.name, "first place": use.place, "in numbers": use.detail}
+            for use in self.uses
+        ]
 
     def _network(self) -> str:
         network = self.instance.cluster.network
@@ -119,7 +183,7 @@ class Description:
         total = sum(size.gpu_slots for size in self.sizes)
         return [
             {
-                "GPUs": str(size.gpus),
+                "GPUs": _sizes(size.gpus),
                 "jobs": f"{size.jobs:,}",
                 "iterations": _span(size.iterations),
                 "slots alone": _span(size.least_slots),
@@ -140,7 +204,7 @@ class Description:
         for job in self.jobs:
             yield {
                 "job": job.name,
-                "GPUs": str(job.gpus),
+                "GPUs": _sizes(job.gpus),
                 "iterations": str(job.iterations),
                 "slots alone": str(job.least_slots),
                 "wall-clock": duration(time.seconds(job.least_slots)),
@@ -152,8 +216,15 @@ class Description:
             }
 
     def bound_rows(self) -> list[dict[str, str]]:
-        """The bounds, as rows of formatted values."""
+        """The bounds on the objectives, as rows of formatted values."""
         time = self.instance.time
+        if not self.by_length:
+            return [
+                {"objective": one.name, "lower bound": bound.name, "at least": told}
+                for one, best in self.objectives
+                for bound in dict.fromkeys((*objective_bounds(self.instance, one), best))
+                if (told := one.told(bound.value, time))
+            ]
         return [
             {
                 "lower bound": bound.name,
@@ -181,6 +252,7 @@ class Description:
             "horizon": time.horizon,
             "horizon_seconds": None if time.horizon is None else time.seconds(time.horizon),
             "gpus": cluster.total_gpus,
+            "gpu_types": self._types(),
             "servers": [{"gpus": gpus, "servers": count} for gpus, count in self.servers],
             "network": cluster.network.kind,
             "levels": [asdict(level) for level in self.levels],
@@ -196,6 +268,11 @@ class Description:
             "bounds": [bound._asdict() for bound in self.bounds],
             "lower_bound": self.best.slots,
             "bound_name": self.best.name,
+            "objectives": [
+                {"name": one.name, "bound": plain(bound.value), "bound_name": bound.name}
+                for one, bound in self.objectives
+            ],
+            "uses": [use._asdict() for use in self.uses],
             "infeasible": self.infeasible,
             "reasons": list(self.reasons),
             "each_job": [asdict(job) for job in self.jobs] if jobs else None,
@@ -215,6 +292,7 @@ class Description:
         sizes = self.size_rows()
         return (
             html_lines(self.instance.name, self.lines())
+            + (html_rows("Beyond the paper's problem", self.use_rows()) if self.uses else "")
             + html_rows("Jobs by size", sizes[:MOST_ROWS], len(sizes))
             + html_rows("Lower bounds", self.bound_rows())
         )
@@ -230,11 +308,11 @@ def describe(instance: Instance) -> Description:
     """
     jobs = tuple(job_times(instance))
     bounds = all_bounds(instance)
-    best = max(bounds, key=lambda bound: bound.slots)
+    best = best_bound(instance)
     levels, ratios = network(instance)
-    by_size: dict[int, list[JobTimes]] = {}
-    for job in jobs:
-        by_size.setdefault(job.gpus, []).append(job)
+    by_size: dict[tuple[int, ...], list[JobTimes]] = {}
+    for job, times in zip(instance.jobs, jobs, strict=True):
+        by_size.setdefault(job.sizes, []).append(times)
     sizes = tuple(size_of(by_size[gpus]) for gpus in sorted(by_size))
     capacities = Counter(server.gpus for server in instance.cluster.servers)
     return Description(
@@ -246,8 +324,16 @@ def describe(instance: Instance) -> Description:
         sizes=sizes,
         load=sum(size.gpu_slots for size in sizes) / instance.cluster.total_gpus,
         bounds=bounds,
-        reasons=why_infeasible(instance, best) if best.slots > horizon_of(instance) else (),
+        objectives=tuple(zip(objectives_of(instance), value_bounds(instance), strict=True)),
+        uses=uses_of(instance),
+        reasons=why_infeasible(instance, best)
+        if best.slots > horizon_of(instance)
+        else too_short(instance),
     )
+
+
+def _sizes(gpus: int | tuple[int, ...]) -> str:
+    return str(gpus) if isinstance(gpus, int) else " or ".join(map(str, gpus))
 
 
 def _span(ends: tuple[float, float]) -> str:

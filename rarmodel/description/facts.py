@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rarmodel.bounds.works import least_areas
 from rarmodel.model import (
     best_placements,
     job_extremes,
@@ -24,9 +25,9 @@ class JobTimes:
     name
         Name of the job.
     gpus
-        GPUs that the job holds, G_j.
+        GPUs that the job holds, G_j; the sizes from which to choose if it is moldable, ascending.
     iterations
-        Training iterations, F_j.
+        Training iterations to do from slot 0 on, F_j.
     least_slots
         Least execution time in slots: alone in its best placement.
     servers
@@ -38,10 +39,12 @@ class JobTimes:
     most_slots
         Upper bound on the execution time in slots with as many other rings as fit; None if these
         can stop the job.
+    least_area
+        The fewest GPU slots that it can hold, over all sizes.
     """
 
     name: str
-    gpus: int
+    gpus: int | tuple[int, ...]
     iterations: int
     least_slots: int
     servers: int
@@ -49,16 +52,17 @@ class JobTimes:
     spread: int | None
     slowest_alone: int | None
     most_slots: int | None
+    least_area: int
 
 
 @dataclass(frozen=True)
 class Size:
-    """The jobs of one size.
+    """The jobs of one size, or with the same choice of sizes.
 
     Attributes
     ----------
     gpus
-        GPUs of each job.
+        GPUs of each job; the sizes if it is moldable.
     jobs
         Number of jobs.
     iterations, least_slots, servers
@@ -66,10 +70,11 @@ class Size:
     slowest_alone, most_slots
         The greatest value; None if some job can stop.
     gpu_slots
-        Sum over the jobs of GPUs times least execution time.
+        Sum over the jobs of the fewest GPU slots that each can hold: GPUs times least execution
+        time where a job has one size.
     """
 
-    gpus: int
+    gpus: int | tuple[int, ...]
     jobs: int
     iterations: tuple[int, int]
     least_slots: tuple[int, int]
@@ -100,24 +105,26 @@ class Level:
 
 def job_times(instance: Instance) -> Iterator[JobTimes]:
     """The execution times of each job, by placement."""
-    for job, extreme, best, least, slowest in zip(
+    for job, extreme, best, least, slowest, area in zip(
         instance.jobs,
         job_extremes(instance),
         best_placements(instance),
         least_slots_by_placement(instance),
         slowest_alone(instance),
+        least_areas(instance),
         strict=True,
     ):
         yield JobTimes(
             name=job.name,
-            gpus=job.size,
-            iterations=job.iterations,
+            gpus=job.sizes[0] if len(job.sizes) == 1 else job.sizes,
+            iterations=job.iterations_left,
             least_slots=extreme.least_slots,
             servers=len(best),
             packed=least.packed,
             spread=least.spread,
             slowest_alone=slowest,
             most_slots=extreme.most_slots,
+            least_area=area,
         )
 
 
@@ -131,7 +138,7 @@ def size_of(jobs: Sequence[JobTimes]) -> Size:
         servers=_ends(job.servers for job in jobs),
         slowest_alone=_greatest(job.slowest_alone for job in jobs),
         most_slots=_greatest(job.most_slots for job in jobs),
-        gpu_slots=sum(job.gpus * job.least_slots for job in jobs),
+        gpu_slots=sum(job.least_area for job in jobs),
     )
 
 

@@ -6,8 +6,10 @@ from .rules import (
     shortest_first,
     weighted_shortest_first,
 )
+from .search import LIST_SCHEDULES
 
 __all__ = [
+    "LIST_SCHEDULES",
     "earliest_due_first",
     "first_come_first_served",
     "shortest_first",

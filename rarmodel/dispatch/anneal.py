@@ -2,9 +2,12 @@
 
 Every move changes what the decoder is given, so it applies to every feature and every objective:
 swap two jobs of the order or move one, give a job another of its options (size, style, servers),
-or let it wait until another job completes. With several objectives the first counts most; under
-one that takes the greatest of the jobs, earlier completions of all count a little, as most moves
-leave the greatest as it is (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220, 1983).
+or let it wait until another job completes (S. Kirkpatrick, C. Gelatt, M. Vecchi, Science 220,
+1983). Where jobs are pinned to their places in some schedule, two that are alike may swap places,
+too. With several objectives the first counts most. Where it is the greatest of the jobs' terms,
+most moves leave it as it is. Then what counts is by how much all terms together exceed an aim below
+the best known value, and some moves are of the jobs with the greatest terms. Earlier completions
+count a little.
 """
 
 from __future__ import annotations
@@ -20,8 +23,9 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .decode import Work, decode, values
+from .decode import decode, term_of, values
 from .facts import Facts, Goals
+from .work import Work
 
 _inner = partial(compiled, inner=True)
 
@@ -31,11 +35,20 @@ MOST_CHANGES = 3
 OPTION_SHARE, DELAY_SHARE, NEAR_SHARE = 0.15, 0.05, 0.5
 """Parts of the changes that are to a job's option, to its delay, and, of those to the order, that
 move a job by a few places only."""
+HURRY_SHARE, RIVALS = 0.3, 8
+"""Under a greatest term, the part of the changes that are to the job of the greatest term among
+some, and how many."""
 NEAR = 8
 """So many places at most."""
 LATER_GOALS, SMOOTHING = 1e-4, 1e-3
 """What each further objective counts, relative to the one before; and what the sum of weighted
 completions counts under a greatest term."""
+GREATEST_SHARE, EXCESS_SHARE = 0.1, 4.0
+"""Under a greatest term: what it counts itself, and what the mean excess of all terms counts."""
+SWAP_SHARE = 0.5
+"""Part of the swaps of two jobs of the order that swap their places, too, if they can."""
+PENALTY = 2.0
+"""What an objective counts above its cap, relative to the one that is minimised."""
 NOTHING = 1e300
 """Energy of what gives no schedule."""
 
@@ -53,6 +66,10 @@ class Genes(NamedTuple):
     """(3, objectives) Values."""
     energy: Floats
     """(3) What is annealed."""
+    aim: Floats
+    """(1) What the terms of a greatest one should be at most: those up to it count nothing."""
+    cap: Floats
+    """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
     scale: Floats
     """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
 
@@ -65,6 +82,8 @@ def new_genes(jobs: int, goals: int) -> Genes:
         earliest=np.zeros((3, jobs), np.int64),
         value=np.full((3, goals), NOTHING),
         energy=np.full(3, NOTHING),
+        aim=np.zeros(1),
+        cap=np.full(goals, np.inf),
         scale=np.zeros(goals + 1),
     )
 
@@ -81,31 +100,85 @@ def _copy(genes: Genes, source: int, to: int) -> None:
 
 
 @_inner
-def _change(facts: Facts, state: State, genes: Genes, generator: Generator) -> None:
+def _move(order: Ints, place: int, to: int) -> None:
+    """Move a job of the order to another place."""
+    job = order[place]
+    step = 1 if place < to else -1
+    while place != to:
+        order[place] = order[place + step]
+        place += step
+    order[place] = job
+
+
+@_inner
+def _hurry(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Generator) -> None:
+    """Let one of the jobs with the greatest terms be more urgent, or be placed in another way."""
+    jobs = genes.order.shape[1]
+    order = genes.order[TRIAL]
+    place = 0
+    greatest = -np.inf
+    for _ in range(RIVALS):
+        other = below(generator, jobs)
+        job = order[other]
+        if goals.weight[0, job] > 0.0:
+            term = term_of(goals, 0, job, state.rings[job].finish)
+            if term > greatest:
+                place, greatest = other, term
+    job = order[place]
+    options = facts.option_at[job + 1] - facts.option_at[job]
+    if options > 1 and below(generator, 2) == 0:
+        genes.option[TRIAL, job] = below(generator, options)
+    else:
+        genes.earliest[TRIAL, job] = 0
+        _move(order, place, below(generator, place + 1))
+
+
+@_inner
+def _change(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Generator) -> None:
     """One change of the trial."""
+    aimed = goals.greatest[0] == 1 and genes.cap[0] == np.inf
+    if aimed and fraction(generator) < HURRY_SHARE:
+        _hurry(facts, state, goals, genes, generator)
+        return
     jobs = genes.order.shape[1]
     order = genes.order[TRIAL]
     job, other = below(generator, jobs), below(generator, jobs)
     kind = fraction(generator)
     options = facts.option_at[job + 1] - facts.option_at[job]
-    if kind < OPTION_SHARE and options > 1:
+    pinned = len(facts.pin_at) > 1
+    if pinned and kind < OPTION_SHARE and below(generator, 2) == 0:
+        if _may_swap(facts, genes, job, other):
+            _swap_places(genes, job, other)
+    elif kind < OPTION_SHARE and (options > 1 or genes.option[TRIAL, job] < 0):
         genes.option[TRIAL, job] = below(generator, options)
     elif kind < OPTION_SHARE + DELAY_SHARE:
         # Until another job completes, as far as the last schedule tells; or no more.
         delay = genes.earliest[TRIAL, job] == 0
         genes.earliest[TRIAL, job] = state.rings[other].finish if delay else 0
     elif below(generator, 2) == 0:
-        order[job], order[other] = order[other], order[job]
+        one, two = order[job], order[other]
+        order[job], order[other] = two, one
+        if pinned and fraction(generator) < SWAP_SHARE and _may_swap(facts, genes, one, two):
+            _swap_places(genes, one, two)
     else:
         if fraction(generator) < NEAR_SHARE:
             other = job + below(generator, 2 * NEAR + 1) - NEAR
             other = max(0, min(jobs - 1, other))
-        moved = order[job]
-        step = 1 if job < other else -1
-        while job != other:
-            order[job] = order[job + step]
-            job += step
-        order[job] = moved
+        _move(order, job, other)
+
+
+@_inner
+def _may_swap(facts: Facts, genes: Genes, one: int, other: int) -> bool:
+    """Whether two jobs of the trial are pinned, and alike."""
+    option = genes.option[TRIAL]
+    return bool(option[one] < 0 and option[other] < 0 and facts.alike[one] == facts.alike[other])
+
+
+@_inner
+def _swap_places(genes: Genes, one: int, other: int) -> None:
+    """Swap the places of two jobs of the trial, and until when they wait."""
+    for row in (genes.option, genes.earliest):
+        row[TRIAL, one], row[TRIAL, other] = row[TRIAL, other], row[TRIAL, one]
 
 
 @_inner
@@ -117,9 +190,19 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
         value = genes.value[TRIAL, goal]
         if genes.scale[goal] == 0.0:
             genes.scale[goal] = max(1e-9, abs(value))
-        energy += share * value / genes.scale[goal]
-        share *= LATER_GOALS
-    if goals.greatest[0] == 1:
+        if genes.cap[goal] < np.inf:
+            energy += PENALTY * max(0.0, value - genes.cap[goal]) / genes.scale[goal]
+        else:
+            energy += share * value / genes.scale[goal]
+            share *= LATER_GOALS
+    if goals.greatest[0] == 1 and genes.cap[0] == np.inf:
+        over = 0.0
+        for job in range(len(facts.release)):
+            if goals.weight[0, job] > 0.0:
+                term = term_of(goals, 0, job, state.rings[job].finish)
+                over += max(0.0, term - genes.aim[0])
+        over /= genes.scale[0] * len(facts.release)
+        energy = GREATEST_SHARE * energy + EXCESS_SHARE * over
         total = 0.0
         for job in range(len(facts.release)):
             total += max(1e-3, goals.weight[0, job]) * state.rings[job].finish
@@ -182,7 +265,7 @@ def anneal(
         _copy(genes, CURRENT, TRIAL)
         if genes.energy[CURRENT] < NOTHING:
             for _ in range(1 + below(generator, MOST_CHANGES)):
-                _change(facts, state, genes, generator)
+                _change(facts, state, goals, genes, generator)
         made = decode(
             arrays,
             state,
@@ -199,7 +282,7 @@ def anneal(
             if genes.energy[CURRENT] == NOTHING:
                 # Nothing is known that works: walk on at random.
                 for _ in range(1 + below(generator, MOST_CHANGES)):
-                    _change(facts, state, genes, generator)
+                    _change(facts, state, goals, genes, generator)
                 _copy(genes, TRIAL, CURRENT)
             continue
         values(state, facts, goals, work, genes.value[TRIAL])

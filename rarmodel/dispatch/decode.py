@@ -1,18 +1,13 @@
 """From an order of jobs to a list schedule of a wider instance.
 
 At each event (a completion, a release, a begin or end of a reservation) the jobs that wait are
-tried in their order; each starts as soon as it can be placed in the way chosen for it. Where a
-deadline or a reservation must be kept, a start is first projected: all jobs that run are simulated
-to their ends without further starts, and if some promise would be broken the job waits on. More
-contention only comes by a start, so a promise that was kept by the last projection stays kept.
+tried in their order; each starts as soon as it can be placed in the way chosen for it, and no
+deadline or reservation that must be kept would be broken.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
-
-import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
@@ -27,74 +22,38 @@ from rarmodel.engine.kernel import (
 from rarmodel.engine.modes import Modes, mode_of
 
 from .facts import FEWEST_ALONE, PACK, Facts, Goals
+from .promises import copy, keeps_promises, projected, watch
+from .room import (
+    MOST_LEVELS,
+    NOBODY,
+    TOTAL,
+    empty_room,
+    highest_level,
+    next_server,
+    set_idle,
+    tightest,
+)
+from .waiting import (
+    ASIDE,
+    LEFT,
+    LINES,
+    OPEN,
+    await_slot,
+    begin_waiting,
+    first_rank,
+    join_line,
+    leave_line,
+    next_slot,
+    next_to_try,
+    open_line,
+    release,
+)
+from .work import DEADLINES, ENDS_KNOWN, Work
 
 _inner = partial(compiled, inner=True)
 
 STUCK = -1
 """No job runs, none can start, and nothing is to come."""
-
-IDLE, WAITING, DONE = range(3)
-
-
-class Work(NamedTuple):
-    """Working memory, and the schedule that was made last."""
-
-    starts: Ints
-    """(jobs) Start slots a_j."""
-    used: Ints
-    """(jobs) Number of servers used."""
-    server: Ints
-    """Servers of each job, from `Facts.place_at[j]` on."""
-    workers: Ints
-    """Workers on each of them."""
-    capacity: Ints
-    """(servers) GPUs that no reservation holds now."""
-    held: Ints
-    """(servers) GPUs that jobs hold, but for those that ran at slot 0."""
-    kept: Ints
-    """(servers) GPUs that jobs hold which ran at slot 0."""
-    tenant_held: Ints
-    """(tenants) The same by tenant with a cap."""
-    tenant_kept: Ints
-    """(tenants) And by those that ran at slot 0."""
-    waits_for: Ints
-    """(jobs) Jobs that each still waits for."""
-    behind: Ints
-    """(jobs + 1) The next job that waits, in their order; the last entry is the first one."""
-    pool: Ints
-    """(servers) Scratch: servers to spread over."""
-    completed: Ints
-    """(jobs) Scratch for the engine."""
-    trial: Ints
-    """(2, servers) Scratch of the projection: capacity and held."""
-    kept_trial: Ints
-    """(servers) And kept."""
-
-
-def new_work(facts: Facts) -> Work:
-    """Memory for one thread."""
-    jobs, servers = len(facts.release), len(facts.server_gpus)
-
-    def room(length: int) -> Ints:
-        return np.zeros(length, np.int64)
-
-    return Work(
-        starts=room(jobs),
-        used=room(jobs),
-        server=room(int(facts.place_at[-1])),
-        workers=room(int(facts.place_at[-1])),
-        capacity=room(servers),
-        held=room(servers),
-        kept=room(servers),
-        tenant_held=room(len(facts.tenant_cap)),
-        tenant_kept=room(len(facts.tenant_cap)),
-        waits_for=room(jobs),
-        behind=room(jobs + 1),
-        pool=room(servers),
-        completed=room(jobs),
-        trial=np.zeros((2, servers), np.int64),
-        kept_trial=room(servers),
-    )
 
 
 @compiled
@@ -112,6 +71,8 @@ def decode(
 ) -> int:
     """Make a schedule; 0, or STUCK. Rings keep their completion times in `state.rings`.
 
+    It is stuck if some job can never start, or jobs that run already miss a deadline.
+
     Parameters
     ----------
     arrays, modes, compute, facts
@@ -121,47 +82,39 @@ def decode(
     order
         (jobs) Jobs, most urgent first.
     option
-        (jobs) Which of its options each job takes.
+        (jobs) Which of its options each job takes; −1 − i for pin i.
     earliest
         (jobs) Slot from which on each may start, beside its release.
     """
-    jobs = len(order)
-    _begin(arrays, state, modes, compute, facts, work, order)
+    _begin(arrays, state, modes, compute, facts, work, order, option, earliest)
+    if facts.guarded == 1 and state.counters[RUNNING] > 0:
+        # Jobs that run already may miss their deadlines without any other.
+        copy(arrays, state, saved)
+        if not projected(arrays, saved, facts, work, 0, 0, 0):
+            return STUCK
+        work.promises[ENDS_KNOWN] = 1
     change = 0
     now = 0
     while True:
         while change < len(facts.change_slot) and facts.change_slot[change] <= now:
-            work.capacity[facts.change_server[change]] += facts.change_gpus[change]
+            server = facts.change_server[change]
+            work.capacity[server] += facts.change_gpus[change]
+            work.floor[server] = facts.change_floor[change]
+            _refresh(facts, work, server)
             change += 1
-        last = jobs
-        job = work.behind[last]
-        while job >= 0:
-            if (
-                work.waits_for[job] == 0
-                and max(facts.release[job], earliest[job]) <= now
-                and _try(arrays, state, saved, modes, compute, facts, work, job, option, change)
-            ):
-                work.behind[last] = work.behind[job]
-            else:
-                last = job
-            job = work.behind[last]
-        if state.counters[RUNNING] == 0 and work.behind[jobs] < 0:
+        release(work.waiting, now)
+        _start_some(arrays, state, saved, modes, compute, facts, work, order, option, change)
+        if state.counters[RUNNING] == 0 and work.waiting.counters[LEFT] == 0:
             return 0
-        following = next_completion(arrays, state)
+        following = min(next_completion(arrays, state), next_slot(work.waiting))
         if change < len(facts.change_slot):
             following = min(following, facts.change_slot[change])
-        job = work.behind[jobs]
-        while job >= 0:
-            release = max(facts.release[job], earliest[job])
-            if release > now and work.waits_for[job] == 0:
-                following = min(following, release)
-            job = work.behind[job]
         if following == NEVER:
             return STUCK
         now = following
         if next_completion(arrays, state) == now:
             for i in range(complete_next(arrays, state, work.completed)):
-                _leave(facts, work, work.completed[i])
+                _leave(facts, work, work.completed[i], earliest, now)
         else:
             state.counters[CLOCK] = now
 
@@ -175,66 +128,87 @@ def _begin(
     facts: Facts,
     work: Work,
     order: Ints,
+    option: Ints,
+    earliest: Ints,
 ) -> None:
-    """Slot 0: running jobs hold their GPUs, and all others wait in their order."""
+    """Slot 0: running jobs hold their GPUs, and all others wait."""
     reset(arrays, state)
     work.held[:] = 0
     work.kept[:] = 0
+    work.exposed[:] = 0
+    work.promises[:] = 0
     work.tenant_held[:] = 0
     work.tenant_kept[:] = 0
+    empty_room(work.room, facts.server_gpus)
     for server in range(len(facts.server_gpus)):
         work.capacity[server] = facts.server_gpus[server]
+        work.floor[server] = facts.first_floor[server]
     for job in range(len(order)):
         work.waits_for[job] = facts.waits_for[job]
-    last = len(order)
-    for i in range(len(order)):
-        job = order[i]
+        # A job in a pin waits alone.
+        line = facts.lines + job
+        if option[job] >= 0:
+            line = facts.option_line[facts.option_at[job] + option[job]]
+        work.waiting.line[job] = line
+    begin_waiting(work.waiting, order)
+    for job in order:
         first, end = facts.running_at[job], facts.running_at[job + 1]
         if first == end:
-            work.behind[last] = job
-            last = job
+            work.waiting.counters[LEFT] += 1
+            if work.waits_for[job] == 0:
+                await_slot(work.waiting, job, max(facts.release[job], earliest[job]), 0)
             continue
         at, used = facts.place_at[job], end - first
         for p in range(used):
-            work.server[at + p] = facts.running_server[first + p]
-            work.workers[at + p] = facts.running_workers[first + p]
-            work.kept[facts.running_server[first + p]] += facts.running_workers[first + p]
+            server, count = facts.running_server[first + p], facts.running_workers[first + p]
+            work.server[at + p], work.workers[at + p] = server, count
+            work.kept[server] += count
+            _refresh(facts, work, server)
             if facts.tenant[job] >= 0:
-                work.tenant_kept[facts.tenant[job]] += facts.running_workers[first + p]
+                work.tenant_kept[facts.tenant[job]] += count
         work.starts[job], work.used[job] = 0, used
+        work.promises[DEADLINES] += int(facts.deadline[job] < NEVER)
         servers, workers = work.server[at : at + used], work.workers[at : at + used]
         mode = mode_of(modes, compute, job, servers, workers, used)
         start(arrays, state, job, mode, servers, workers, used)
-    work.behind[last] = -1
 
 
 @_inner
-def _leave(facts: Facts, work: Work, job: int) -> None:
+def _leave(facts: Facts, work: Work, job: int, earliest: Ints, now: int) -> None:
     """A job has completed: its GPUs are idle, and jobs that waited for it need not any more."""
     at = facts.place_at[job]
     ran = facts.running_at[job] < facts.running_at[job + 1]
+    work.promises[DEADLINES] -= int(facts.deadline[job] < NEVER)
     for p in range(at, at + work.used[job]):
         if ran:
             work.kept[work.server[p]] -= work.workers[p]
         else:
             work.held[work.server[p]] -= work.workers[p]
+        _refresh(facts, work, work.server[p])
         if facts.tenant[job] >= 0:
             if ran:
                 work.tenant_kept[facts.tenant[job]] -= work.workers[p]
             else:
                 work.tenant_held[facts.tenant[job]] -= work.workers[p]
     for i in range(facts.follower_at[job], facts.follower_at[job + 1]):
-        work.waits_for[facts.follower[i]] -= 1
+        follower = facts.follower[i]
+        work.waits_for[follower] -= 1
+        if work.waits_for[follower] == 0:
+            slot = max(facts.release[follower], earliest[follower])
+            await_slot(work.waiting, follower, slot, now)
 
 
 @_inner
-def _idle(work: Work, server: int) -> int:
-    """GPUs of a server that a job may take now."""
-    return int(max(0, work.capacity[server] - work.kept[server]) - work.held[server])
+def _refresh(facts: Facts, work: Work, server: int) -> None:
+    """Note how many GPUs of a server a job may take now."""
+    left = max(0, work.capacity[server] - work.kept[server])
+    set_idle(work.room, server, left - work.held[server])
+    if facts.guarded == 1:
+        watch(facts, work, server)
 
 
 @_inner
-def _try(
+def _start_some(
     arrays: Arrays,
     state: State,
     saved: State,
@@ -242,69 +216,100 @@ def _try(
     compute: Floats,
     facts: Facts,
     work: Work,
-    job: int,
+    order: Ints,
     option: Ints,
     change: int,
-) -> bool:
-    """Start a job now if there is room for it, and no promise is broken."""
-    chosen = facts.option_at[job] + option[job]
-    size = facts.option_size[chosen]
-    tenant = facts.tenant[job]
+) -> None:
+    """Start the jobs that can start now, the most urgent first."""
+    waiting, counters = work.waiting, work.waiting.counters
+    counters[OPEN] = counters[ASIDE] = 0
+    for i in range(counters[LINES]):
+        line = waiting.lines[i]
+        if _placed(state, facts, work, order[first_rank(waiting, line)], option) > 0:
+            open_line(waiting, line)
+    while counters[OPEN] > 0:
+        job = order[next_to_try(waiting)]
+        used = _placed(state, facts, work, job, option)
+        if used == 0:
+            continue  # There is no more room for the others of the line.
+        leave_line(waiting, waiting.line[job])
+        open_line(waiting, waiting.line[job])
+        at = facts.place_at[job]
+        servers, workers = work.server[at : at + used], work.workers[at : at + used]
+        mode = mode_of(modes, compute, job, servers, workers, used)
+        work.used[job] = used
+        if facts.guarded == 1 and not keeps_promises(
+            arrays, state, saved, facts, work, job, mode, used, change
+        ):
+            waiting.aside[counters[ASIDE]] = job
+            counters[ASIDE] += 1
+            continue
+        start(arrays, state, job, mode, servers, workers, used)
+        counters[LEFT] -= 1
+        work.starts[job] = state.counters[CLOCK]
+        work.promises[DEADLINES] += int(facts.deadline[job] < NEVER)
+        for p in range(used):
+            work.held[servers[p]] += workers[p]
+            _refresh(facts, work, servers[p])
+            if facts.tenant[job] >= 0:
+                work.tenant_held[facts.tenant[job]] += workers[p]
+    for i in range(counters[ASIDE]):
+        join_line(waiting, waiting.aside[i])
+
+
+@_inner
+def _placed(state: State, facts: Facts, work: Work, job: int, option: Ints) -> int:
+    """Choose servers for a job now; how many, 0 if there is no room or its tenant has its cap."""
+    size, tenant = _ring_size(facts, job, option[job]), facts.tenant[job]
+    if work.room.sums[TOTAL] < size:
+        return 0
     if tenant >= 0:
         left = max(0, facts.tenant_cap[tenant] - work.tenant_kept[tenant])
         if work.tenant_held[tenant] + size > left:
-            return False
-    used = _place(state, facts, work, job, chosen)
-    if used == 0:
-        return False
-    at = facts.place_at[job]
-    servers, workers = work.server[at : at + used], work.workers[at : at + used]
-    mode = mode_of(modes, compute, job, servers, workers, used)
-    work.used[job] = used
-    if facts.guarded == 1:
-        _copy(state, saved)
-        start(arrays, saved, job, mode, servers, workers, used)
-        if not _kept(arrays, saved, facts, work, job, change):
-            return False
-    start(arrays, state, job, mode, servers, workers, used)
-    work.starts[job] = state.counters[CLOCK]
+            return 0
+    if option[job] < 0:
+        return _place_in_pin(facts, work, job, -1 - option[job])
+    return _place(state, facts, work, job, facts.option_at[job] + option[job])
+
+
+@_inner
+def _ring_size(facts: Facts, job: int, choice: int) -> int:
+    """GPUs of a job with one of its options, or in a pin."""
+    if choice >= 0:
+        return int(facts.option_size[facts.option_at[job] + choice])
+    size = 0
+    for p in range(facts.pin_at[-1 - choice], facts.pin_at[-choice]):
+        size += facts.pin_workers[p]
+    return size
+
+
+@_inner
+def _place_in_pin(facts: Facts, work: Work, job: int, pin: int) -> int:
+    """Put a job exactly where a pin is; 0 if there is no room."""
+    at, first = facts.place_at[job], facts.pin_at[pin]
+    used = facts.pin_at[pin + 1] - first
     for p in range(used):
-        work.held[servers[p]] += workers[p]
-    if tenant >= 0:
-        work.tenant_held[tenant] += size
-    return True
+        if work.room.idle[facts.pin_server[first + p]] < facts.pin_workers[first + p]:
+            return 0
+    for p in range(used):
+        work.server[at + p] = facts.pin_server[first + p]
+        work.workers[at + p] = facts.pin_workers[first + p]
+    return int(used)
 
 
 @_inner
 def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int:
-    """Choose servers for a job now; how many, 0 if there is no room."""
+    """Choose servers for a job in one of its options; how many, 0 if there is no room."""
     size, style = facts.option_size[chosen], facts.option_style[chosen]
     allowed = facts.allowed[facts.option_allowed[chosen]]
     at = facts.place_at[job]
     if style == PACK:
-        best = -1
-        least = 0
-        for server in range(len(allowed)):
-            if allowed[server]:
-                idle = _idle(work, server)
-                if idle >= size and (best < 0 or idle < least):
-                    best = server
-                    least = idle
-        if best < 0:
+        server = tightest(work.room, allowed, size)
+        if server == NOBODY:
             return 0
-        work.server[at], work.workers[at] = best, size
+        work.server[at], work.workers[at] = server, size
         return 1
-    count = 0
-    for server in range(len(allowed)):
-        if allowed[server] and _idle(work, server) > 0:
-            link = facts.server_link[server]
-            if style == FEWEST_ALONE and link >= 0 and state.links[link].rings > 0:
-                continue
-            _insert(work, count, server)
-            count += 1
-    used = _servers_needed(facts, work, job, size, count)
-    if used == 0:
-        return 0
+    used = _gather(state, facts, work, job, chosen)
     left = size - used
     for p in range(used):
         server = work.pool[p]
@@ -312,97 +317,63 @@ def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int
         if facts.equal[job]:
             work.workers[at + p] = size // used
         else:
-            more = min(left, _idle(work, server) - 1)
+            more = min(left, work.room.idle[server] - 1)
             work.workers[at + p] = 1 + more
             left -= more
     return used
 
 
 @_inner
-def _insert(work: Work, count: int, server: int) -> None:
-    """Put a server into the pool, which has the most idle GPUs first."""
-    place = count
-    idle = _idle(work, server)
-    while place > 0 and _idle(work, work.pool[place - 1]) < idle:
-        work.pool[place] = work.pool[place - 1]
-        place -= 1
-    work.pool[place] = server
-
-
-@_inner
-def _servers_needed(facts: Facts, work: Work, job: int, size: int, count: int) -> int:
-    """The fewest servers, from the front of the pool, that take a ring; 0 if they do not."""
-    most = min(count, facts.most[job], size)
-    room = 0
-    for used in range(1, most + 1):
-        least = _idle(work, work.pool[used - 1])
-        room += least
-        if used < facts.fewest[job]:
+def _gather(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int:
+    """Put the fewest servers that take a ring into the pool, the most idle ones; how many, or 0."""
+    size, alone = facts.option_size[chosen], facts.option_style[chosen] == FEWEST_ALONE
+    allowed = facts.allowed[facts.option_allowed[chosen]]
+    most = min(facts.most[job], size)
+    room, pool = work.room, work.pool
+    gathered = checked = together = 0
+    for level in range(highest_level(room), 0, -1):
+        if room.members[level] == 0:
             continue
-        if facts.equal[job]:
-            if size % used == 0 and least >= size // used:
-                return used
-        elif room >= size:
-            return used
+        # Only the last of all levels has servers with different numbers of idle GPUs.
+        sorted_level = level < MOST_LEVELS - 1
+        begin = gathered
+        server = next_server(room, allowed, level, 0)
+        while True:
+            while checked < gathered and (sorted_level or server == NOBODY):
+                least = room.idle[pool[checked]]
+                together += least
+                checked += 1
+                if checked >= facts.fewest[job]:
+                    if facts.equal[job]:
+                        if size % checked == 0 and least >= size // checked:
+                            return checked
+                    elif together >= size:
+                        return checked
+                if checked == most:
+                    return 0
+            if server == NOBODY:
+                break
+            link = facts.server_link[server]
+            if not (alone and link >= 0 and state.links[link].rings > 0):
+                place = gathered
+                while place > begin and room.idle[pool[place - 1]] < room.idle[server]:
+                    pool[place] = pool[place - 1]
+                    place -= 1
+                pool[place] = server
+                gathered += 1
+            server = next_server(room, allowed, level, server + 1)
     return 0
 
 
 @_inner
-def _copy(state: State, to: State) -> None:
-    """Copy a simulation."""
-    for i in range(len(state.counters)):
-        to.counters[i] = state.counters[i]
-    for i in range(len(state.rings)):
-        to.rings[i] = state.rings[i]
-        to.changed_rings[i] = state.changed_rings[i]
-        to.heap[i] = state.heap[i]
-    for i in range(len(state.links)):
-        to.links[i] = state.links[i]
-        to.changed_links[i] = state.changed_links[i]
-    for i in range(len(state.members)):
-        to.members[i] = state.members[i]
-    for i in range(len(state.row)):
-        to.row[i] = state.row[i]
-
-
-@_inner
-def _kept(
-    arrays: Arrays, saved: State, facts: Facts, work: Work, started: int, change: int
-) -> bool:
-    """Whether deadlines and reservations are kept if nothing else starts."""
-    capacity, held, kept = work.trial[0], work.trial[1], work.kept_trial
-    for server in range(len(kept)):
-        capacity[server] = work.capacity[server]
-        held[server] = work.held[server]
-        kept[server] = work.kept[server]
-    at = facts.place_at[started]
-    for p in range(at, at + work.used[started]):
-        held[work.server[p]] += work.workers[p]
-    while saved.counters[RUNNING] > 0:
-        completion = next_completion(arrays, saved)
-        # What ends in a slot is gone before a reservation begins in it.
-        while change < len(facts.change_slot) and facts.change_slot[change] < completion:
-            slot = facts.change_slot[change]
-            while change < len(facts.change_slot) and facts.change_slot[change] == slot:
-                capacity[facts.change_server[change]] += facts.change_gpus[change]
-                change += 1
-            for server in range(len(kept)):
-                if held[server] > max(0, capacity[server] - kept[server]):
-                    return False
-        if completion == NEVER:
-            return False
-        for i in range(complete_next(arrays, saved, work.completed)):
-            job = work.completed[i]
-            if completion > facts.deadline[job]:
-                return False
-            at = facts.place_at[job]
-            ran = facts.running_at[job] < facts.running_at[job + 1]
-            for p in range(at, at + work.used[job]):
-                if ran:
-                    kept[work.server[p]] -= work.workers[p]
-                else:
-                    held[work.server[p]] -= work.workers[p]
-    return True
+def term_of(goals: Goals, goal: int, job: int, end: int) -> float:
+    """The term of a job that completes at a slot."""
+    slots = end - goals.offset[goal, job]
+    if goals.shape[goal, job] == 1:
+        slots = max(0, slots)
+    elif goals.shape[goal, job] == 2:
+        slots = 1 if slots > 0 else 0
+    return float(goals.weight[goal, job] * slots)
 
 
 @_inner
@@ -419,12 +390,7 @@ def values(state: State, facts: Facts, goals: Goals, work: Work, into: Floats) -
                 total += price * work.workers[p] * (end - work.starts[job])
             if goals.weight[goal, job] == 0.0:
                 continue
-            slots = end - goals.offset[goal, job]
-            if goals.shape[goal, job] == 1:
-                slots = max(0, slots)
-            elif goals.shape[goal, job] == 2:
-                slots = 1 if slots > 0 else 0
-            term = goals.weight[goal, job] * slots
+            term = term_of(goals, goal, job, end)
             if goals.greatest[goal] == 0:
                 total += term
             elif first or term > total:

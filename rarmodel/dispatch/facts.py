@@ -9,11 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.engine import Placements
 from rarmodel.engine.arrays import NEVER, Floats, Ints
-from rarmodel.model import lone_options, topology
+from rarmodel.model import job_extremes, lone_options, topology
 from rarmodel.model.lone import Lone
 from rarmodel.model.objectives import Objective, objectives_of
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Spread
+
+from .room import Words, as_words
 
 PACK, FEWEST, FEWEST_ALONE = range(3)
 """How a ring is placed: on one server; on as few servers as possible; on as few as possible whose
@@ -25,6 +28,8 @@ class Facts(NamedTuple):
 
     release: Ints
     """(jobs) First slot in which each may start."""
+    least_slots: Ints
+    """(jobs) Slots that each takes alone, at best."""
     deadline: Ints
     """(jobs) Slot by which each must complete; NEVER if there is none."""
     follower_at: Ints
@@ -47,6 +52,14 @@ class Facts(NamedTuple):
     """(changes) Server of each."""
     change_gpus: Ints
     """(changes) By how much the GPUs of the server grow then."""
+    change_left: Ints
+    """(changes) GPUs that are left of the server in that slot."""
+    change_floor: Ints
+    """(changes) The fewest GPUs that are left of the server from then on."""
+    first_floor: Ints
+    """(servers) And from slot 0 on."""
+    last_begin: int
+    """The last change by which a server loses GPUs; −1 if there is none."""
     option_at: Ints
     """(jobs + 1) Offsets of each job's options in the next four."""
     option_size: Ints
@@ -57,8 +70,12 @@ class Facts(NamedTuple):
     """Row of `allowed`: the servers among which it is placed."""
     option_slots: Ints
     """Slots that it takes alone, at best."""
-    allowed: npt.NDArray[np.bool_]
-    """(sets, servers) Servers among which rings are placed."""
+    option_line: Ints
+    """Equal for options of jobs that ask for the same."""
+    lines: int
+    """How many different ones there are."""
+    allowed: Words
+    """(sets, words) Servers among which rings are placed, as bits."""
     fewest: Ints
     """(jobs) Fewest servers of a ring that spreads, at least 2."""
     most: Ints
@@ -73,8 +90,18 @@ class Facts(NamedTuple):
     """GPUs held there."""
     place_at: Ints
     """(jobs + 1) Offsets of each job's servers in `Work.server` and `Work.workers`."""
+    alike: Ints
+    """(jobs) Equal for jobs that may take each other's places: same sizes, servers and types."""
+    pin_at: Ints
+    """(pins + 1) Offsets into the next two: exact places of rings; see `pinned`."""
+    pin_server: Ints
+    """Servers of each pin."""
+    pin_workers: Ints
+    """Workers on each of them."""
     guarded: int
     """1 if a start may break what was promised: a deadline, or room for a reservation."""
+    can_stall: int
+    """1 if, besides, the speed of some ring may be 0."""
 
 
 class Goals(NamedTuple):
@@ -113,26 +140,47 @@ def facts_of(instance: Instance) -> Facts:
     for some, row in sets.items():
         allowed[row, list(some)] = True
     spread = [job.spread for job in jobs]
+    capped_by = [tenants.get(job.tenant or "", -1) for job in jobs]
+    lines: dict[tuple[int, int, int, Spread | None, int], int] = {}
+    option_line = [
+        lines.setdefault((size, style, row, spread[j], capped_by[j]), len(lines))
+        for j, each in enumerate(options)
+        for size, style, row, _ in each
+    ]
+    change_left, change_floor, first_floor = _left(instance, changes)
+    guarded = bool(changes) or any(job.deadline is not None for job in jobs)
     flat = [option for each in options for option in each]
+    kinds: dict[object, int] = {}
+    alike = [
+        kinds.setdefault((job.sizes, job.servers, job.spread, tuple(job.times or ())), len(kinds))
+        for job in jobs
+    ]
     return Facts(
         release=_ints(max(0, job.release) for job in jobs),
+        least_slots=_ints(one.least_slots for one in job_extremes(instance)),
         deadline=_ints(NEVER if job.deadline is None else job.deadline for job in jobs),
         follower_at=_offsets(map(len, followers)),
         follower=_ints(job for each in followers for job in each),
         waits_for=_ints(len(set(job.after)) for job in jobs),
-        tenant=_ints(tenants.get(job.tenant or "", -1) for job in jobs),
+        tenant=_ints(capped_by),
         tenant_cap=_ints(tenant.gpus or 0 for tenant in capped),
         server_gpus=_ints(server.gpus for server in cluster.servers),
         server_link=_ints(path[0] if path else -1 for path in tree.paths),
         change_slot=_ints(slot for slot, _, _ in changes),
         change_server=_ints(server for _, server, _ in changes),
         change_gpus=_ints(gpus for _, _, gpus in changes),
+        change_left=_ints(change_left),
+        change_floor=_ints(change_floor),
+        first_floor=_ints(first_floor),
+        last_begin=max((i for i, (_, _, gpus) in enumerate(changes) if gpus < 0), default=-1),
         option_at=_offsets(map(len, options)),
         option_size=_ints(size for size, _, _, _ in flat),
         option_style=_ints(style for _, style, _, _ in flat),
         option_allowed=_ints(row for _, _, row, _ in flat),
         option_slots=_ints(slots for _, _, _, slots in flat),
-        allowed=allowed,
+        option_line=_ints(option_line),
+        lines=len(lines),
+        allowed=as_words(allowed),
         fewest=_ints(max(2, one.min_servers) if one else 2 for one in spread),
         most=_ints((one.max_servers if one else None) or servers for one in spread),
         equal=np.array([one is not None and one.equal for one in spread], np.bool_),
@@ -140,8 +188,26 @@ def facts_of(instance: Instance) -> Facts:
         running_server=_ints(number[name] for each in held for name in each),
         running_workers=_ints(len(gpus) for each in held for gpus in each.values()),
         place_at=_offsets(min(job.sizes[-1], servers) for job in jobs),
-        guarded=int(bool(changes) or any(job.deadline is not None for job in jobs)),
+        alike=_ints(alike),
+        pin_at=np.zeros(1, np.int64),
+        pin_server=np.zeros(0, np.int64),
+        pin_workers=np.zeros(0, np.int64),
+        guarded=int(guarded),
+        can_stall=int(guarded and any(one.worst_speed == 0 for one in job_extremes(instance))),
     )
+
+
+def pinned(facts: Facts, places: Placements) -> Facts:
+    """The same with a pin for each job: choice −1 − j then puts a ring where job j's ring is.
+
+    Parameters
+    ----------
+    facts
+        The instance.
+    places
+        Where each job's ring is in some schedule. It may go to any job that is `alike`.
+    """
+    return facts._replace(pin_at=places.at, pin_server=places.server, pin_workers=places.workers)
 
 
 def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) -> Goals:
@@ -166,20 +232,37 @@ def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) 
 
 
 def _options(
-    instance: Instance, j: int, lone: Iterable[Lone], sets: dict[frozenset[int], int]
+    instance: Instance, j: int, lone: Sequence[Lone], sets: dict[frozenset[int], int]
 ) -> list[tuple[int, int, int, int]]:
-    """Size, style, servers and slots alone of each way to place a job, the least area first."""
+    """Size, style, servers and slots alone of each way to place a job, the least area first.
+
+    Each is also there on just the servers that no faster way has: those of the slower types.
+    """
     best: dict[tuple[int, int, int], int] = {}
     for one in lone:
         slots = one.pace.slots(one.servers, one.gbps)
         if slots is None:
             continue
-        row = sets.setdefault(one.allowed, len(sets))
-        for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
-            key = one.pace.size, style, row
-            best[key] = min(slots, best.get(key, slots))
+        faster = (o.allowed for o in lone if o.pace.size == one.pace.size)
+        rest = one.allowed.difference(*(some for some in faster if some < one.allowed))
+        for allowed in dict.fromkeys(
+            (one.allowed, *([rest] if _room(instance, one, rest) else []))
+        ):
+            row = sets.setdefault(allowed, len(sets))
+            for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
+                key = one.pace.size, style, row
+                best[key] = min(slots, best.get(key, slots))
     found = [(size, style, row, slots) for (size, style, row), slots in best.items()]
     return sorted(found, key=lambda option: (option[0] * option[3], option[3], option[1]))
+
+
+def _room(instance: Instance, one: Lone, allowed: frozenset[int]) -> bool:
+    """Whether a ring may have room on some of its servers."""
+    gpus = [instance.cluster.servers[s].gpus for s in allowed]
+    size = one.pace.size
+    if one.servers == 1:
+        return max(gpus, default=0) >= size
+    return len(gpus) > 1 and sum(gpus) >= size
 
 
 def _changes(instance: Instance, number: dict[str, int]) -> Iterable[tuple[int, int, int]]:
@@ -188,6 +271,27 @@ def _changes(instance: Instance, number: dict[str, int]) -> Iterable[tuple[int, 
         yield one.start, number[one.server], -one.gpus
         if one.end is not None:
             yield one.end, number[one.server], one.gpus
+
+
+def _left(
+    instance: Instance, changes: Sequence[tuple[int, int, int]]
+) -> tuple[list[int], list[int], list[int]]:
+    """GPUs left of the server of each change in its slot, and the fewest from then on.
+
+    The last list has the fewest of each server from slot 0 on.
+    """
+    left = [server.gpus for server in instance.cluster.servers]
+    after = []
+    for _, server, gpus in changes:
+        left[server] += gpus
+        after.append(left[server])
+    fewest, floors = left, [0] * len(changes)
+    then = {(slot, server): gpus for (slot, server, _), gpus in zip(changes, after, strict=True)}
+    in_slot = [then[slot, server] for slot, server, _ in changes]
+    for i, (_, server, gpus) in reversed([*enumerate(changes)]):
+        floors[i] = fewest[server] = min(fewest[server], after[i])
+        fewest[server] = min(fewest[server], after[i] - gpus)
+    return in_slot, floors, fewest
 
 
 def _ints(values: Iterable[int]) -> Ints:

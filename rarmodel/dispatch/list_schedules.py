@@ -11,8 +11,9 @@ from rarmodel.engine.modes import modes_of
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
 
-from .decode import decode, new_work
+from .decode import decode
 from .facts import Facts, facts_of
+from .work import new_work
 
 
 class ListSchedules:

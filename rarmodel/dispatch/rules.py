@@ -15,13 +15,10 @@ from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance
 
 from .list_schedules import ListSchedules
-
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
-"""Features that list schedules of wider instances handle."""
 
 Key = Callable[[Instance, int], float]
 """Urgency of a job, by index: the least is the most urgent."""
@@ -57,13 +54,14 @@ class Rule:
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the rule needs, so that this does not count as its time."""
-        ListSchedules(instance).made([])
+        first = instance.jobs[0].model_copy(update={"after": ()})
+        ListSchedules(instance.model_copy(update={"jobs": (first,)})).made([0])
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """The list schedule of the rule's order."""
         lists = ListSchedules(instance)
         if not lists.made(self.order(instance)):
-            return Attempt(None, "in this order, some job can never start")
+            return Attempt(None, "in this order, some job can never start or complete in time")
         schedule = lists.schedule(self.name)
         if int(lists.state.rings["finish"].max()) > horizon_of(instance):
             return Attempt(None, "no schedule found within the horizon")

@@ -10,13 +10,18 @@ from time import perf_counter
 
 import numpy as np
 
+from rarmodel.bounds import least_values
+from rarmodel.engine.arrays import Ints
+from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
 
 from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
 from .facts import facts_of, goals_of
 from .list_schedules import ListSchedules
+from .plans import planned
 from .rules import (
     Rule,
     earliest_due_first,
@@ -31,10 +36,17 @@ FIRST_ROUND, MOST_ROUND = 20, 320
 """Steps of the first round of each thread, and the most; each is twice as long as the last."""
 HOT, COLD = 3e-4, 1e-5
 """First and last temperature of a round, as a part of the first objective."""
+AIM = 0.5
+"""Where, between the bound and the best known value, terms of a greatest one begin to count."""
 LONGEST_FIRST = Rule(
     "longest-first",
     "jobs of greatest execution time first",
     lambda instance, job: -shortest_first.key(instance, job),
+)
+LIST_SCHEDULES = Neighbourhood(
+    "list-schedules",
+    "order, size, servers and delay of jobs, in list schedules",
+    handles=ALL_BUT_PREEMPTION,
 )
 STARTS = (
     *(first_come_first_served, weighted_shortest_first, shortest_first),
@@ -69,10 +81,20 @@ class WideSearch:
         Of these it respects `threads` and `seed`.
     method
         Name of the method in schedules.
+    turns
+        The neighbourhoods of users that join; by default none.
+
+    Attributes
+    ----------
+    best
+        The best that is known.
     """
 
-    def __init__(self, instance: Instance, limits: Limits, method: str) -> None:
+    def __init__(
+        self, instance: Instance, limits: Limits, method: str, turns: Turns | None = None
+    ) -> None:
         self.instance = instance
+        self._turns = turns
         facts, goals = facts_of(instance), goals_of(instance)
         self._goals, self._method = goals, method
         self._stop = np.zeros(1, np.int64)
@@ -80,6 +102,9 @@ class WideSearch:
         self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
         jobs = len(instance.jobs)
         self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        self._guided = False
+        self._least = 0.0
+        self._planned: tuple[Ints, Ints] | None = None
         self._generators = [
             np.array([limits.seed * 1_000_003 + i], np.uint64) for i in range(self._threads)
         ]
@@ -110,6 +135,9 @@ class WideSearch:
         end = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
+        if not self._guided:
+            self._guide()
+            self._guided = True
         with ThreadPoolExecutor(self._threads) as pool:
             while True:
                 if proven(self.best):
@@ -131,18 +159,43 @@ class WideSearch:
                 for i in improved:
                     self._take(i)
                 self._stop[0] = 0
+                if self._turns:
+                    self._take_turn(self._turns, end)
                 made += 1
                 idle = idle + 1 if self.best.values == before else 0
 
+    def _guide(self) -> None:
+        """Find out what the first objective is worth at least, and the plan behind that."""
+        self._least = float(least_values(self.instance)[0])
+        self._planned = planned(self.instance, self._lists[0].facts)
+        for genes in self._genes:
+            genes.aim[0] = self._least
+
+    def _take_turn(self, turns: Turns, deadline: float) -> None:
+        """Let a neighbourhood of a user change the best schedule."""
+        better = turns.take(lambda: self.best.schedule, deadline)
+        if better is not None and better.report.objective is not None:
+            found = tuple(map(float, better.report.objective.values()))
+            if found < self.best.values:
+                method = {"method": self._method}
+                self.best = Found(found, better.schedule.model_copy(update=method))
+
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
-        lists, genes = self._lists[i], self._genes[i]
+        genes = self._genes[i]
         if self._left[i] == 0:
             self._begin(i)
         before = tuple(genes.value[BEST])
         moves = self._moves * self._length[i]
         cooling = (COLD / HOT) ** (1 / moves)
         done = self._moves * (self._length[i] - self._left[i])
+        self._anneal(i, self._moves, HOT * cooling**done, cooling)
+        self._left[i] -= 1
+        return tuple(genes.value[BEST]) < before
+
+    def _anneal(self, i: int, moves: int, hot: float, cooling: float) -> None:
+        """Anneal on one thread."""
+        lists = self._lists[i]
         anneal(
             lists.arrays,
             lists.state,
@@ -152,29 +205,32 @@ class WideSearch:
             lists.facts,
             self._goals,
             lists.work,
-            genes,
-            self._moves,
-            HOT * cooling**done,
+            self._genes[i],
+            moves,
+            hot,
             cooling,
             self._generators[i],
             self._stop,
         )
-        self._left[i] -= 1
-        return tuple(genes.value[BEST]) < before
 
     def _begin(self, i: int) -> None:
-        """Begin a round: by turns with the order of a rule, and with the best known."""
+        """Begin a round: with the plan, later with the best known or the order of a rule."""
         genes, turn = self._genes[i], self._round[i]
         if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + i) % len(STARTS)]
             genes.order[CURRENT] = rule.order(self.instance)
             genes.option[CURRENT] = 0
+            if self._planned is not None:
+                order, option = self._planned
+                genes.option[CURRENT] = option
+                if turn == 0:
+                    genes.order[CURRENT] = order
             genes.earliest[CURRENT] = 0
-            genes.energy[CURRENT] = NOTHING
         else:
             for row in (genes.order, genes.option, genes.earliest, genes.value):
                 row[CURRENT] = row[BEST]
-            genes.energy[CURRENT] = genes.energy[BEST]
+            genes.aim[0] = self._least + AIM * (genes.value[BEST, 0] - self._least)
+        genes.energy[CURRENT] = NOTHING  # Not known for this aim.
         if turn > 0:
             self._length[i] = min(MOST_ROUND, 2 * self._length[i])
         self._left[i] = self._length[i]

@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.model import timing
+from rarmodel.model.columns import columns
 from rarmodel.model.contention import ring_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
-from .modes import rows_of
+from .modes import rates_within, rows_of
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.uint32]
@@ -150,13 +152,7 @@ def arrays_of(instance: Instance) -> Arrays:
                 ring_share(contention, link.gbps, rings) for rings in range(most + 1)
             ]
     shares = [shared[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
-    rows = list(rows_of(instance))
-    modes = np.zeros(len(rows), JOB)
-    packed = np.zeros(len(rows), np.int64)
-    for i, (pace, within_gbps) in enumerate(rows):
-        modes[i] = (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute)
-        slots = pace.slots(1, within_gbps)
-        packed[i] = NEVER if slots is None else slots
+    modes, packed = _modes(instance)
     depth = max(map(len, tree.paths))
     return Arrays(
         slot_seconds=instance.time.slot_seconds,
@@ -171,6 +167,32 @@ def arrays_of(instance: Instance) -> Arrays:
         row_at=_offsets([len(row) for row in shares]),
         share=np.array([share for row in shares for share in row], np.float64),
     )
+
+
+def _modes(instance: Instance) -> tuple[Records, Ints]:
+    """The modes of all jobs, and the slots that each takes on one server."""
+    rates = rates_within(instance)
+    if len(rates) == 1 and (found := columns(instance)):
+        modes = np.zeros(len(instance.jobs), JOB)
+        seconds = np.zeros(len(modes))
+        for jobs, pace in found:
+            for name in ("iterations", "bits", "reduction", "compute"):
+                modes[name][jobs] = getattr(pace, name)
+            modes["gpus"][jobs] = pace.size
+            seconds[jobs] = pace.seconds(1, rates[0])
+        speeds = [timing.speed(instance.time.slot_seconds, one) for one in seconds.tolist()]
+        pairs = zip(modes["iterations"].tolist(), speeds, strict=True)
+        slots = [timing.slots_needed(left, speed) if speed else NEVER for left, speed in pairs]
+        return modes, np.array(slots, np.int64)
+    rows = [
+        (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.slots(1, gbps))
+        for pace, gbps in rows_of(instance)
+    ]
+    *fields, alone = zip(*rows, strict=True)
+    modes = np.zeros(len(rows), JOB)
+    for name, field in zip(JOB.names or (), fields, strict=True):
+        modes[name] = field
+    return modes, np.array([NEVER if slots is None else slots for slots in alone], np.int64)
 
 
 def new_state(arrays: Arrays) -> State:

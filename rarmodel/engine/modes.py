@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.model import Pace, paces
+from rarmodel.model import Pace
 from rarmodel.model.lone import within_gbps
+from rarmodel.model.rates import each_paces
 from rarmodel.schema import Instance
 
 from .compilation import compiled
@@ -54,7 +55,7 @@ def rates_within(instance: Instance) -> list[float]:
 def rows_of(instance: Instance) -> Iterator[tuple[Pace, float]]:
     """Pace, and bandwidth within a server in Gbit/s, of each mode."""
     rates = rates_within(instance)
-    for by_shape in paces(instance):
+    for by_shape in each_paces(instance):
         for pace in by_shape.values():
             for gbps in rates:
                 yield pace, gbps

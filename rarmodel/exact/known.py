@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from rarmodel.bounds import LowerBound, least_values, with_makespan
+from rarmodel.bounds import LowerBound, least_values, require_true, with_makespan
 from rarmodel.dispatch.search import WideSearch
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
@@ -215,6 +215,8 @@ class Known:
 
         Where the formulation has its own objective, its value comes with the schedule.
         """
+        others = () if self.session is None else (self.session.bound,)
+        require_true(self.instance, report, *others)
         values = self.values_of(report, value)
         if values and (not self.values or values < self.values):
             self.schedule, self.report, self.values = schedule, report, values

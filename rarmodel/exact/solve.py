@@ -18,13 +18,16 @@ from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
+from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled, used
 from rarmodel.model.features import OBJECTIVES
-from rarmodel.results import Result, status_of
+from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
+from rarmodel.search.second import LEAST_SECONDS, SHARE, SecondAim, budget_after, wanted
 from rarmodel.solvers import Solver
+from rarmodel.verifier import require_feasible
 
 from .diagnosis import explain
 from .known import Known
@@ -102,6 +105,7 @@ def solve_formulation(
     else:
         try:
             _solve(known)
+            _turn_to_second(known)
         except KeyboardInterrupt:
             known.stopped = INTERRUPTED
         except UsageError as error:
@@ -123,10 +127,11 @@ def _searches(
     if plain and (by_makespan or formulation.restricts):
         short = instance.model_copy(update={"objective": "makespan"})
         quiet = limits if not formulation.restricts else replace(limits, progress=None)
-        return Session(instance if by_makespan else short, quiet), None
+        problem = instance if by_makespan else short
+        return Session(problem, quiet, Turns(problem, quiet)), None
     if unhandled(instance, SEARCH.handles, ""):
         return None, None
-    return None, WideSearch(instance, limits, SEARCH.name)
+    return None, WideSearch(instance, limits, SEARCH.name, Turns(instance, limits))
 
 
 def _solve(known: Known) -> None:
@@ -161,6 +166,8 @@ def _use_the_rest(known: Known) -> None:
         left = max(0.0, DEFAULT_SECONDS - known.searched)
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
+    if known.searches and wanted(known.instance, known.limits):
+        left *= 1 - SHARE
     deadline = perf_counter() + left
     if known.searches:
         search_until(known, deadline)
@@ -169,6 +176,26 @@ def _use_the_rest(known: Known) -> None:
         known.stopped = (
             f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
         )
+
+
+def _turn_to_second(known: Known) -> None:
+    """Search for what comes after the objectives, in the time that is left."""
+    if known.formulation.restricts or known.schedule is None or known.stopped == INTERRUPTED:
+        return
+    if not wanted(known.instance, known.limits) or known.seconds_left == 0:
+        return
+    if unhandled(known.instance, SEARCH.handles, ""):
+        return
+    now = perf_counter()
+    left = known.seconds_left
+    end = now + (max(LEAST_SECONDS, now - known.begun) if left is None else left)
+    second = SecondAim(known.instance, known.schedule, known.limits)
+    try:
+        second.run(budget_after(known.limits, known.begun, end))
+    finally:
+        known.schedule = second.schedule
+        known.report = require_feasible(known.instance, second.schedule)
+        known.values = known.values_of(known.report, None)
 
 
 def _result(known: Known) -> Result:
@@ -185,7 +212,8 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        schedule = with_bound(schedule.timed(instance.time), instance, everywhere)
+        aim = None if formulation.restricts else proven_aim(known.goals[0], known.solver.name)
+        schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -202,6 +230,7 @@ def _result(known: Known) -> Result:
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
         objective=known.goals,
+        second=None if formulation.restricts else second_of(instance, known.report),
         restricted=formulation.restricts,
     )
 

@@ -4,6 +4,7 @@ from .bisection import Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
 from .idle_gpus import IdleGpus, Ranks, available, rule
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
+from .neighbourhoods import Better, Neighbourhood, Turn, Turns
 from .policies import (
     first_fit,
     installed_policies,
@@ -19,12 +20,16 @@ from .rules import least_busy
 
 __all__ = [
     "Attempt",
+    "Better",
     "Estimate",
     "Found",
     "IdleGpus",
     "Method",
+    "Neighbourhood",
     "Policy",
     "Ranks",
+    "Turn",
+    "Turns",
     "attempt",
     "available",
     "constructive_methods",

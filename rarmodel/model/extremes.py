@@ -8,20 +8,21 @@ slowest link and most rings on it, whether or not these occur together.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, tee
 from math import inf
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .columns import Column, columns
 from .contention import ring_share
-from .lone import Lone, allowed_servers, lone_options, realised, within_gbps
-from .rates import paces
+from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
+from .rates import Paces, each_paces, paces
 from .topology import Topology, topology
 
 
@@ -78,7 +79,38 @@ def check_instance(instance: Instance, source: str = "") -> None:
     InputError
         With every such job (reading 3), or with every job whose iteration takes 0 s.
     """
-    _require_speed(instance, iteration_ranges(instance), source)
+    few = instance.model_copy(update={"jobs": _slowest_of_each_kind(instance)})
+    slot = instance.time.slot_seconds
+    for options in each_lone_options(few, each_paces(few)):
+        # One placement in which a job makes progress is enough.
+        if not any((one := option.seconds) > 0 and timing.speed(slot, one) for option in options):
+            _require_speed(instance, iteration_ranges(instance), source)
+            return
+
+
+def _slowest_of_each_kind(instance: Instance) -> tuple[Job, ...]:
+    """Jobs that make progress only if all do.
+
+    A plain job with the greatest gradient, batch and times of those with the same ring on the same
+    servers stands for them all, but for those of which an iteration may take no time.
+    """
+    overhead_ms = instance.contention.overhead_ms_per_server
+    found: list[Job] = []
+    greatest: dict[tuple[object, ...], tuple[Job, list[float]]] = {}
+    for job in instance.jobs:
+        batch, forward, backward = job.batch_size, job.forward_ms_per_sample, job.backward_ms
+        wide = batch is None or forward is None or job.running is not None
+        if wide or backward is None or overhead_ms + backward == 0:
+            found.append(job)
+            continue
+        numbers: list[float] = [job.gradient_mb, batch or 0, forward or 0.0, backward]
+        _, most = greatest.setdefault((job.gpus, job.servers, job.spread), (job, numbers))
+        for i, number in enumerate(numbers):
+            most[i] = max(most[i], number)
+    names = "gradient_mb", "batch_size", "forward_ms_per_sample", "backward_ms"
+    for job, numbers in greatest.values():
+        found.append(job.model_copy(update=dict(zip(names, numbers, strict=True))))
+    return tuple(found)
 
 
 def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], source: str) -> None:
@@ -121,19 +153,55 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     tree = topology(instance.cluster)
     slowest_share = _slowest_shares(instance, tree)
     least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
-    ranges = []
-    for j, options in enumerate(lone_options(instance)):
+    every = allowed_servers(instance)
+
+    def worst(j: int, size: int, packed: Collection[int]) -> Iterator[tuple[int, float]]:
+        """Servers and bandwidth of what may be slowest."""
         job = instance.jobs[j]
-        servers = len(allowed_servers(instance)[j])
-        worst = []
-        for (size, _), pace in paces(instance)[j].items():
-            if any(option.servers == 1 and option.pace.size == size for option in options):
-                worst.append(pace.seconds(1, least_within))
-            most = min(size, servers, (job.spread and job.spread.max_servers) or size)
-            if most > 1:
-                worst.append(pace.seconds(most, slowest_share[size]))
-        ranges.append((min(option.seconds for option in options), max(worst)))
+        if size in packed:
+            yield 1, least_within
+        most = min(size, len(every[j]), (job.spread and job.spread.max_servers) or size)
+        if most > 1:
+            yield most, slowest_share[size]
+
+    if found := columns(instance):
+        return _ranges_of_columns(instance, found, worst)
+    ranges = []
+    for j, (own, alone) in enumerate(_each_alone(instance)):
+        options = [*alone]
+        best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
+        packed = [pace.size for pace, servers, _, _ in options if servers == 1]
+        shapes = [
+            (pace, shape) for (size, _), pace in own.items() for shape in worst(j, size, packed)
+        ]
+        ranges.append((best, max(pace.seconds(*shape) for pace, shape in shapes)))
     return tuple(ranges)
+
+
+def _ranges_of_columns(
+    instance: Instance,
+    found: Sequence[Column],
+    worst: Callable[[int, int, Collection[int]], Iterator[tuple[int, float]]],
+) -> tuple[tuple[float, float], ...]:
+    """The same for jobs in columns."""
+    import numpy as np  # noqa: PLC0415 - columns of many jobs only
+
+    ranges = np.zeros((len(instance.jobs), 2))
+    first = instance.model_copy(
+        update={"jobs": tuple(instance.jobs[column.jobs[0]] for column in found)}
+    )
+    for (jobs, pace), options in zip(found, lone_options(first), strict=True):
+        packed = [pace.size] if any(option.servers == 1 for option in options) else []
+        slow = [pace.seconds(*shape) for shape in worst(jobs[0], pace.size, packed)]
+        fast = [pace.seconds(option.servers, option.gbps) for option in options]
+        ranges[jobs, 0], ranges[jobs, 1] = np.min(fast, axis=0), np.max(slow, axis=0)
+    return tuple(zip(*ranges.T.tolist(), strict=True))
+
+
+def _each_alone(instance: Instance) -> Iterator[tuple[Paces, Iterator[Lone]]]:
+    """(jobs) Paces and placements worth having alone, not kept: with many jobs that takes long."""
+    kept, used = tee(each_paces(instance))
+    return zip(kept, each_lone_options(instance, used), strict=True)
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
@@ -236,7 +304,8 @@ class LeastSlots:
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
     found = []
-    for options in lone_options(instance):
+    for alone in each_lone_options(instance, each_paces(instance)):
+        options = [*alone]
         # Slots on one server and on several, where there are such placements.
         least: list[list[int]] = [[], []]
         for option in options:

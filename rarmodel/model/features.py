@@ -6,10 +6,12 @@ parts of old go on with plain instances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+
+from .caching import once_per_instance
 
 
 class Feature(NamedTuple):
@@ -85,6 +87,9 @@ FEATURES = (
 )
 """All of them. An instance that uses none is the paper's problem."""
 
+WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
+"""Names of all but the objectives."""
+
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
@@ -97,8 +102,11 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
 """How many GPUs they may hold at once."""
 
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
 
-def used(instance: Instance) -> dict[str, str]:
+
+@once_per_instance
+def used(instance: Instance) -> Mapping[str, str]:
     """The features that an instance uses, each with the first place."""
     places = ((feature.name, feature.place(instance)) for feature in FEATURES)
     return {name: place for name, place in places if place is not None}
@@ -116,7 +124,12 @@ def unhandled(instance: Instance, handles: Collection[str], name: str) -> str | 
     name
         The part's name.
     """
-    missing = [f"{what} ({where})" for what, where in used(instance).items() if what not in handles]
+    return refusal(used(instance), handles, name)
+
+
+def refusal(uses: Mapping[str, str], handles: Collection[str], name: str) -> str | None:
+    """The same, from what `used` says of the instance."""
+    missing = [f"{what} ({where})" for what, where in uses.items() if what not in handles]
     return f"{name} does not handle {_and(missing)}" if missing else None
 
 
@@ -124,6 +137,14 @@ def handled(part: object) -> frozenset[str]:
     """The features that a part handles: those in its `handles`, none without it."""
     names: Iterable[str] = getattr(part, "handles", ())
     return frozenset(names)
+
+
+def in_words(some: Collection[str], of: Collection[str]) -> str:
+    """Some of several names in words: all of them, all but a few, those that are, or none."""
+    missing = [name for name in of if name not in some]
+    if missing and 3 * len(missing) < len(of):
+        return f"all but {_and(missing)}"
+    return (", ".join(some) if missing else "all") if some else "none"
 
 
 def _and(names: list[str]) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple
 
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
 
 from .caching import once_per_instance
-from .rates import Pace, pace, paces
+from .rates import Pace, Paces, pace, paces
 from .topology import Topology, topology
 
 
@@ -77,6 +77,11 @@ def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
 @once_per_instance
 def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     """(jobs) The placements worth having alone; of a running job the one that it has."""
+    return tuple(map(tuple, each_lone_options(instance, paces(instance))))
+
+
+def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iterator[Lone]]:
+    """The same job by job, for those who do not keep them; `own` are the jobs' paces."""
     tree, cluster = topology(instance.cluster), instance.cluster
     index = {server.name: s for s, server in enumerate(cluster.servers)}
     sizes = {size for job in instance.jobs for size in job.sizes}
@@ -91,41 +96,40 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
     def of_types(servers: frozenset[int], types: frozenset[str | None]) -> frozenset[int]:
         return frozenset(s for s in servers if cluster.servers[s].gpu_type in types)
 
-    @cache
-    def fastest_within(servers: frozenset[int], size: int) -> float | None:
+    @cache  # Few jobs differ here.
+    def shapes(
+        servers: frozenset[int], size: int, spread: Spread | None
+    ) -> list[tuple[int, float, frozenset[int]]]:
         roomy = (within_gbps(cluster, s) for s in servers if cluster.servers[s].gpus >= size)
-        return max(roomy, default=None)
-
-    def options(j: int, job: Job) -> list[Lone]:
-        if job.running is not None:
-            held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
-            links = tree.links_used(held)
-            gbps = min((tree.links[link].gbps for link in links), default=0.0)
-            if not links:
-                gbps = within_gbps(cluster, next(iter(held)))
-            types = [cluster.servers[s].gpu_type for s in held]
-            own = pace(instance, j, job.running.size, types)
-            return [Lone(own, len(held), gbps, frozenset(held))]
-        found = []
-        for (size, kind), own in paces(instance)[j].items():
-            allowed = allowed_servers(instance)[j]
-            if kind is not None:
-                no_slower = frozenset(
-                    k
-                    for (w, k), other in paces(instance)[j].items()
-                    if w == size and other.compute <= own.compute
-                )
-                allowed = of_types(allowed, no_slower)
-            within = fastest_within(allowed, size)
-            if within is not None and (job.spread is None or job.spread.min_servers == 1):
-                found.append(Lone(own, 1, within, allowed))
-            found += [
-                Lone(own, servers, gbps, allowed)
-                for servers, gbps in spreads(allowed, job.spread)[size]
-            ]
+        within = max(roomy, default=None)
+        found = [(many, gbps, servers) for many, gbps in spreads(servers, spread)[size]]
+        if within is not None and (spread is None or spread.min_servers == 1):
+            found.insert(0, (1, within, servers))
         return found
 
-    return tuple(tuple(options(j, job)) for j, job in enumerate(instance.jobs))
+    def running(j: int, held: Mapping[int, int]) -> Lone:
+        links = tree.links_used(held)
+        gbps = min((tree.links[link].gbps for link in links), default=0.0)
+        if not links:
+            gbps = within_gbps(cluster, next(iter(held)))
+        types = [cluster.servers[s].gpu_type for s in held]
+        return Lone(pace(instance, j, sum(held.values()), types), len(held), gbps, frozenset(held))
+
+    def options(j: int, job: Job, own: Paces, allowed: frozenset[int]) -> Iterator[Lone]:
+        if job.running is not None:
+            yield running(j, {index[name]: len(gpus) for name, gpus in job.running.gpus.items()})
+            return
+        for (size, kind), one in own.items():
+            among = allowed
+            if kind is not None:
+                no_slower = frozenset(
+                    k for (w, k), other in own.items() if w == size and other.compute <= one.compute
+                )
+                among = of_types(allowed, no_slower)
+            for shape in shapes(among, size, job.spread):
+                yield Lone(one, *shape)
+
+    yield from map(options, count(), instance.jobs, own, allowed_servers(instance))
 
 
 def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[int, int], ...]:
@@ -137,36 +141,48 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
     def components(least_gbps: float) -> list[list[tuple[int, int]]]:
         return _components(tree.links, instance.cluster.servers, least_gbps)
 
-    def workers(job: Job, option: Lone | None) -> dict[int, int]:
+    @cache  # Few jobs differ here, too.
+    def workers(
+        size: int, servers: int, gbps: float, allowed: frozenset[int], *, equal: bool
+    ) -> dict[int, int]:
+        if servers == 1:
+            return {_largest_server(instance.cluster, size, gbps, allowed): size}
+        rooms = components(gbps)
+        found = (_spread(size, servers, allowed, room, equal=equal) for room in rooms)
+        return next(spread for spread in found if spread is not None)
+
+    def placed(job: Job, option: Lone | None) -> dict[int, int]:
         if option is None:
             return {}
         if job.running is not None:
             return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
-        if option.servers == 1:
-            return {_largest_server(instance.cluster, option): option.pace.size}
         equal = job.spread is not None and job.spread.equal
-        found = (_spread(option, servers, equal=equal) for servers in components(option.gbps))
-        return next(spread for spread in found if spread is not None)
+        own, servers, gbps, allowed = option
+        return workers(own.size, servers, gbps, allowed, equal=equal)
 
-    return tuple(map(workers, instance.jobs, options))
+    return tuple(map(placed, instance.jobs, options))
 
 
-def _largest_server(cluster: Cluster, option: Lone) -> int:
+def _largest_server(cluster: Cluster, size: int, gbps: float, allowed: frozenset[int]) -> int:
     """The largest server that gives the bandwidth: others may be what a smaller job needs."""
     best = [
         s
-        for s in sorted(option.allowed)
-        if cluster.servers[s].gpus >= option.pace.size and within_gbps(cluster, s) == option.gbps
+        for s in sorted(allowed)
+        if cluster.servers[s].gpus >= size and within_gbps(cluster, s) == gbps
     ]
     return max(best, key=lambda s: cluster.servers[s].gpus)
 
 
 def _spread(
-    option: Lone, component: Sequence[tuple[int, int]], *, equal: bool
+    size: int,
+    servers: int,
+    allowed: frozenset[int],
+    component: Sequence[tuple[int, int]],
+    *,
+    equal: bool,
 ) -> dict[int, int] | None:
     """Workers on the largest servers of a component; None if it has no room."""
-    size, servers = option.pace.size, option.servers
-    largest = [(capacity, s) for capacity, s in component if s in option.allowed][:servers]
+    largest = [(capacity, s) for capacity, s in component if s in allowed][:servers]
     if len(largest) < servers:
         return None
     if equal:
@@ -213,9 +229,15 @@ def _best_spreads(
     A ring whose slowest link has rate b lies within one component of the network without the
     links slower than b; so components are merged link by link, fastest links first.
     """
+    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
+    everywhere = _largest_first(Counter(server.gpus for server in usable))
+    fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
+    rates = {link.gbps for link in tree.links}
+    if len(rates) == 1:
+        rate = rates.pop()
+        return {size: [(n, rate)] if n is not None else [] for size, n in fewest_of_all.items()}
     component = {node: node for link in tree.links for node in (link.node, link.parent)}
     capacities: dict[str, Counter[int]] = {node: Counter() for node in component}
-    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
     for server in usable:
         capacities[server.name][server.gpus] += 1
 
@@ -226,8 +248,6 @@ def _best_spreads(
         return node
 
     found: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
-    everywhere = _largest_first(Counter(server.gpus for server in usable))
-    fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
     open_sizes = sorted(size for size, fewest in fewest_of_all.items() if fewest is not None)
     fastest_first = sorted(tree.links, key=lambda link: -link.gbps)
     for gbps, links in groupby(fastest_first, key=lambda link: link.gbps):

@@ -12,18 +12,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
-from functools import cache
-from math import floor
+from functools import cache, partial
 from typing import NamedTuple
 
 from rarmodel import registry
-from rarmodel.schema import Instance, Job
+from rarmodel.errors import UsageError
+from rarmodel.schema import Instance, Job, SlotTime
+from rarmodel.tabular import NONE
 
 from .extremes import slots_alone
 
 Value = int | Fraction
 """A value of an objective: exact, whole where it can be."""
 
+
+SLOTS = "slots"
+"""The unit of values that are a time."""
 
 NEVER = -1
 """A slot before which nothing can complete."""
@@ -50,20 +54,21 @@ class Term(NamedTuple):
 
     def at(self, completion: int) -> Value:
         """The term at a completion time in slots."""
-        slots = completion - self.offset
-        if self.shape is Shape.TARDY:
+        weight, offset, divisor, shape = self
+        slots = completion - offset
+        if shape is Shape.TARDY:
             slots = max(0, slots)
-        elif self.shape is Shape.LATE:
+        elif shape is Shape.LATE:
             slots = int(slots > 0)
-        value = self.weight * slots
-        return value if self.divisor == 1 else exact(Fraction(value, self.divisor))
+        value = weight * slots
+        return value if divisor == 1 else exact(Fraction(value, divisor))
 
     def latest(self, value: Value) -> int | None:
         """The last completion time with a term of at most `value`; None if every one has.
 
         A term that is above it at every time gives one before which nothing can complete.
         """
-        slots = floor(Fraction(value) * self.divisor / self.weight)
+        slots = value.numerator * self.divisor // (value.denominator * self.weight)
         if self.shape is Shape.LATE:
             return None if slots >= 1 else self.offset if slots == 0 else NEVER
         return NEVER if self.shape is Shape.TARDY and slots < 0 else self.offset + slots
@@ -98,10 +103,20 @@ class Objective:
     prices: Callable[[Instance], Sequence[Fraction]] | None = None
 
     def terms(self, instance: Instance) -> tuple[Term | None, ...]:
-        """(jobs) What each job adds; empty if what is held has a price."""
+        """(jobs) What each job adds; empty if what is held has a price.
+
+        Raises
+        ------
+        UsageError
+            If the function raises an exception.
+        """
         if self.term is None:
             return ()
-        return tuple(self.term(instance, j) for j in range(len(instance.jobs)))
+        try:
+            return tuple(map(partial(self.term, instance), range(len(instance.jobs))))
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise UsageError(f"objective {self.name!r} failed: {what}") from error
 
     def value(
         self, instance: Instance, completions: Sequence[int], held: Sequence[int] = ()
@@ -123,6 +138,24 @@ class Objective:
         pairs = zip(self.terms(instance), completions, strict=True)
         values = [term.at(completion) for term, completion in pairs if term is not None]
         return max(values, default=0) if self.greatest else sum(values)
+
+    def told(self, value: Value | float, time: SlotTime, *notes: str) -> str:
+        """A value with its unit, slots with their length, and notes: `1,234 weighted slots`."""
+        if self.unit == SLOTS and isinstance(value, int):
+            return time.told(value, *notes, form=",")
+        unit = self.unit.removesuffix("s") if value == 1 else self.unit
+        noted = f" ({'; '.join(notes)})" if notes else ""
+        return f"{in_digits(value)} {unit}".rstrip() + noted
+
+
+def in_digits(value: Value | float | None) -> str:
+    """A value as people read it; fractions have six digits, or all before the point."""
+    if value is None:
+        return NONE
+    if isinstance(value, int):
+        return f"{value:,}"
+    plain = float(value)
+    return f"{plain:,.6g}" if abs(plain) < 1e6 else f"{plain:,.0f}"
 
 
 def exact(value: Value) -> Value:
@@ -153,6 +186,16 @@ def objectives_of(instance: Instance) -> tuple[Objective, ...]:
     return tuple(objective(name) for name in instance.objectives)
 
 
+def second_aim(instance: Instance) -> Objective | None:
+    """What is worth minimising once nothing that an instance asks for can be given up.
+
+    Total completion: without it, jobs wait for nothing where only the last one counts. None if the
+    instance asks for it, or for total flow, which is the same but for a constant.
+    """
+    asked = {TOTAL_COMPLETION.name, TOTAL_FLOW.name}
+    return None if asked & set(instance.objectives) else TOTAL_COMPLETION
+
+
 def _prices(instance: Instance) -> list[Fraction]:
     """Price of a GPU for a slot on each server; a GPU-hour costs 1 where there are no prices."""
     hours = Fraction(str(instance.time.slot_seconds)) / 3600
@@ -168,27 +211,34 @@ def _tardy(job: Job, shape: Shape, weight: int) -> Term | None:
     return None if job.due is None else Term(weight, job.due, shape=shape)
 
 
+def _flow(weight: int, release: int) -> Term:
+    return _COMPLETION if weight == 1 and release == 0 else Term(weight, release)
+
+
+_COMPLETION = Term()
+"""The term of most jobs of most instances, made once."""
+
 MAKESPAN = Objective(
-    "makespan", "when the last job completes", "slots", greatest=True, term=lambda *_: Term()
+    "makespan", "when the last job completes", SLOTS, greatest=True, term=lambda *_: _COMPLETION
 )
 TOTAL_COMPLETION = Objective(
     "total-completion",
     "sum of completion times, by weight",
     "weighted slots",
-    term=lambda instance, j: Term(instance.jobs[j].weight),
+    term=lambda instance, j: _flow(instance.jobs[j].weight, 0),
 )
 TOTAL_FLOW = Objective(
     "total-flow",
     "sum of times from release to completion, by weight",
     "weighted slots",
-    term=lambda instance, j: Term(instance.jobs[j].weight, instance.jobs[j].release),
+    term=lambda instance, j: _flow(instance.jobs[j].weight, instance.jobs[j].release),
 )
 MAX_FLOW = Objective(
     "max-flow",
     "longest time from release to completion",
-    "slots",
+    SLOTS,
     greatest=True,
-    term=lambda instance, j: Term(offset=instance.jobs[j].release),
+    term=lambda instance, j: _flow(1, instance.jobs[j].release),
 )
 TOTAL_TARDINESS = Objective(
     "total-tardiness",
@@ -199,7 +249,7 @@ TOTAL_TARDINESS = Objective(
 MAX_TARDINESS = Objective(
     "max-tardiness",
     "most slots past a due slot",
-    "slots",
+    SLOTS,
     greatest=True,
     term=lambda instance, j: _tardy(instance.jobs[j], Shape.TARDY, 1),
 )
@@ -218,4 +268,4 @@ MAX_STRETCH = Objective(
         offset=instance.jobs[j].release, divisor=slots_alone(instance)[j]
     ),
 )
-COST = Objective("cost", "price of the GPU-hours held", "price", prices=_prices)
+COST = Objective("cost", "price of the GPU-hours held", "price units", prices=_prices)

@@ -7,7 +7,7 @@ reads (8) by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
@@ -45,8 +45,9 @@ class Pace(NamedTuple):
 
     def seconds(self, servers: int, gbps: float) -> float:
         """Time of an iteration in seconds on so many servers at a bandwidth, τ_j: (8)."""
-        overhead = timing.overhead_seconds(self.overhead_ms_per_server, servers)
-        return timing.iteration_seconds(self.bits, gbps, self.reduction, overhead, self.compute)
+        _, bits, reduction, compute, overhead_ms, _, _ = self
+        overhead = timing.overhead_seconds(overhead_ms, servers)
+        return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""
@@ -58,6 +59,8 @@ class Pace(NamedTuple):
         return timing.slots_needed(self.iterations, speed) if speed else None
 
 
+_ANY_TYPE = (None,)
+
 Paces = Mapping[tuple[int, str | None], Pace]
 """Paces of a job by ring size and type of GPU; the type is None if it makes no difference."""
 
@@ -65,14 +68,28 @@ Paces = Mapping[tuple[int, str | None], Pace]
 @once_per_instance
 def paces(instance: Instance) -> tuple[Paces, ...]:
     """(jobs) The paces of each job in all of its ring sizes on all types of GPU."""
-    return tuple(
-        {
-            (size, kind): _pace(instance, job, size, kind)
-            for size in job.sizes
-            for kind in (*(job.times or ()),) or (None,)
-        }
-        for job in instance.jobs
-    )
+    return tuple(each_paces(instance))
+
+
+def each_paces(instance: Instance) -> Iterator[Paces]:
+    """The same job by job, for those who do not keep them."""
+    reduction_gbps, slot_seconds = instance.cluster.reduction_gbps, instance.time.slot_seconds
+    overhead_ms = instance.contention.overhead_ms_per_server
+
+    def made(job: Job, size: int, kind: str | None) -> Pace:
+        return Pace(
+            size,
+            timing.exchange_bits(job.gradient_mb, size),
+            timing.reduction_seconds(job.gradient_mb, size, reduction_gbps),
+            timing.compute_seconds(job, size, kind),
+            overhead_ms,
+            slot_seconds,
+            job.iterations_left,
+        )
+
+    for job in instance.jobs:
+        kinds = job.times or _ANY_TYPE
+        yield {(size, kind): made(job, size, kind) for size in job.sizes for kind in kinds}
 
 
 def pace(instance: Instance, job: int, size: int, types: Iterable[str | None] = ()) -> Pace:
@@ -98,15 +115,3 @@ def pace(instance: Instance, job: int, size: int, types: Iterable[str | None] = 
 def plain_pace(instance: Instance, job: int) -> Pace:
     """The pace of a job that has one ring size and one pace on all types of GPU."""
     return paces(instance)[job][instance.jobs[job].size, None]
-
-
-def _pace(instance: Instance, job: Job, size: int, kind: str | None) -> Pace:
-    return Pace(
-        size=size,
-        bits=timing.exchange_bits(job.gradient_mb, size),
-        reduction=timing.reduction_seconds(job.gradient_mb, size, instance.cluster.reduction_gbps),
-        compute=timing.compute_seconds(job, size, kind),
-        overhead_ms_per_server=instance.contention.overhead_ms_per_server,
-        slot_seconds=instance.time.slot_seconds,
-        iterations=job.iterations_left,
-    )

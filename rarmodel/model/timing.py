@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from rarmodel.schema import Job
+from rarmodel.schema import Instance, Job
 
 SPEED_GUARD = 1e-9
 """Keeps float noise from losing an iteration whose time divides the slot (reading 3)."""
@@ -53,7 +53,12 @@ def compute_seconds(job: Job, workers: int, gpu_type: str | None = None) -> floa
         Type of GPU; it matters only to a job with `times`.
     """
     forward, backward = job.milliseconds(gpu_type)
-    return (forward * job.samples(workers) + backward) * 1e-3
+    return pass_seconds(forward, job.samples(workers), backward)
+
+
+def pass_seconds(forward_ms_per_sample: float, samples: int, backward_ms: float) -> float:
+    """The same from the numbers of a job."""
+    return (forward_ms_per_sample * samples + backward_ms) * 1e-3
 
 
 def iteration_seconds(
@@ -95,4 +100,6 @@ def restore_slots(instance: Instance) -> int:
     """Slots for which a job that goes on holds its GPUs without progress (section 11)."""
     if instance.preemption is None:
         return 0
-    return max(0, ceil(instance.preemption.restore_seconds / instance.time.slot_seconds - 1e-12))
+    return max(
+        0, math.ceil(instance.preemption.restore_seconds / instance.time.slot_seconds - 1e-12)
+    )

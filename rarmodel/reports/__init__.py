@@ -1,13 +1,22 @@
 """Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+
+from .aims import shown_bounds
 from .campaign import campaign_page
-from .comparison import draw_all, shown_bound
+from .comparison import draw_all
 from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
+from .reserved import Away
 from .steps import Steps
 
+HANDLES = ALL_BUT_PREEMPTION
+"""The features of instances whose schedules can be drawn."""
+
 __all__ = [
+    "HANDLES",
+    "Away",
     "Bar",
     "Drawing",
     "Drawn",
@@ -18,5 +27,5 @@ __all__ = [
     "draw_all",
     "picture",
     "report_page",
-    "shown_bound",
+    "shown_bounds",
 ]

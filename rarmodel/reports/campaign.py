@@ -1,18 +1,29 @@
-"""The report on a campaign's table of runs: methods compared by makespan, gap and time."""
+"""The report on a campaign's table of runs: methods compared by objective, gap and time."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rarmodel.errors import InputError, Problem
+from rarmodel import registry
+from rarmodel.errors import InputError, Problem, UsageError
 
 from .colours import Line
 from .finding import Finding
 from .frames import Chart
 from .rendering import rendered, require_report_extra
 from .rows import levels
-from .runs import MethodRow, Run, groups_of, mean_makespans, method_rows, runs_of, setting_name
+from .runs import (
+    MAKESPAN,
+    MethodRow,
+    Run,
+    groups_of,
+    mean_values,
+    method_rows,
+    runs_of,
+    setting_name,
+)
 from .spreads import Measure, setting_chart, spread_chart, varied_settings
 from .standing import standing
 
@@ -22,28 +33,42 @@ MAX_ROWS = 200
 MAX_FAMILIES = 50
 LETTERS = 44
 """Longest name of a method beside a chart; the table has the full name."""
-MEASURES: Mapping[str, tuple[str, Measure, str]] = {
-    "ratio": (
-        "Makespan beside the least",
-        lambda run: run.ratio,
-        "Ratio of the makespan to the least of the instance.",
-    ),
-    "gap": (
-        "Gap",
-        lambda run: None if run.gap is None else 100 * run.gap,
-        "Gap to the greatest lower bound in percent.",
-    ),
-    "seconds": ("Time", lambda run: run.seconds, "Seconds of the solve, on a logarithmic axis."),
-}
-"""The measures that charts compare: heading, value of a run, text of the axis."""
+
+
+def _measures(objective: str) -> dict[str, tuple[str, Measure, str]]:
+    """The measures that charts compare: heading, value of a run, text of the axis."""
+    return {
+        "ratio": (
+            f"{objective[:1].upper()}{objective[1:]} beside the least",
+            lambda run: run.ratio,
+            f"Ratio of the {objective} to the least of the instance.",
+        ),
+        "gap": (
+            "Gap",
+            lambda run: None if run.gap is None else 100 * run.gap,
+            "Gap to the greatest lower bound in percent.",
+        ),
+        "seconds": (
+            "Time",
+            lambda run: run.seconds,
+            "Seconds of the solve, on a logarithmic axis.",
+        ),
+    }
 
 
 class Section(NamedTuple):
     """The content of the page for one campaign."""
 
     name: str
+    objective: str
+    """Name of the most important objective."""
+    unit: str
     finding: Finding
     runs: Sequence[Run]
+    skipped: Sequence[tuple[str, int]]
+    """Why runs were skipped, and how many."""
+    means: Sequence[tuple[str, str, int]]
+    """Heading, field and decimals of the means in the table of methods."""
     instances: int
     methods: Sequence[str]
     rows: Sequence[MethodRow]
@@ -52,7 +77,7 @@ class Section(NamedTuple):
     charts: Sequence[tuple[str, str, str]]
     """For the other charts: name, heading, and text of the axis."""
     families: Sequence[tuple[str, Sequence[MethodRow]]]
-    makespans: Sequence[tuple[str, float | None, Sequence[float | None]]]
+    values: Sequence[tuple[str, float | None, Sequence[float | None]]]
     failed: Sequence[Run]
 
 
@@ -60,9 +85,11 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
     """Compare the methods of one or several campaigns in one HTML page that opens offline.
 
     The page names methods by the parameters, options and data that vary among their runs, and
-    groups instances by the settings of their sources. Ratios are to the least makespan of the
-    instance in the campaign. Gaps are to the greatest lower bound that any run proves for the
-    instance; the bound of a formulation that adds constraints counts for this formulation only.
+    groups instances by the settings of their sources. Each objective of a campaign has a part of
+    the page, and ratios, gaps and charts are about the most important objective asked for. Ratios
+    are to its least value on the instance in the campaign. Gaps are to the greatest lower bound
+    that any run proves for the instance; the bound of a formulation that adds constraints counts
+    for this formulation only.
 
     Parameters
     ----------
@@ -82,38 +109,46 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
     require_report_extra()
     if not rows:
         raise InputError([Problem("", "no run has finished or failed yet")])
-    campaigns = runs_of(rows)
+    everything = runs_of(rows)
+    campaigns = {
+        name: [run for run in own if not run.skipped] or own for name, own in everything.items()
+    }
     methods = {name: list(groups_of(own, lambda r: r.method)) for name, own in campaigns.items()}
     most = max(50, MAX_POINTS // sum(map(len, methods.values())))
-    everything = [run for own in campaigns.values() for run in own]
+    done = [run for own in campaigns.values() for run in own]
     groups: dict[str, dict[str, Chart]] = {}
     labels = {}
     sections = []
     for i, (name, runs) in enumerate(campaigns.items()):
-        own = methods[name]
+        own, first = methods[name], runs[0].objective.partition(",")[0]
+        measures = _measures(first)
         labels[f"methods-{i}"] = levels(own, range(len(own) + 1), letters=LETTERS)
-        charts, settings = _charts(runs, f"methods-{i}", most)
+        charts, settings = _charts(runs, measures, f"methods-{i}", most)
         by_method = method_rows(runs)
         groups[f"campaign-{i}"] = {f"campaign-{i}-{key}": one for key, one in charts.items()}
         sections.append(
             Section(
                 name=name,
-                finding=standing(by_method),
+                objective=first,
+                unit=_unit(first),
+                finding=standing(by_method, runs[0].objective.replace(",", ", then ")),
                 runs=runs,
+                skipped=list(Counter(r.skipped for r in everything[name] if r.skipped).items()),
+                means=_means(first, by_method),
                 instances=len({run.key for run in runs}),
                 methods=own,
                 rows=by_method,
                 settings=settings,
                 charts=[
                     (key, heading, axis)
-                    for key, (heading, _, axis) in MEASURES.items()
+                    for key, (heading, _, axis) in measures.items()
                     if key in charts
                 ],
                 families=[
                     (family, method_rows(members))
                     for family, members in groups_of(runs, lambda run: run.family).items()
                 ],
-                makespans=mean_makespans(runs, own, MAX_ROWS),
+                values=mean_values(runs, own, MAX_ROWS),
                 failed=[run for run in runs if run.failure],
             )
         )
@@ -121,9 +156,10 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
         "campaign.html",
         groups,
         labels,
+        names=", ".join(dict.fromkeys(str(row["campaign"]) for row in rows)),
         sections=sections,
-        runs=len({run.name for run in everything}),
-        failed=len({run.name for run in everything if run.failure}),
+        runs=len({run.name for run in done}),
+        failed=len({run.name for run in done if run.failure}),
         still_open=still_open,
         versions=_versions(rows),
         most=MAX_ROWS,
@@ -131,8 +167,28 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
     )
 
 
+def _unit(objective: str) -> str:
+    """Unit of an objective's values; empty for an objective that is not installed here."""
+    try:
+        unit: str = registry.find("objectives", objective).unit
+    except UsageError:
+        return ""
+    return unit
+
+
+def _means(objective: str, rows: Sequence[MethodRow]) -> list[tuple[str, str, int]]:
+    """The means in the table of methods: of the objective, and what else the runs tell."""
+    means = [("mean makespan", "makespan", 1), ("mean completion", "mean_completion", 1)]
+    further = (
+        *(("mean flow", "mean_flow", 1), ("p95 flow", "p95_flow", 1)),
+        ("late jobs", "late_jobs", 2),
+    )
+    means += [one for one in further if any(getattr(row, one[1]) is not None for row in rows)]
+    return means if objective == MAKESPAN else [(f"mean {objective}", "value", 2), *means]
+
+
 def _charts(
-    runs: Sequence[Run], rows: str, most: int
+    runs: Sequence[Run], measures: Mapping[str, tuple[str, Measure, str]], rows: str, most: int
 ) -> tuple[dict[str, Chart], list[tuple[str, str, list[Line]]]]:
     """Charts of a campaign by name; for charts over a setting: name, setting, and lines."""
     charts: dict[str, Chart] = {}
@@ -140,7 +196,7 @@ def _charts(
     for i, column in enumerate(varied_settings(runs)):
         charts[f"setting-{i}"], lines = setting_chart(runs, column)
         settings.append((f"setting-{i}", setting_name(column), lines))
-    for key, (_, measure, _) in MEASURES.items():
+    for key, (_, measure, _) in measures.items():
         chart = spread_chart(runs, measure, rows, most, log=key == "seconds")
         if chart is not None:
             charts[key] = chart

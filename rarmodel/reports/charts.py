@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .aims import asks_for_length
 from .colours import OTHER, WARM
 from .drawing import Drawing
 from .frames import Chart, framed, image_of, row_height, slots_of, tips_of
 from .gantt import gantt_of_gpus, gantt_of_servers
-from .grids import busy_parts, completions, contention_grid, is_large, ring_scale
+from .gantt_marks import draw_away_in_all, edge_marks
+from .grids import busy_parts, completions, contention_grid, flow_parts, is_large, ring_scale
+from .moments import few, waits
 
 MAX_BARS = 100_000
 """Most bars in a page; if there are more, they are left out to limit its size."""
@@ -23,7 +26,7 @@ MAX_BARS = 100_000
 def charts_of(
     drawing: Drawing,
     end: int,
-    bound: int,
+    bound: int | None,
     *,
     large: bool | None = None,
     scale: int | None = None,
@@ -39,7 +42,7 @@ def charts_of(
     end
         End of the axis, in slots.
     bound
-        A lower bound on the makespan in slots, which is marked.
+        A lower bound on the makespan in slots, which is marked; None for none.
     large
         Whether rows are servers instead of GPUs; the default depends on the schedule.
     scale
@@ -51,10 +54,14 @@ def charts_of(
     """
     time = time_axis(end, min([0.0, *(float(run.start) for run in drawing.runs)]))
     marks: list[dict[str, Any]] = []
-    if drawing.report.makespan is not None:
+    large = is_large([drawing]) if large is None else large
+    if drawing.report.makespan is not None and asks_for_length(drawing):
         marks.append({"at": drawing.report.makespan, "kind": "makespan"})
-    marks.append({"at": bound, "kind": "bound"})
-    if is_large([drawing]) if large is None else large:
+    if bound is not None:
+        marks.append({"at": bound, "kind": "bound"})
+    if large or not few(drawing):
+        marks += edge_marks(drawing, end)
+    if large:
         gantt = gantt_of_servers(drawing, end, time, marks, highest, with_bars=with_bars)
     else:
         gantt = gantt_of_gpus(drawing, end, time, marks, highest)
@@ -64,25 +71,36 @@ def charts_of(
 
 
 def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
-    """`utilisation` and `completion`: one line per schedule, on one time axis."""
-    from bokeh.models import HoverTool  # noqa: PLC0415 - an extra
+    """`utilisation`, `completion` and `flow`: one line per schedule.
+
+    The first two are on one time axis; the third is over the time since the jobs' releases.
+    """
+    from bokeh.models import HoverTool, Range1d  # noqa: PLC0415 - an extra
 
     time = time_axis(end)
     busy = [busy_parts(drawing, end) for drawing in drawings]
     most = max(1.0, *(float(parts.max()) for _, parts in busy))
     done = [completions(drawing) for drawing in drawings]
+    flows = [flow_parts(drawing) for drawing in drawings]
+    longest = max(float(slots[-1]) for slots, _ in flows)
+    since = Range1d(0, longest * 1.02 or 1, bounds=(0, longest * 1.05 or 1), name="since")
     charts = {}
-    for name, curves, top, height, tip in (
-        ("utilisation", busy, most, 120, ("GPUs held", "@part{0.0%}")),
-        ("completion", done, 1.0, 150, ("jobs complete", "@part{0.0%}")),
+    for name, curves, top, height, tip, axis in (
+        ("utilisation", busy, most, 120, ("GPUs held", "@part{0.0%}"), time),
+        ("completion", done, 1.0, 150, ("jobs complete", "@part{0.0%}"), time),
+        ("flow", flows, 1.0, 150, ("jobs complete", "@part{0.0%}"), since),
     ):
+        if name == "flow" and not waits(drawings[0].instance):
+            continue
         chart = framed(
-            slots_of(drawings[0]),
+            {**slots_of(drawings[0]), **({"word": "after"} if name == "flow" else {})},
             {"kind": "percent"},
             height,
-            x_range=time,
+            x_range=axis,
             y_range=(0, top * 1.03),
         )
+        if name == "utilisation":
+            draw_away_in_all(chart.figure, drawings[0], end)
         lines = [
             chart.figure.step(
                 "slot",
@@ -95,7 +113,8 @@ def overview_charts(drawings: Sequence[Drawing], end: int) -> dict[str, Chart]:
             )
             for i, (drawing, (slots, parts)) in enumerate(zip(drawings, curves, strict=True))
         ]
-        tips = [("schedule", "@name"), ("from slot", "@slot{0,0}"), tip]
+        at = "within slots" if name == "flow" else "from slot"
+        tips = [("schedule", "@name"), (at, "@slot{0,0}"), tip]
         chart.figure.add_tools(
             HoverTool(renderers=lines, tooltips=tips_of(tips), line_policy="prev")
         )

@@ -26,6 +26,10 @@ INK, PAPER = "#10161d", "#ffffff"
 NETWORK = "#e8590c"
 """Edge of a ring that crosses the network."""
 FAULT = "#c00000"
+AWAY = "#8a929b"
+"""Hatching of GPUs that are reserved."""
+MOMENT = "#a3507f"
+"""Releases, due slots and deadlines of jobs."""
 BOUND = "#0b7a4b"
 EDGE = "#6f7a86"
 """Colour of boxes around points."""
@@ -60,22 +64,29 @@ class Colouring:
     ----------
     classes
         Classes by number of GPUs, ascending; the legend shows them.
-    of_jobs
-        Colour of each job by its index: the colour of its class in one of three shades, so that
-        neighbours are distinct.
+    tops
+        The most GPUs of each class but the last, and a number that is at least those of the last.
+    shades
+        Shade of each job by its index, one of three, so that neighbours are distinct.
     """
 
     classes: tuple[SizeClass, ...]
-    of_jobs: tuple[str, ...]
+    tops: tuple[int, ...]
+    shades: tuple[int, ...]
 
-    def of(self, job: int) -> str:
-        """Colour of a job by its index; jobs that the instance lacks have greater indices."""
-        return self.of_jobs[job] if job < len(self.of_jobs) else UNKNOWN
+    def of(self, job: int, size: int | None) -> str:
+        """Colour of a job with a ring of some size, by its index.
+
+        Jobs that the instance lacks have greater indices; they and rings of no size are grey.
+        """
+        if job >= len(self.shades) or size is None:
+            return UNKNOWN
+        return _shade(self.classes[bisect_left(self.tops, size)].colour, self.shades[job])
 
 
 def colouring(instance: Instance) -> Colouring:
-    """Colours of an instance's jobs by their number of GPUs."""
-    sizes = sorted({job.size for job in instance.jobs})
+    """Colours of an instance's jobs by their number of GPUs; a moldable job may have several."""
+    sizes = sorted({size for job in instance.jobs for size in job.sizes})
     tops = sizes
     if len(sizes) > MAX_CLASSES:
         powers = range((sizes[-1] - 1).bit_length() + 1)
@@ -85,19 +96,19 @@ def colouring(instance: Instance) -> Colouring:
     for size in sizes:
         members.setdefault(bisect_left(tops, size), []).append(size)
     colours = ramp(SIZES, len(members)) if len(members) > 1 else [SIZES[2]]
-    colour_of = dict(zip(members, colours, strict=True))
     before: Counter[int] = Counter()
-    of_jobs = []
+    shades = []
     for job in instance.jobs:
-        number = bisect_left(tops, job.size)
-        of_jobs.append(_shade(colour_of[number], before[number] % 3))
+        number = bisect_left(tops, job.sizes[-1])
+        shades.append(before[number] % 3)
         before[number] += 1
     return Colouring(
         classes=tuple(
             SizeClass(_sizes(own), colour)
             for own, colour in zip(members.values(), colours, strict=True)
         ),
-        of_jobs=tuple(of_jobs),
+        tops=tuple(tops[number] for number in members),
+        shades=tuple(shades),
     )
 
 

@@ -1,14 +1,15 @@
-"""Schedules of one instance side by side, and the bound that is proven for all."""
+"""Schedules of one instance side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rarmodel.bounds import LowerBound, known_bound, relative_gap
+from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import verify
+from rarmodel.verifier import FlowTimes, Lateness, verify
 
+from .aims import Aim
 from .drawing import Drawing, draw
 
 
@@ -26,10 +27,16 @@ class Row:
         Number of violations.
     makespan, mean_completion
         In slots; None if some job has no completion time.
-    gap
-        Relative gap to the best bound; None if the schedule breaks a constraint.
+    values, gaps
+        Value of each objective, and its relative gap to the best bound; None if the schedule breaks
+        a constraint.
     ratio
-        Makespan divided by the least makespan of a feasible schedule; None if infeasible.
+        Value of the most important objective, divided by the least of a feasible schedule; None if
+        infeasible, or where the least is 0.
+    flow
+        Flow times; None if some job has no completion time.
+    late
+        How due slots are kept; None if no job has one.
     utilisation
         Share of the cluster's GPU slots up to the makespan that jobs hold.
     spread
@@ -43,11 +50,19 @@ class Row:
     violations: int
     makespan: int | None
     mean_completion: float | None
-    gap: float | None
+    values: tuple[Value | None, ...]
+    gaps: tuple[float | None, ...]
     ratio: float | None
+    flow: FlowTimes | None
+    late: Lateness | None
     utilisation: float | None
     spread: int
     rings: int
+
+    @property
+    def gap(self) -> float | None:
+        """The relative gap of the first objective that is not proven; 0 if all are."""
+        return next((gap for gap in self.gaps if gap is None or gap > 0), 0.0)
 
 
 def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing, ...]:
@@ -59,19 +74,11 @@ def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing
     )
 
 
-def shown_bound(drawings: Sequence[Drawing]) -> LowerBound:
-    """The bound for all gaps in a page or plot: the best known."""
-    schedules = [drawing.schedule for drawing in drawings]
-    return known_bound(drawings[0].instance, schedules, least_makespan(drawings))
-
-
-def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:
+def rows_of(drawings: Sequence[Drawing], aims: Sequence[Aim]) -> tuple[Row, ...]:
     """One row per schedule, in the given order."""
-    least = least_makespan(drawings)
     rows = []
-    for drawing in drawings:
+    for i, drawing in enumerate(drawings):
         report = drawing.report
-        makespan = report.makespan if report.feasible else None
         rows.append(
             Row(
                 label=drawing.label,
@@ -79,20 +86,17 @@ def rows_of(drawings: Sequence[Drawing], bound: LowerBound) -> tuple[Row, ...]:
                 violations=len(report.violations),
                 makespan=report.makespan,
                 mean_completion=report.mean_completion,
-                gap=relative_gap(makespan, bound.slots) if makespan else None,
-                ratio=makespan / least if makespan and least else None,
+                values=tuple(aim.values[i] for aim in aims),
+                gaps=tuple(aim.gap(i) for aim in aims),
+                ratio=aims[0].ratio(i),
+                flow=report.flow_times,
+                late=report.lateness,
                 utilisation=drawing.utilisation,
                 spread=sum(run.spread and run.carried_out for run in drawing.runs),
                 rings=max((link.rings.greatest for link in drawing.links), default=0),
             )
         )
     return tuple(rows)
-
-
-def least_makespan(drawings: Sequence[Drawing]) -> int | None:
-    """The least makespan of a feasible schedule in slots; None if there is none."""
-    found = [drawing.report.makespan for drawing in drawings if drawing.report.feasible]
-    return min((makespan for makespan in found if makespan is not None), default=None)
 
 
 def ends_of(drawings: Sequence[Drawing]) -> list[int]:

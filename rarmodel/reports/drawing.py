@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from rarmodel.model import horizon_of, topology
-from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.schema import Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, Run, simulate
 
+from .reserved import Away, Hold, away_areas, blocks
 from .steps import Steps, steps_of
 
 
@@ -50,7 +52,8 @@ class Drawn:
     job
         Name of the job.
     size
-        GPUs that its ring needs, G_j; None if the instance has no such job.
+        GPUs of its ring: G_j, or for a moldable job as many as it holds. None if the instance has
+        no such job, or the job cannot have as many.
     start
         Start slot, a_j.
     end
@@ -121,6 +124,8 @@ class Drawing:
         Rings on every link of the cluster.
     held
         GPUs held on every server. In a schedule that breaks (2) this can exceed the server's GPUs.
+    away
+        Blocks of GPUs that are shown as reserved.
     """
 
     label: str
@@ -131,6 +136,7 @@ class Drawing:
     bars: tuple[Bar, ...]
     links: tuple[LinkRings, ...]
     held: tuple[Steps, ...]
+    away: tuple[Away, ...] = ()
 
     @cached_property
     def end(self) -> int:
@@ -160,6 +166,20 @@ class Drawing:
         for run in self.runs:
             known.setdefault(run.job, len(known))
         return known
+
+    def job_of(self, run: Drawn) -> Job | None:
+        """The job of an assignment; None if the instance has none of this name."""
+        number = self.numbers[run.job]
+        return self.instance.jobs[number] if number < len(self.instance.jobs) else None
+
+    @cached_property
+    def reserved_in_all(self) -> Steps:
+        """GPUs of the whole cluster that reservations take away."""
+        reservations = self.instance.cluster.reservations
+        begins = [(one.start, one.gpus) for one in reservations]
+        return steps_of(
+            [*begins, *((one.end, -one.gpus) for one in reservations if one.end is not None)]
+        )
 
     @cached_property
     def held_in_all(self) -> Steps:
@@ -207,9 +227,9 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     """
     cluster = instance.cluster
     indices = {server.name: i for i, server in enumerate(cluster.servers)}
-    sizes = {job.name: job.size for job in instance.jobs}
+    jobs = {job.name: job for job in instance.jobs}
     faulty = {violation.job for violation in report.violations}
-    workers = [_workers(instance, indices, sizes, a) for a in schedule.assignments]
+    workers = [_workers(instance, indices, jobs, a) for a in schedule.assignments]
     ends = _ends(instance, schedule, report, workers)
     tree = topology(cluster)
     links_of = [tree.links_used(held) if held else () for held in workers]
@@ -228,6 +248,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     rings = [steps_of(on_link[link]) for link in range(len(tree.links))]
     runs = []
     bars = []
+    holds: dict[int, list[Hold]] = defaultdict(list)
     for i, assignment in enumerate(schedule.assignments):
         there = {indices[name]: gpus for name, gpus in assignment.gpus.items() if name in indices}
         drawable = {
@@ -237,7 +258,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         runs.append(
             Drawn(
                 job=assignment.job,
-                size=sizes.get(assignment.job),
+                size=_size(jobs.get(assignment.job), assignment),
                 start=assignment.start,
                 end=ends[i],
                 servers=tuple(server for server, gpus in drawable.items() if gpus),
@@ -252,8 +273,11 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         bars += [
             Bar(i, server, first, count)
             for server, gpus in drawable.items()
-            for first, count in _blocks(gpus)
+            for first, count in blocks(gpus)
         ]
+        until = ends[i]
+        for server, gpus in drawable.items() if workers[i] is not None else ():
+            holds[server].append(Hold(assignment.start, inf if until is None else until, gpus))
     return Drawing(
         label=label or schedule.method,
         instance=instance,
@@ -266,17 +290,30 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
             for link, steps in zip(tree.links, rings, strict=True)
         ),
         held=tuple(steps_of(on_server[server]) for server in range(len(cluster.servers))),
+        away=away_areas(instance, holds),
     )
 
 
+def _size(job: Job | None, held: Assignment) -> int | None:
+    """GPUs of an assignment's ring."""
+    if job is None:
+        return None
+    holds = sum(map(len, held.gpus.values()))
+    return holds if holds in job.sizes else job.sizes[0] if len(job.sizes) == 1 else None
+
+
 def _workers(
-    instance: Instance, indices: Mapping[str, int], sizes: Mapping[str, int], held: Assignment
+    instance: Instance, indices: Mapping[str, int], jobs: Mapping[str, Job], held: Assignment
 ) -> dict[int, int] | None:
     """Workers on each server by index, y_js; None if the assignment cannot be carried out."""
-    if held.start < 0 or held.job not in sizes or not indices.keys() >= held.gpus.keys():
+    if held.start < 0 or held.job not in jobs or not indices.keys() >= held.gpus.keys():
         return None
+    job = jobs[held.job]
     workers = {indices[name]: len(gpus) for name, gpus in held.gpus.items() if gpus}
-    sound = sum(workers.values()) == sizes[held.job] and all(
+    types = {instance.cluster.servers[server].gpu_type for server in workers}
+    if job.times is not None and not types <= job.times.keys():
+        return None
+    sound = sum(workers.values()) in job.sizes and all(
         len(set(gpus)) == len(gpus)
         and all(0 <= gpu < instance.cluster.servers[indices[name]].gpus for gpu in gpus)
         for name, gpus in held.gpus.items()
@@ -310,12 +347,3 @@ def _greatest(steps: Steps, start: int, end: int | None) -> int:
     first = bisect_right(steps.slots, start) - 1
     last = len(steps.slots) if end is None else bisect_left(steps.slots, end)
     return max(steps.values[max(first, 0) : last], default=0)
-
-
-def _blocks(gpus: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First index and length of each run of adjacent indices."""
-    first = 0
-    for i in range(1, len(gpus) + 1):
-        if i == len(gpus) or gpus[i] != gpus[i - 1] + 1:
-            yield gpus[first], i - first
-            first = i

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rarmodel.bounds import LowerBound, relative_gap
-from rarmodel.duration import duration
+from rarmodel.bounds import relative_gap
 from rarmodel.model import job_extremes
-from rarmodel.schema import Instance
+from rarmodel.model.objectives import MAKESPAN, SLOTS, in_digits
+from rarmodel.schema import SlotTime
 
+from .aims import Aim, ranked
 from .drawing import Drawing
 from .words import counted, joined, percent, shortened
 
@@ -32,65 +33,111 @@ class Finding(NamedTuple):
     detail: str
 
 
-def finding_of(drawings: Sequence[Drawing], bound: LowerBound) -> Finding:
-    """The shortest schedule, by how much it is shorter, and how far it can be from optimal.
+def finding_of(drawings: Sequence[Drawing], aims: Sequence[Aim]) -> Finding:
+    """The best schedule, by how much it is better, and how far it can be from optimal.
 
     Parameters
     ----------
     drawings
         Schedules of one instance, at least one; only valid ones are compared.
-    bound
-        The lower bound on the makespan.
+    aims
+        The objectives, with the values of these schedules.
     """
-    valid = [
-        (makespan, drawing)
-        for drawing in drawings
-        if drawing.report.feasible and (makespan := drawing.report.makespan) is not None
-    ]
+    order = ranked(aims)
     refused = [drawing for drawing in drawings if not drawing.report.feasible]
-    if not valid:
+    if not order:
         return _nothing_valid(refused)
-    instance = drawings[0].instance
-    least = min(makespan for makespan, _ in valid)
-    distance = _distance(least, bound)
-    if len(valid) == 1:
-        lead = f"{_name(valid[0][1])} is {distance}."
-        detail = [f"It takes {_slots(instance, least)}.", _last(valid[0][1])]
+    first, best, time = aims[0], order[0], drawings[0].instance.time
+    names = [_name(drawing) for drawing in drawings]
+    by_length = first.objective is MAKESPAN
+    detail = []
+    if len(order) == 1:
+        lead = f"{names[best]} is {_distance(aims, best)}."
+        if by_length:
+            detail = [f"It takes {_told(first, best, time)}.", _last(drawings[best])]
     else:
-        lead, numbers = _compared(instance, valid, least)
-        lead = f"{lead}, and {distance}."
+        lead, numbers = _compared(names, aims, order, time)
         detail = [numbers]
-    detail.append(_proof(least, bound))
+    if by_length:
+        detail.append(_proof(first, best))
+    detail += [_values(names, aim, order, time) for aim in (aims[1:] if by_length else aims)]
     if refused:
-        names = joined([_name(drawing) for drawing in refused])
-        detail.append(f"Not compared, because constraints are broken: {names}.")
+        listed = joined([_name(drawing) for drawing in refused])
+        detail.append(f"Not compared, because constraints are broken: {listed}.")
     return Finding(lead, " ".join(filter(None, detail)))
 
 
 def _compared(
-    instance: Instance, valid: Sequence[tuple[int, Drawing]], least: int
+    names: Sequence[str], aims: Sequence[Aim], order: Sequence[int], time: SlotTime
 ) -> tuple[str, str]:
-    """The shortest of several schedules: its lead, without a full stop, and the numbers."""
-    best = [_name(drawing) for makespan, drawing in valid if makespan == least]
-    others = sorted((pair for pair in valid if pair[0] > least), key=lambda pair: pair[0])
-    shortest = joined(best) if len(best) <= 3 else f"{len(best)} of {len(valid)} schedules"
-    length = _slots(instance, least)
+    """The best of several schedules: its lead, and numbers."""
+    by_length = aims[0].objective is MAKESPAN
+    most, takes = ("shortest", "takes") if by_length else ("best", "is")
+    by = "" if by_length else f" by {', then '.join(aim.name for aim in aims)}"
+    best = [i for i in order if _same(aims, i, order[0])]
+    others = order[len(best) :]
+    found = joined([names[i] for i in best])
+    far = f", and {_distance(aims, best[0], aims[0])}."
+    length = _told(aims[0], best[0], time)
     if not others:
-        all_ = shortest if len(best) <= 3 else f"all {len(best)} schedules"
-        return f"{all_} are equally short", f"Each takes {length}."
-    (next_makespan, next_one), (longest_makespan, longest) = others[0], others[-1]
-    nearer = f"{_saved(least, next_makespan)} shorter than {_name(next_one)}"
-    if len(valid) == 2:
-        numbers = f"{shortest} takes {length}, {_name(next_one)} {_slots(instance, next_makespan)}."
-        return f"{shortest} is {nearer}", numbers
-    numbers = f"{'It takes' if len(best) == 1 else 'They take'} {length}: {nearer}, the next"
-    if longest_makespan > next_makespan:
-        numbers += f", and {_saved(least, longest_makespan)} shorter than {_name(longest)}"
-        numbers += ", the longest"
+        all_ = found if len(best) <= 3 else f"all {len(best)} schedules"
+        equally = f"{all_} are equally {'short' if by_length else 'good'}{by}{far}"
+        return equally, f"Each takes {length}." if by_length else ""
+    nearer = _better(names, aims, best[0], others[0])
+    if len(order) == 2:
+        told = f"{found} takes {length}, {names[others[0]]} {_told(aims[0], others[0], time)}."
+        said = _deciding(aims, best[0], others[0])
+        lead = f"{found} is {nearer}, and {_distance(aims, best[0], said)}."
+        return lead, told if by_length else ""
+    if len(best) > 1:
+        takes = "take" if by_length else "are"
+    numbers = f"{'It' if len(best) == 1 else 'They'} {takes} {f'{length}: ' if by_length else ''}"
+    numbers += f"{nearer}, the next"
+    if not _same(aims, others[-1], others[0]):
+        numbers += f", and {_better(names, aims, best[0], others[-1])}"
+        numbers += f", the {'longest' if by_length else 'worst'}"
     if len(best) > 3:
-        return f"{shortest} are the shortest", f"{numbers}."
+        return f"{len(best)} of {len(order)} schedules are the {most}{by}{far}", f"{numbers}."
     verb = "is" if len(best) == 1 else "are"
-    return f"{shortest} {verb} the shortest of {len(valid)} schedules", f"{numbers}."
+    return f"{found} {verb} the {most} of {len(order)} schedules{by}{far}", f"{numbers}."
+
+
+def _better(names: Sequence[str], aims: Sequence[Aim], best: int, other: int) -> str:
+    """How much better a schedule is, by the first objective in which it differs from another."""
+    aim = _deciding(aims, best, other)
+    value, worse = aim.values[best] or 0, aim.values[other] or 0
+    # All is better than nothing by any part: the values say more.
+    part = f"{percent(relative_gap(worse, value))} " if value > 0 else ""
+    if aim.objective is MAKESPAN:
+        return f"{part}shorter than {names[other]}"
+    return f"{part}better than {names[other]} by {aim.name}"
+
+
+def _deciding(aims: Sequence[Aim], one: int, other: int) -> Aim:
+    """The most important objective in which two schedules differ."""
+    return next(aim for aim in aims if aim.values[one] != aim.values[other])
+
+
+def _values(names: Sequence[str], aim: Aim, order: Sequence[int], time: SlotTime) -> str:
+    """The values of an objective, and what is proven of it."""
+    best = order[0]
+    found = _told(aim, best, time)
+    if len(order) > 1:
+        if len(set(aim.known)) == 1:
+            found += " each"
+        elif len(order) <= 3:
+            told = [_told(aim, i, time, unit=i == order[-1]) for i in order]
+            found = ", ".join(f"{names[i]} {one}" for i, one in zip(order, told, strict=True))
+        else:
+            others = [i for i in order if aim.values[i] != aim.values[best]]
+            ends = [pick(others, key=lambda i: aim.values[i] or 0) for pick in (min, max)]
+            low, high = _told(aim, ends[0], time, unit=False), _told(aim, ends[1], time)
+            span = high if aim.values[ends[0]] == aim.values[ends[1]] else f"{low} to {high}"
+            found = f"{names[best]} {_told(aim, best, time, unit=False)}, others {span}"
+    bound = shortened(aim.bound.name, LETTERS)
+    least = aim.objective.told(aim.bound.value, time)
+    than = "" if aim.least == aim.bound.value else f" than {least}"
+    return f"{aim.name}: {found}; no schedule has less{than} (bound: {bound})."
 
 
 def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
@@ -104,17 +151,34 @@ def _nothing_valid(refused: Sequence[Drawing]) -> Finding:
     return Finding(lead, f"The first: {violations[0].message}." if violations else "")
 
 
-def _distance(makespan: int, bound: LowerBound) -> str:
-    """How far a schedule can be from optimal."""
-    gap = relative_gap(makespan, bound.slots)
-    return f"at most {percent(gap, up=True)} from optimal" if gap > 0 else "optimal"
+def _distance(aims: Sequence[Aim], schedule: int, said: Aim | None = None) -> str:
+    """How far a schedule can be from optimal.
+
+    Parameters
+    ----------
+    aims
+        The objectives.
+    schedule
+        The schedule, by index.
+    said
+        The objective of which the sentence has spoken.
+    """
+    open_ = next((aim for aim in aims if (aim.gap(schedule) or 0) > 0), None)
+    if open_ is None:
+        silent = said is not None or aims[0].objective is MAKESPAN
+        return "optimal" + ("" if silent else f" by {joined([aim.name for aim in aims])}")
+    limit = f"at most {percent(open_.gap(schedule) or 0, up=True)} from optimal"
+    if open_ is said or (said is None and open_.objective is MAKESPAN):
+        return limit
+    return f"{limit} by {open_.name}"
 
 
-def _proof(makespan: int, bound: LowerBound) -> str:
-    """The proof of the bound."""
-    name = shortened(bound.name, LETTERS)
-    if relative_gap(makespan, bound.slots) > 0:
-        return f"No schedule is shorter than {counted(bound.slots, 'slot')} (bound: {name})."
+def _proof(aim: Aim, schedule: int) -> str:
+    """The proof of the bound on the makespan."""
+    name = shortened(aim.bound.name, LETTERS)
+    if (aim.gap(schedule) or 0) > 0:
+        least = counted(int(aim.bound.value), "slot")
+        return f"No schedule is shorter than {least} (bound: {name})."
     return f"No schedule is shorter (bound: {name})."
 
 
@@ -129,14 +193,17 @@ def _last(drawing: Drawing) -> str:
     return f"{name} ends last: it runs {when} for {length}, {beside}."
 
 
-def _saved(makespan: int, other: int) -> str:
-    """How much shorter one makespan is than another."""
-    return percent((other - makespan) / other)
+def _told(aim: Aim, schedule: int, time: SlotTime, *, unit: bool = True) -> str:
+    """The value of a schedule in words, with or without a unit that a later value names."""
+    value = aim.values[schedule] or 0
+    if unit or aim.objective.unit == SLOTS:
+        return aim.objective.told(value, time)
+    return in_digits(value)
 
 
-def _slots(instance: Instance, slots: int) -> str:
-    """Slots with their length."""
-    return f"{counted(slots, 'slot')} ({duration(slots * instance.time.slot_seconds)})"
+def _same(aims: Sequence[Aim], one: int, other: int) -> bool:
+    """Whether two schedules have the same values."""
+    return all(aim.values[one] == aim.values[other] for aim in aims)
 
 
 def _name(drawing: Drawing) -> str:

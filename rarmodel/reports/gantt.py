@@ -12,7 +12,9 @@ from rarmodel.model import job_extremes
 from .colours import COOL, FAULT, INK, NETWORK, PAPER, colouring, ink_on
 from .drawing import Drawing
 from .frames import Chart, framed, image_of, row_height, slots_of, tips_of
+from .gantt_marks import draw_away, draw_late, draw_moments, draw_running
 from .grids import Grid, utilisation_grid
+from .moments import asked_for, few
 
 if TYPE_CHECKING:
     from bokeh.models import ColumnDataSource
@@ -42,7 +44,13 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks, highest: 
     top = [drawing.offsets[bar.server] + bar.first for bar in drawing.bars]
     bottom = [t + bar.gpus for t, bar in zip(top, drawing.bars, strict=True)]
     bars = _bars(drawing, end, top, bottom)
-    _hover(chart.figure, drawing, bars, _draw_bars(chart.figure, drawing, bars))
+    draw_away(chart.figure, drawing, end, drawing.offsets)
+    renderers = _draw_bars(chart.figure, drawing, bars)
+    draw_late(chart.figure, drawing, end, bars)
+    draw_running(chart.figure, drawing, bars)
+    if few(drawing):
+        draw_moments(chart.figure, drawing, bars)
+    _hover(chart.figure, drawing, bars, renderers)
     return chart
 
 
@@ -74,6 +82,7 @@ def gantt_of_servers(
     percent = Grid(grid.names, grid.per_row, grid.edges, np.rint(100 * grid.values))
     seconds, number = drawing.instance.time.slot_seconds, ("GPUs held", "@image{0}%")
     image = image_of(figure, percent, 100, COOL, "server", number, seconds)
+    draw_away(figure, drawing, end, range(rows), per_row=True)
     if not with_bars:
         return chart
     figure.tags = ["zoom"]
@@ -82,7 +91,8 @@ def gantt_of_servers(
     bottom = [t + bar.gpus / sizes[bar.server] for t, bar in zip(top, drawing.bars, strict=True)]
     bars = _bars(drawing, end, top, bottom)
     renderers = _draw_bars(figure, drawing, bars)
-    for renderer in renderers:
+    over = [*draw_late(figure, drawing, end, bars), *draw_running(figure, drawing, bars)]
+    for renderer in (*renderers, *over):
         renderer.visible = False
     _hover(figure, drawing, bars, renderers)
     look = CustomJS(
@@ -90,7 +100,7 @@ def gantt_of_servers(
             "across": time,
             "down": across,
             "area": time.end * rows,
-            "renderers": renderers,
+            "renderers": [*renderers, *over],
             "image": image,
             "most": 800,
             "bars": bars,
@@ -105,7 +115,8 @@ def gantt_of_servers(
 
 def _named(drawing: Drawing) -> dict[str, Any]:
     """Data for names in bars: the colours on which they are white."""
-    colours = dict.fromkeys(colouring(drawing.instance).of_jobs)
+    found, jobs = colouring(drawing.instance), enumerate(drawing.instance.jobs)
+    colours = dict.fromkeys(found.of(i, size) for i, job in jobs for size in job.sizes)
     return {"bars": True, "white": [colour for colour in colours if ink_on(colour) == PAPER]}
 
 
@@ -128,7 +139,7 @@ def _bars(
             "server": np.array([bar.server for bar in drawing.bars], np.int32),
             "first": np.array([bar.first for bar in drawing.bars], np.int32),
             "gpus": np.array([bar.gpus for bar in drawing.bars], np.int32),
-            "colour": [colours.of(drawing.numbers[run.job]) for run in runs],
+            "colour": [colours.of(drawing.numbers[run.job], run.size) for run in runs],
         },
     )
 
@@ -184,6 +195,7 @@ def _hover(
     from bokeh.models import ColumnDataSource, CustomJS, CustomJSHover, HoverTool  # noqa: PLC0415
 
     least = [extreme.least_slots for extreme in job_extremes(drawing.instance)]
+    asked = [asked_for(drawing, run) for run in drawing.runs]
     runs = ColumnDataSource(
         name="runs",
         data={
@@ -199,6 +211,7 @@ def _hover(
             ],
             "carried": [run.carried_out for run in drawing.runs],
             "faulty": [run.faulty for run in drawing.runs],
+            **({"asked": asked} if any(asked) else {}),
         },
     )
     marked, found = (
@@ -232,6 +245,7 @@ def _hover(
         ("slots", "@run{slots}"),
         ("time", "@run{time}"),
         ("contention", "@run{rings}"),
+        *([("asked for", "@run{asked}")] if any(asked) else []),
     ]
     chart.add_tools(
         HoverTool(

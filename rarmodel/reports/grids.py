@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +82,16 @@ def completions(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
 
     The result has at most `most` of them, evenly chosen, with the last.
     """
-    found = drawing.report.completion.values()
+    return _shares(drawing.report.completion.values(), most)
+
+
+def flow_parts(drawing: Drawing, most: int = 1000) -> tuple[Floats, Floats]:
+    """Flow times in slots, ascending, and the share of all jobs that take no longer."""
+    return _shares(drawing.report.flow.values(), most)
+
+
+def _shares(found: Collection[int | None], most: int) -> tuple[Floats, Floats]:
+    """Times in order, and the share of all that are no later; None is never."""
     ends = np.array(sorted(end for end in found if end is not None), float)
     parts = np.arange(1, len(ends) + 1) / len(found)
     if len(ends) > most:

@@ -5,32 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rarmodel.bounds import all_bounds
+from rarmodel.bounds import ValueBound, all_bounds, objective_bounds, relative_gap
 from rarmodel.errors import UsageError
-from rarmodel.model import job_extremes
+from rarmodel.model import job_extremes, unhandled
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.objectives import MAKESPAN, MAX_STRETCH, SLOTS, Value
 from rarmodel.schema import Instance, Schedule
 
+from .aims import Aim, aims_of, on_length, ranked, values_told
 from .charts import MAX_BARS, charts_of, overview_charts
 from .colours import COOL, WARM, colouring
-from .comparison import Row, draw_all, ends_of, least_makespan, rows_of, shown_bound
+from .comparison import draw_all, ends_of, rows_of
 from .drawing import Drawing, Drawn
 from .finding import finding_of
 from .frames import Chart
 from .grids import is_large, ring_scale
+from .moments import shown_in, waits
 from .overview import HEIGHT, WIDTH, sparkline
 from .rendering import rendered, require_report_extra
-from .rows import Level, levels, racks_of
+from .rows import Level, kinds_of, levels, racks_of
 
 MAX_VIOLATIONS = 100
 MAX_JOBS = 300
 
 
 class JobRow(NamedTuple):
-    """A job in a table."""
+    """A job in a table: slots it takes, beside its least; and since its release."""
 
     run: Drawn
     slots: int | None
+    slowdown: float | None
+    release: int | None
+    flow: int | None
     stretch: float | None
+    late: int | None
+
+
+class BoundRow(NamedTuple):
+    """A bound in a table, with the gap of the best valid schedule to it."""
+
+    aim: Aim
+    bound: ValueBound
+    gap: float | None
 
 
 def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
@@ -54,8 +70,9 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     if not schedules:
         raise UsageError("a report needs at least one schedule")
     drawings = draw_all(instance, schedules)
-    best, bounds = shown_bound(drawings), all_bounds(instance)
-    rows = rows_of(drawings, best)
+    aims = aims_of(drawings)
+    length = on_length(aims)
+    rows = rows_of(drawings, aims)
     ends = ends_of(drawings)
     shared = min(ends) if any(drawing.report.feasible for drawing in drawings) else max(ends)
     large, scale = is_large(drawings), ring_scale(drawings)
@@ -67,7 +84,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         charts: dict[str, Chart] = charts_of(
             drawing,
             end,
-            best.slots,
+            None if length is None else int(length.bound.value),
             large=large,
             scale=scale,
             highest=highest,
@@ -77,10 +94,12 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     pages = [
         {
             "row": row,
+            "told": values_told(drawing),
+            "reached": _values(drawing),
             "other": made_for if (made_for := drawing.schedule.instance) != instance.name else "",
             "violations": drawing.report.violations[:MAX_VIOLATIONS],
             "runs": len(drawing.runs),
-            "jobs": most_stretched(drawing),
+            "jobs": slowest(drawing),
             "alone": end != shared,
             "path": sparkline(drawing, shared),
         }
@@ -92,11 +111,18 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         row_labels(drawings[0], large=large),
         instance=instance,
         seconds=instance.time.slot_seconds,
-        finding=finding_of(drawings, best),
-        chosen=chosen(rows),
-        bounds=bounds if best in bounds else (*bounds, best),
-        best=best,
-        least=least_makespan(drawings),
+        slot_time=instance.time,
+        finding=finding_of(drawings, aims),
+        chosen=chosen(aims),
+        aims=aims,
+        length=length,
+        by_length=aims[0].objective is MAKESPAN and len(aims) == 1,
+        slots=SLOTS,
+        bounds=[row for aim in aims for row in bound_rows(instance, aim)],
+        unhandled=unhandled(instance, ALL_BUT_PREEMPTION, "this page"),
+        waits=waits(instance),
+        shown=shown_in(drawings, large=large),
+        due=any(job.due is not None for job in instance.jobs),
         pages=pages,
         large=large,
         bars=with_bars,
@@ -110,20 +136,40 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
     )
 
 
-def chosen(rows: Sequence[Row]) -> tuple[int, ...]:
+def chosen(aims: Sequence[Aim]) -> tuple[int, ...]:
     """The schedules that a page shows at first: the only one, or the best above the worst.
 
-    These are valid schedules, the first of those with equal makespan. If too few are valid, the
-    first of the others take their place.
+    These are valid schedules, the first of those with equal values. If too few are valid, the first
+    of the others take their place.
     """
-    valid = {i: row.makespan for i, row in enumerate(rows) if row.feasible and row.makespan}
-    found = []
+    valid, found = ranked(aims), []
     if valid:
-        found.append(min(valid, key=valid.__getitem__))
-        del valid[found[0]]
-    if valid:
-        found.append(max(valid, key=valid.__getitem__))
-    return tuple([*found, *(i for i in range(len(rows)) if i not in found)][:2])
+        found.append(valid[0])
+    if valid[1:]:
+        worst = [aim.values[valid[-1]] for aim in aims]
+        found.append(next(i for i in valid[1:] if [aim.values[i] for aim in aims] == worst))
+    schedules = range(len(aims[0].values))
+    return tuple([*found, *(i for i in schedules if i not in found)][:2])
+
+
+def bound_rows(instance: Instance, aim: Aim) -> list[BoundRow]:
+    """The quick bounds on an objective, and the best known one."""
+    if aim.objective is MAKESPAN:
+        found = [ValueBound(bound.slots, bound.name) for bound in all_bounds(instance)]
+    else:
+        found = list(objective_bounds(instance, aim.objective))
+    found += [] if aim.bound in found else [aim.bound]
+    least = aim.least
+    return [
+        BoundRow(aim, bound, None if least is None else relative_gap(least, bound.value))
+        for bound in found
+    ]
+
+
+def _values(drawing: Drawing) -> list[Value | None]:
+    """Values of the objectives, of invalid schedules too."""
+    values = drawing.report.objective or {}
+    return [values.get(name) for name in drawing.instance.objectives]
 
 
 def row_labels(drawing: Drawing, *, large: bool) -> dict[str, Sequence[Level]]:
@@ -133,20 +179,36 @@ def row_labels(drawing: Drawing, *, large: bool) -> dict[str, Sequence[Level]]:
     links = [link.link for link in drawing.links]
     edges = range(len(names) + 1) if large else [*drawing.offsets, cluster.total_gpus]
     return {
-        "servers" if large else "gpus": levels(names, edges, racks_of(cluster)),
+        "servers" if large else "gpus": levels(
+            names, edges, racks_of(cluster), kinds=kinds_of(cluster)
+        ),
         "links": levels(links, range(len(links) + 1)),
     }
 
 
-def most_stretched(drawing: Drawing) -> list[JobRow]:
+def slowest(drawing: Drawing) -> list[JobRow]:
     """All jobs in the schedule's order; of many, those that contention and spread delay most."""
     least = [extreme.least_slots for extreme in job_extremes(drawing.instance)]
+    stretches = MAX_STRETCH.terms(drawing.instance)
+    report = drawing.report
     rows = []
     for run in drawing.runs:
         slots = None if run.end is None else run.end - run.start
         number = drawing.numbers[run.job]
-        alone = least[number] if number < len(least) else None
-        rows.append(JobRow(run, slots, slots / alone if slots is not None and alone else None))
+        known = number < len(least)
+        slowdown = slots / least[number] if slots is not None and known else None
+        stretch = stretches[number] if known else None
+        rows.append(
+            JobRow(
+                run=run,
+                slots=slots,
+                slowdown=slowdown,
+                release=drawing.instance.jobs[number].release if known else None,
+                flow=report.flow.get(run.job),
+                stretch=None if run.end is None or stretch is None else float(stretch.at(run.end)),
+                late=report.tardiness.get(run.job),
+            )
+        )
     if len(rows) <= MAX_JOBS:
         return rows
-    return sorted(rows, key=lambda row: -(row.stretch or 0))[:MAX_JOBS]
+    return sorted(rows, key=lambda row: -(row.slowdown or 0))[:MAX_JOBS]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound
+from rarmodel.errors import one_line
 
+from .aims import Aim, asks_for_length
 from .colours import (
     BOUND,
     COOL,
@@ -25,7 +26,8 @@ from .colours import (
 )
 from .drawing import Drawing, Drawn
 from .grids import Grid, busy_parts, contention_grid, utilisation_grid
-from .rows import Level, level_that_fits, levels, racks_of
+from .marks import draw_away, draw_away_in_all, draw_moments, keys_of_marks
+from .rows import Level, kinds_of, level_that_fits, levels, racks_of
 from .words import counted, shortened
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ SIZE = 9.0
 LABEL = 0.118
 """Height of a row's label in inches."""
 MAKESPAN: dict[str, Any] = {"color": INK, "linewidth": 1.5}
+REASON: dict[str, Any] = {
+    "color": "#3c4650",
+    "bbox": {"facecolor": PAPER, "alpha": 0.8, "edgecolor": "none", "pad": 1},
+}
 LOWER_BOUND: dict[str, Any] = {"color": BOUND, "linewidth": 1.5, "linestyle": (0, (3, 2))}
 
 
@@ -87,8 +93,18 @@ def height_of(drawing: Drawing, part: str, schedules: int, *, large: bool) -> fl
     return min(max(rows * least, min(rows * most, 2.4), 0.4), highest)
 
 
-def gantt_panel(axis: Axes, panel: Panel, bound: LowerBound | None, *, large: bool) -> None:
-    """A row for each GPU and a bar for each job; or GPUs held by server."""
+def gantt_panel(axis: Axes, panel: Panel, length: Aim | None, *, large: bool) -> None:
+    """A row for each GPU and a bar for each job; or GPUs held by server.
+
+    Parameters
+    ----------
+    axis, panel
+        Where to draw, and what.
+    length
+        The makespan, if it is an objective and its bound is to be marked.
+    large
+        Whether rows are servers instead of GPUs.
+    """
     drawing = panel.drawing
     cluster = drawing.instance.cluster
     names = [server.name for server in cluster.servers]
@@ -100,11 +116,13 @@ def gantt_panel(axis: Axes, panel: Panel, bound: LowerBound | None, *, large: bo
     else:
         _bars(axis, drawing, panel.end)
         edges = [*drawing.offsets, cluster.total_gpus]
-    _label_rows(axis, panel, levels(names, edges, racks_of(cluster)))
-    if drawing.report.makespan is not None:
+    draw_away(axis, drawing, panel.end, large=large)
+    draw_moments(axis, drawing, panel.end, large=large)
+    _label_rows(axis, panel, levels(names, edges, racks_of(cluster), kinds=kinds_of(cluster)))
+    if drawing.report.makespan is not None and asks_for_length(drawing):
         axis.axvline(drawing.report.makespan, zorder=6, **MAKESPAN)
-    if bound is not None:
-        axis.axvline(bound.slots, zorder=7, **LOWER_BOUND)
+    if length is not None:
+        axis.axvline(float(length.bound.value), zorder=7, **LOWER_BOUND)
 
 
 def contention_panel(axis: Axes, panel: Panel, scale: int) -> None:
@@ -117,6 +135,7 @@ def contention_panel(axis: Axes, panel: Panel, scale: int) -> None:
 def usage_panel(axis: Axes, panel: Panel) -> None:
     """Share of the cluster's GPUs that is held."""
     slots, parts = busy_parts(panel.drawing, panel.end)
+    draw_away_in_all(axis, panel.drawing, panel.end)
     axis.fill_between(slots, parts, step="post", color=COOL[1][:7], alpha=0.35, linewidth=0)
     axis.step(slots, parts, where="post", color=COOL[2][:7], linewidth=1.2)
     axis.set_ylim(0, max(1.0, float(parts.max())) * 1.03)
@@ -140,45 +159,61 @@ def write_names(axis: Axes, panel: Panel, inches: tuple[float, float]) -> None:
     colours = colouring(drawing.instance)
     slot = inches[0] / (axis.get_xlim()[1] - axis.get_xlim()[0])
     row = inches[1] / drawing.instance.cluster.total_gpus
-    for bar in drawing.bars:
-        run = drawing.runs[bar.run]
-        from_, until = max(run.start, 0), drawing.shown_until(run, panel.end)
-        if bar.gpus * row < 0.115 or (until - from_) * slot < 0.12:
-            continue
-        if (until - from_) * slot < _width(run.job) + 0.06:
-            continue
+
+    def write(
+        text: str, span: tuple[float, float], rows: tuple[int, int], style: dict[str, Any]
+    ) -> None:
+        (from_, until), (first, gpus) = span, rows
+        if gpus * row < 0.115 or (until - from_) * slot < 0.12:
+            return
+        if (until - from_) * slot < _width(text) + 0.06:
+            return
         name = axis.text(
             (from_ + until) / 2,
-            drawing.offsets[bar.server] + bar.first + bar.gpus / 2,
-            run.job,
+            first + gpus / 2,
+            text,
             ha="center",
             va="center",
             fontsize=8,
-            color=ink_on(colours.of(drawing.numbers[run.job])),
             zorder=5,
             clip_on=True,
+            **style,
         )
         name.set_in_layout(False)
+
+    for bar in drawing.bars:
+        run = drawing.runs[bar.run]
+        ink = ink_on(colours.of(drawing.numbers[run.job], run.size))
+        span = max(run.start, 0), drawing.shown_until(run, panel.end)
+        write(run.job, span, (drawing.offsets[bar.server] + bar.first, bar.gpus), {"color": ink})
+    for area in drawing.away:
+        reason = drawing.instance.cluster.reservations[area.reservation].reason
+        limit = axis.get_xlim()[1]
+        span = area.start, min(limit, limit if area.end is None else area.end)
+        rows = drawing.offsets[area.server] + area.first, area.gpus
+        write(one_line(reason or "reserved"), span, rows, REASON)
 
 
 def keys_of(
     drawings: Sequence[Drawing],
     parts: Sequence[str],
-    bound: LowerBound | None,
+    length: Aim | None,
     scale: int,
     *,
     large: bool,
 ) -> list[list[Any]]:
-    """The legend, line by line: sizes of jobs, edges and lines, numbers of rings."""
+    """The legend, line by line: sizes of jobs, edges and lines, marks, numbers of rings."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     found: list[list[Any]] = []
     if "gantt" in parts:
-        lines: list[Any] = [Line2D([], [], label="makespan", **MAKESPAN)]
-        if bound is not None:
-            slots = counted(bound.slots, "slot")
-            name = f"lower bound, {slots} ({shortened(bound.name, 40)})"
+        lines: list[Any] = []
+        if asks_for_length(drawings[0]):
+            lines.append(Line2D([], [], label="makespan", **MAKESPAN))
+        if length is not None:
+            slots = counted(int(length.bound.value), "slot")
+            name = f"lower bound, {slots} ({shortened(length.bound.name, 40)})"
             lines.append(Line2D([], [], label=name, **LOWER_BOUND))
         if large:
             sizes = [
@@ -194,7 +229,7 @@ def keys_of(
                 fault = Patch(facecolor="none", edgecolor=FAULT, hatch="////")
                 fault.set_label("job that breaks a constraint")
                 lines.insert(1, fault)
-        found += [sizes, lines]
+        found += [one for one in (sizes, lines, keys_of_marks(drawings, large=large)) if one]
     if "contention" in parts:
         shown = sorted({round(1 + i * (scale - 1) / 4) for i in range(5)})
         colours = ramp(WARM, scale)
@@ -223,7 +258,10 @@ def _bars(axis: Axes, drawing: Drawing, end: int) -> None:
                 (run.start, drawing.offsets[bar.server] + bar.first),
                 drawing.shown_until(run, end) - run.start,
                 bar.gpus,
-                facecolor=(colours.of(drawing.numbers[run.job]), 0.6 if run.faulty else 1),
+                facecolor=(
+                    colours.of(drawing.numbers[run.job], run.size),
+                    0.6 if run.faulty else 1,
+                ),
                 **_edge(run, thin=thin),
             )
         )

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import ValueBound
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 
+from .aims import Aim, aims_of, on_length, values_told
 from .colours import FAULT, INK
 from .comparison import ends_of
 from .drawing import Drawing
@@ -62,7 +63,6 @@ _STYLE = {
     "grid.color": "#e4e5e7",
     "grid.linewidth": 0.6,
     "text.parse_math": False,  # A name is a name, whatever characters it has.
-    "hatch.color": FAULT,
     "svg.hashsalt": "rarmodel",  # The same picture gives the same bytes.
     "svg.fonttype": "none",
 }
@@ -70,22 +70,23 @@ _STYLE = {
 
 def picture(
     drawings: Sequence[Drawing],
-    bound: LowerBound | None = None,
+    bounds: Sequence[ValueBound] | None = None,
     *,
     form: str = "png",
     parts: Sequence[str] | None = None,
 ) -> bytes:
     """Plot schedules of one instance below each other, part by part, on one time axis.
 
-    If you give a bound, the finding is above the plots. A schedule that breaks constraints and
+    If you give bounds, the finding is above the plots. A schedule that breaks constraints and
     lasts longer than the valid ones has its own axis.
 
     Parameters
     ----------
     drawings
         The schedules; at least one.
-    bound
-        A lower bound on the makespan, which is named and marked in the Gantt charts.
+    bounds
+        A lower bound on each objective, the most important first; `shown_bounds` gives them. One on
+        the makespan is named and marked in the Gantt charts.
     form
         Format of the picture, `png` or `svg`.
     parts
@@ -116,14 +117,14 @@ def picture(
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure = Figure()
         FigureCanvasAgg(figure)
-        _compose(figure, drawings, bound, parts)
+        _compose(figure, drawings, None if bounds is None else aims_of(drawings, bounds), parts)
         metadata = {"Date": None} if form == "svg" else None
         figure.savefig(content, format=form, dpi=130, metadata=metadata)
     return content.getvalue()
 
 
 def _compose(
-    figure: Figure, drawings: Sequence[Drawing], bound: LowerBound | None, parts: Sequence[str]
+    figure: Figure, drawings: Sequence[Drawing], aims: Sequence[Aim] | None, parts: Sequence[str]
 ) -> None:
     """Place the text, the panels and the legend."""
     large, scale = is_large(drawings), ring_scale(drawings)
@@ -132,7 +133,8 @@ def _compose(
         for part in parts
         for drawing, end in zip(drawings, ends_of(drawings), strict=True)
     ]
-    words, keys = _words(drawings, bound), keys_of(drawings, parts, bound, scale, large=large)
+    words, length = _words(drawings, aims), None if aims is None else on_length(aims)
+    keys = keys_of(drawings, parts, length, scale, large=large)
     above, below = LINE * (len(words) + 0.5) if words else 0.05, LINE * len(keys) + 0.05
     height = above + below + sum(one.height for one in panels) + 0.48 * len(panels) + 0.4
     figure.set_size_inches(WIDTH, height)
@@ -148,7 +150,7 @@ def _compose(
     for i, (panel, axis) in enumerate(zip(panels, axes, strict=True)):
         match panel.part:
             case "gantt":
-                gantt_panel(axis, panel, bound, large=large)
+                gantt_panel(axis, panel, length, large=large)
             case "contention":
                 contention_panel(axis, panel, scale)
             case "utilisation":
@@ -183,12 +185,12 @@ def _compose(
 
 
 def _words(
-    drawings: Sequence[Drawing], bound: LowerBound | None
+    drawings: Sequence[Drawing], aims: Sequence[Aim] | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """The text above the panels, line by line, each line with its style."""
-    if bound is None:
+    if aims is None:
         return []
-    found, instance = finding_of(drawings, bound), drawings[0].instance
+    found, instance = finding_of(drawings, aims), drawings[0].instance
     size = f"{counted(len(instance.jobs), 'job')}, {counted(instance.cluster.total_gpus, 'GPU')}"
     lines: list[tuple[str, dict[str, Any]]] = [
         (f"{shortened(instance.name, 100)}: {size}", {"color": BLUE, "weight": "bold"})
@@ -204,9 +206,8 @@ def _title(axis: Axes, panel: Panel) -> None:
     text = {"contention": "rings on each link", "utilisation": "GPUs held"}.get(panel.part, "")
     if not text:
         text = f"invalid, violations: {len(report.violations)}"
-        if report.feasible and report.makespan is not None:
-            seconds = report.makespan * drawing.instance.time.slot_seconds
-            text = f"{report.makespan:,} slots, {duration(seconds)}"
+        if report.feasible:
+            text = values_told(drawing)
     title = axis.set_title(f"{name}: {text}", loc="left", fontsize=SIZE + 0.5, weight="bold")
     if not report.feasible:
         title.set_color(FAULT)

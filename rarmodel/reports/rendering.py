@@ -11,6 +11,7 @@ from typing import Any
 
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
+from rarmodel.model.objectives import Value, in_digits
 
 from .embed import embedded
 from .frames import Chart
@@ -75,6 +76,7 @@ def rendered(
         significant=_significant,
         percent=_percent,
         duration=duration,
+        digits=_digits,
     )
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw
     # Every frame of the page begins at the same place, whatever its own labels are.
@@ -116,6 +118,10 @@ def _whole(value: float | None) -> str:
 
 def _decimal(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _digits(value: Value | None) -> str:
+    return "–" if value is None else in_digits(value)
 
 
 def _mean(value: float | None) -> str:

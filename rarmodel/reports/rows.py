@@ -10,6 +10,12 @@ from rarmodel.schema import Cluster
 
 LETTERS = 24
 """Default length of the longest label of a row."""
+Kinds = Sequence[tuple[str, ...]]
+"""(rows) Types of GPU in each row."""
+KIND = 10
+"""Longest kind in a label."""
+MOST_KINDS = 2
+"""Most kinds that a label lists."""
 COUNTS = (2, 5, 10, 20, 25, 50)
 """Rows of equal height in a range; then fifty times as many, and so on."""
 
@@ -38,6 +44,7 @@ def levels(
     racks: Sequence[str] | None = None,
     *,
     letters: int = LETTERS,
+    kinds: Kinds | None = None,
 ) -> tuple[Level, ...]:
     """Labels from one for each row to a few for all, each with more rows in a range.
 
@@ -50,10 +57,13 @@ def levels(
     racks
         The rack of each row. If whole racks are together, one of the levels names them.
     letters
-        Longest label.
+        Longest label, without kinds.
+    kinds
+        Kinds of each row, such as its type of GPU, which labels name.
     """
-    rows = Level(_least(edges), tuple(_short(name, letters) for name in names), tuple(edges))
-    found = [rows, *_ranges(names, edges, letters)]
+    alone = [_short(name, letters) + _of_kind(kinds, i, i + 1) for i, name in enumerate(names)]
+    rows = Level(_least(edges), tuple(alone), tuple(edges))
+    found = [rows, *_ranges(names, edges, letters, kinds)]
     if racks and 1 < len(set(racks)) < len(racks):
         runs = [(rack, len(list(run))) for rack, run in groupby(racks)]
         if len(runs) == len(set(racks)):
@@ -61,7 +71,12 @@ def levels(
             for _, length in runs:
                 ends.append(ends[-1] + length)
             limits = [edges[end] for end in ends]
-            by_rack = levels([rack for rack, _ in runs], limits, letters=letters)
+            by_rack = levels(
+                [rack for rack, _ in runs],
+                limits,
+                letters=letters,
+                kinds=kinds and [_kinds_in(kinds, a, b) for a, b in pairwise(ends)],
+            )
             found = [level for level in found if level.least < by_rack[0].least] + list(by_rack)
     return tuple(found)
 
@@ -89,7 +104,30 @@ def racks_of(cluster: Cluster) -> list[str] | None:
     return [above[server.name] for server in cluster.servers]
 
 
-def _ranges(names: Sequence[str], edges: Sequence[float], letters: int) -> Iterator[Level]:
+def kinds_of(cluster: Cluster) -> Kinds | None:
+    """The type of each server's GPUs; None if there are no two types."""
+    kinds = [(server.gpu_type,) if server.gpu_type else () for server in cluster.servers]
+    return kinds if len(set(kinds)) > 1 else None
+
+
+def _of_kind(kinds: Kinds | None, begin: int, end: int) -> str:
+    """The kinds of a range of rows, for its label."""
+    found = [_short(kind, KIND) for kind in _kinds_in(kinds or (), begin, end)]
+    if len(found) > MOST_KINDS:
+        return f" · {len(found)} types"
+    return f" · {', '.join(found)}" if found else ""
+
+
+def _kinds_in(kinds: Kinds, begin: int, end: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kind for each in kinds[begin:end] for kind in each))
+
+
+def _ranges(
+    names: Sequence[str],
+    edges: Sequence[float],
+    letters: int,
+    kinds: Kinds | None,
+) -> Iterator[Level]:
     """Levels of ranges, until there are few ranges."""
     before = len(names)
     for least in _targets([b - a for a, b in pairwise(edges)]):
@@ -102,8 +140,10 @@ def _ranges(names: Sequence[str], edges: Sequence[float], letters: int) -> Itera
         if len(limits) - 1 < before:
             before = len(limits) - 1
             ends = tuple(edges[i] for i in limits)
-            found = tuple(_range(names[a:b], letters) for a, b in pairwise(limits))
-            yield Level(_least(ends), found, ends)
+            found = [
+                _range(names[a:b], letters) + _of_kind(kinds, a, b) for a, b in pairwise(limits)
+            ]
+            yield Level(_least(ends), tuple(found), ends)
 
 
 def _targets(spans: Sequence[float]) -> Iterator[float]:

@@ -1,4 +1,4 @@
-"""The runs of a campaign's table as plain data, with methods, ratios, gaps and spreads."""
+"""The runs of a campaign's table as plain data, with methods, values, ratios, gaps and spreads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarmodel import registry
 from rarmodel.bounds import relative_gap
 from rarmodel.errors import InputError, Problem, listed
 
@@ -21,6 +22,8 @@ NEEDED = (
     *("gap", "objective", "restricted", "seconds"),
 )
 SOURCE, PARAMETER, OPTION, DATA = "source_", "parameter_", "option_", "data"
+ASKED = "option_objective"
+MAKESPAN = "makespan"
 FILES = "files"
 """The family of all instances that come from files."""
 
@@ -47,23 +50,36 @@ class Run:
         The seed.
     settings
         Parameters, options, data, and settings of the source, by name of their column.
-    makespan, mean_completion
-        In slots; None without a schedule.
+    objective
+        Names of the objectives that the run was asked to minimise, separated by commas, the most
+        important first.
+    makespan, mean_completion, mean_flow, p95_flow
+        In slots; None without a schedule, or where the table has none.
+    late_jobs
+        Number of jobs that complete past their due slots.
+    value
+        Value of the most important objective; None without a schedule, or if the formulation has an
+        objective of its own.
+    best
+        Whether the value is the least of the instance in the campaign; of equal values, the less
+        important objectives count too.
     ratio
-        Makespan divided by the least makespan of the instance in the campaign.
+        The value divided by the least of the instance in the campaign; None if that is 0.
     bound
-        The greatest lower bound in slots that any run on the instance, in any campaign, proves for
-        every schedule. The bound of a formulation that adds constraints counts for this formulation
-        only.
+        The greatest lower bound on the most important objective that any run on the instance, in
+        any campaign, proves for every schedule. The bound of a formulation that adds constraints
+        counts for this formulation only.
     gap
-        Gap of the makespan to that bound or the run's own; for another objective, the run's own
-        gap.
+        Gap of the value to that bound or the run's own. If the most important objective is proven,
+        or the formulation has an objective of its own, the run's own gap.
     optimal
         Whether the gap is proven to be 0.
     seconds
         Time of the solve.
     failure, error
         How and why the run failed; empty if it did not.
+    skipped
+        Why the run was skipped; empty if it was not.
     """
 
     name: str
@@ -74,8 +90,14 @@ class Run:
     method: str
     seed: str
     settings: Mapping[str, Any]
+    objective: str
     makespan: float | None
     mean_completion: float | None
+    mean_flow: float | None
+    p95_flow: float | None
+    late_jobs: float | None
+    value: float | None
+    best: bool
     ratio: float | None
     bound: float | None
     gap: float | None
@@ -83,6 +105,7 @@ class Run:
     seconds: float | None
     failure: str
     error: str
+    skipped: str = ""
 
 
 class Spread(NamedTuple):
@@ -102,15 +125,21 @@ class MethodRow(NamedTuple):
     failed: int
     optimal: int
     best: int
+    value: float | None
     makespan: float | None
     mean_completion: float | None
+    mean_flow: float | None
+    p95_flow: float | None
+    late_jobs: float | None
     ratio: Spread
     gap: Spread
     seconds: Spread
 
 
 def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
-    """The runs of a campaign's table by campaign, in the table's order.
+    """The runs of a campaign's table, in the table's order, by campaign.
+
+    The runs of a campaign with several objectives are apart, as `CAMPAIGN: OBJECTIVE`.
 
     Parameters
     ----------
@@ -127,19 +156,53 @@ def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
     if missing := [name for name in NEEDED if name not in columns]:
         message = f"not the table of a campaign: no column {listed(missing)}"
         raise InputError([Problem("", message)])
-    bounds: dict[str, float] = {}
+    bounds: dict[tuple[str, str], float] = {}
     for row in rows:
-        bound = _number(row, "lower_bound")
-        if bound is not None and not _known(row, "restricted"):
-            bounds[_key(row)] = max(bound, bounds.get(_key(row), bound))
+        for first in {MAKESPAN, _first(_text(row, "objective") or MAKESPAN)}:
+            bound = _bound(row, first)
+            if bound is not None and not _known(row, "restricted"):
+                at = (_key(row), first)
+                bounds[at] = max(bound, bounds.get(at, bound))
     campaigns: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         campaigns[_text(row, "campaign")].append(row)
-    return {name: _runs(own, bounds) for name, own in campaigns.items()}
+    found = {}
+    for name, own in campaigns.items():
+        by_objective: dict[str, list[Row]] = defaultdict(list)
+        for row, objective in zip(own, _objectives(own), strict=True):
+            by_objective[objective].append(row)
+        for objective, some in by_objective.items():
+            title = name if len(by_objective) == 1 else f"{name}: {objective}"
+            found[title] = _runs(some, objective, bounds)
+    return found
 
 
-def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
-    """The runs of one campaign."""
+def _objectives(rows: Sequence[Row]) -> list[str]:
+    """The objectives that each run of a campaign was asked to minimise, as its table has them.
+
+    A run that failed does not say so, and a formulation may have an objective of its own. Others on
+    the same instance then tell.
+    """
+    ours = registry.names("objectives")
+    known: dict[tuple[str, str], str] = {}
+    for row in rows:
+        if (named := _text(row, "objective")) and not _known(row, "restricted"):
+            for key in (_key(row), ""):
+                known.setdefault((_text(row, ASKED), key), named)
+    found = []
+    for row in rows:
+        asked, named = _text(row, ASKED), _text(row, "objective")
+        if _known(row, "restricted") and _first(named) not in ours:
+            named = ""
+        others = known.get((asked, _key(row))) or known.get((asked, ""))
+        found.append(named or others or asked or MAKESPAN)
+    return found
+
+
+def _runs(
+    rows: Sequence[Row], objective: str, bounds: Mapping[tuple[str, str], float]
+) -> list[Run]:
+    """The runs of one campaign with one objective."""
     bases = [_base(row) for row in rows]
     methods = _told_apart(rows, bases, (PARAMETER, OPTION, DATA), " ")
     sources = [_source(row) for row in rows]
@@ -148,20 +211,25 @@ def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
         pairs = zip(sources, families, strict=True)
         families = [", ".join(filter(None, pair)) for pair in pairs]
     names = _instance_names(rows, families)
-    least: dict[str, float] = {}
-    for row in rows:
-        if (found := _number(row, "makespan", positive=True)) is not None:
+    first, *others = objective.split(",")
+    values = [_value(row, first) for row in rows]
+    least: dict[str, tuple[float, ...]] = {}
+    for row, value in zip(rows, values, strict=True):
+        if value is not None:
+            found = (value, *_values(row, others))
             least[_key(row)] = min(found, least.get(_key(row), found))
     runs = []
-    for row, base, method, source, family in zip(
-        rows, bases, methods, sources, families, strict=True
+    for row, base, method, source, family, value in zip(
+        rows, bases, methods, sources, families, values, strict=True
     ):
-        key, makespan = _key(row), _number(row, "makespan", positive=True)
-        known = [b for b in (bounds.get(key), _number(row, "lower_bound")) if b is not None]
+        key = _key(row)
+        known = [b for b in (bounds.get((key, first)), _bound(row, first)) if b is not None]
         gap, optimal = _number(row, "gap"), _text(row, "status") == "optimal"
-        if makespan is not None and known and _about_makespan(row):
-            gap = relative_gap(makespan, max(known))
-            optimal = optimal or gap <= 0
+        if value is not None and known and _about(row, first):
+            of_first = relative_gap(value, max(known))
+            if of_first > 0 or objective == first:
+                gap = of_first
+            optimal = optimal or (of_first <= 0 and objective == first)
         runs.append(
             Run(
                 name=_text(row, "run"),
@@ -174,21 +242,28 @@ def _runs(rows: Sequence[Row], bounds: Mapping[str, float]) -> list[Run]:
                 settings={
                     "source": source,
                     **{
-                        name: value
+                        name: cell
                         for name in row
                         if name.startswith((SOURCE, PARAMETER, OPTION, DATA))
-                        and (value := _known(row, name)) is not None
+                        and (cell := _known(row, name)) is not None
                     },
                 },
-                makespan=makespan,
+                objective=objective,
+                makespan=_number(row, "makespan", positive=True),
                 mean_completion=_number(row, "mean_completion"),
-                ratio=None if makespan is None else makespan / least[key],
-                bound=bounds.get(key),
-                gap=gap if makespan is not None else None,
+                mean_flow=_number(row, "mean_flow"),
+                p95_flow=_number(row, "p95_flow"),
+                late_jobs=_number(row, "late_jobs"),
+                value=value,
+                best=value is not None and (value, *_values(row, others)) == least[key],
+                ratio=value / least[key][0] if value is not None and least[key][0] > 0 else None,
+                bound=bounds.get((key, first)),
+                gap=None if _number(row, "makespan") is None else gap,
                 optimal=optimal,
                 seconds=_number(row, "seconds"),
                 failure=_text(row, "failure"),
                 error=_text(row, "error"),
+                skipped=_text(row, "stopped") if _text(row, "status") == "skipped" else "",
             )
         )
     return runs
@@ -211,9 +286,13 @@ def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
             solved=sum(run.makespan is not None for run in own),
             failed=sum(bool(run.failure) for run in own),
             optimal=sum(run.optimal for run in own),
-            best=sum(run.ratio == 1 for run in own),
+            best=sum(run.best for run in own),
+            value=_mean(run.value for run in own),
             makespan=_mean(run.makespan for run in own),
             mean_completion=_mean(run.mean_completion for run in own),
+            mean_flow=_mean(run.mean_flow for run in own),
+            p95_flow=_mean(run.p95_flow for run in own),
+            late_jobs=_mean(run.late_jobs for run in own),
             ratio=_spread(run.ratio for run in own),
             gap=_spread(run.gap for run in own),
             seconds=_spread(run.seconds for run in own),
@@ -222,14 +301,14 @@ def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
     ]
 
 
-def mean_makespans(
+def mean_values(
     runs: Sequence[Run], methods: Sequence[str], most: int
 ) -> list[tuple[str, float | None, list[float | None]]]:
-    """Name, lower bound, and mean makespan of each method, for the first instances."""
+    """Name, lower bound, and mean value of each method, for the first instances."""
     rows = []
     for own in list(groups_of(runs, lambda run: run.key).values())[:most]:
         by_method = groups_of(own, lambda run: run.method)
-        means = [_mean(run.makespan for run in by_method.get(name, ())) for name in methods]
+        means = [_mean(run.value for run in by_method.get(name, ())) for name in methods]
         rows.append((own[0].instance, own[0].bound, means))
     return rows
 
@@ -299,8 +378,34 @@ def _key(row: Row) -> str:
     return _text(row, "instance_hash")
 
 
-def _about_makespan(row: Row) -> bool:
-    return _text(row, "objective") in {"", "makespan"}
+def _first(objectives: str) -> str:
+    """The most important of several objectives."""
+    return objectives.partition(",")[0]
+
+
+def _about(row: Row, first: str) -> bool:
+    """Whether a run minimised an objective, and nothing before that."""
+    return _first(_text(row, "objective") or MAKESPAN) == first
+
+
+def _value(row: Row, first: str) -> float | None:
+    """The value of an objective; of others than the makespan, only if the run minimised it."""
+    if first == MAKESPAN:
+        return _number(row, "makespan", positive=True)
+    return _number(row, "objective_value") if _about(row, first) else None
+
+
+def _values(row: Row, objectives: Sequence[str]) -> list[float]:
+    """Values of the less important objectives; an unknown one counts as the worst."""
+    found = (_number(row, f"objective_value_{name}") for name in objectives)
+    return [math.inf if value is None else value for value in found]
+
+
+def _bound(row: Row, first: str) -> float | None:
+    """A run's bound on an objective."""
+    if first == MAKESPAN:
+        return _number(row, "lower_bound")
+    return _number(row, "objective_bound") if _about(row, first) else None
 
 
 def _known(row: Row, column: str) -> Any:

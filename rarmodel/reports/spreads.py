@@ -108,7 +108,7 @@ def spread_chart(
 
 
 def varied_settings(runs: Sequence[Run]) -> list[str]:
-    """Columns of the parameters, options and settings for charts of the makespan.
+    """Columns of the parameters, options and settings for charts of the objective.
 
     Their values are numbers, and at least one method has runs with several of them.
     """
@@ -127,7 +127,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
         pairs = {
             (name, run.settings[column])
             for name, run in lines_over(runs, column)
-            if column in run.settings and run.makespan is not None
+            if column in run.settings and run.value is not None
         }
         names = [name for name, _ in pairs]
         several = len(names) > len(set(names))
@@ -137,7 +137,7 @@ def varied_settings(runs: Sequence[Run]) -> list[str]:
 
 
 def setting_chart(runs: Sequence[Run], column: str) -> tuple[Chart, list[Line]]:
-    """Mean makespan over a setting, a line for each method, and the lower bound.
+    """Mean value of the objective over a setting, a line for each method, and the lower bound.
 
     A method without the parameter has a level line. Bars extend one standard deviation of the
     sample up and down.
@@ -198,14 +198,14 @@ def setting_chart(runs: Sequence[Run], column: str) -> tuple[Chart, list[Line]]:
 def _lines(
     runs: Sequence[Run], column: str, values: Sequence[float]
 ) -> dict[str, dict[float, list[float]]]:
-    """Makespans of each line at each value of a setting, and the lower bounds of the instances."""
+    """Values of each line at each value of a setting, and the lower bounds of the instances."""
     lines: dict[str, dict[float, list[float]]] = {}
     bounds: dict[float, dict[str, float]] = {}
     for name, run in lines_over(runs, column):
         # A method without the parameter is the same at all of its values.
         for value in [run.settings[column]] if column in run.settings else values:
-            if run.makespan is not None:
-                lines.setdefault(name, {}).setdefault(value, []).append(run.makespan)
+            if run.value is not None:
+                lines.setdefault(name, {}).setdefault(value, []).append(run.value)
             if run.bound is not None:
                 bounds.setdefault(value, {})[run.key] = run.bound
     if bounds:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .finding import LETTERS, Finding
-from .runs import MethodRow
+from .runs import MAKESPAN, MethodRow
 from .words import counted, joined, percent, shortened
 
 MOST = 3
 """Most methods that a sentence names."""
 
 
-def standing(rows: Sequence[MethodRow]) -> Finding:
-    """The method that most often has the least makespan, and how far the others are behind.
+def standing(rows: Sequence[MethodRow], objective: str = MAKESPAN) -> Finding:
+    """The method that most often has the least value, and how far the others are behind.
 
     Parameters
     ----------
     rows
         One row per method of a campaign.
+    objective
+        Name of the objective.
     """
     solved = [row for row in rows if row.solved]
     failed = sum(row.failed for row in rows)
@@ -34,24 +36,26 @@ def standing(rows: Sequence[MethodRow]) -> Finding:
     best = [row for row in ranked if _share(row) == _share(first)]
     names = joined([_name(row) for row in best]) if len(best) <= MOST else f"{len(best)} methods"
     if len(best) == 1:
-        lead = f"{names} has the least makespan in {_of(first.best, first.runs)}."
+        lead = f"{names} has the least {objective} in {_of(first.best, first.runs)}."
     elif _share(first) == 1:
-        lead = f"{names} have the least makespan in all of their runs."
+        lead = f"{names} have the least {objective} in all of their runs."
     else:
         lead = (
-            f"{names} have the least makespan equally often, in {_share(first):.0%} of their runs."
+            f"{names} have the least {objective} equally often, "
+            f"in {_share(first):.0%} of their runs."
         )
-    detail = [*_behind(ranked), *(_proven(first) if len(best) == 1 else []), failures]
+    detail = [*_behind(ranked, objective), *(_proven(first) if len(best) == 1 else []), failures]
     return Finding(lead, " ".join(filter(None, detail)))
 
 
-def _behind(ranked: Sequence[MethodRow]) -> list[str]:
-    """How much longer than the least makespan the others take."""
+def _behind(ranked: Sequence[MethodRow], objective: str) -> list[str]:
+    """How far the others are above the least value; longer, if it is the makespan."""
     longer = [(row, above) for row in ranked if (above := (row.ratio.median or 1) - 1) > 0]
     if not longer:
         return []
     (first, above), *more = longer[:MOST]
-    parts = [f"{_name(first)} takes {percent(above)} longer than the least"]
+    verb, how = ("takes", "longer than") if objective == MAKESPAN else ("is", "above")
+    parts = [f"{_name(first)} {verb} {percent(above)} {how} the least"]
     parts += [f"{_name(row)} {percent(above)}" for row, above in more]
     if rest := longer[MOST:]:
         others = "another method" if len(rest) == 1 else f"{len(rest)} other methods"
@@ -71,7 +75,7 @@ def _proven(row: MethodRow) -> list[str]:
 
 
 def _share(row: MethodRow) -> float:
-    """Share of the runs that have the least makespan of their instance."""
+    """Share of the runs that have the least value of their instance."""
     return row.best / row.runs
 
 

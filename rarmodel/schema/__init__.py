@@ -8,6 +8,7 @@ from .schedule import (
     Assignment,
     InterruptedAssignment,
     ProvenBound,
+    ProvenValue,
     Schedule,
     Segment,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "Network",
     "Preemption",
     "ProvenBound",
+    "ProvenValue",
     "Reservation",
     "Running",
     "Schedule",

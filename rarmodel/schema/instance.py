@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, Tag, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
 from rarmodel import registry
 from rarmodel.duration import duration
@@ -23,7 +34,9 @@ from .base import (
     repeated_names,
 )
 from .cluster import Cluster
-from .job import Job
+from .job import Job, sound_jobs
+from .plain_jobs import plain_first
+from .problems import with_problems
 from .references import problems_among_jobs, problems_with_cluster
 from .time import Time
 
@@ -71,10 +84,28 @@ class Preemption(Record):
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
 
-Objectives = Annotated[
+def _objectives_exist(value: str | tuple[str, ...], *, by_path: bool) -> str | tuple[str, ...]:
+    problems = []
+    for i, name in enumerate((value,) if isinstance(value, str) else value):
+        place = "" if isinstance(value, str) else f"[{i}]"
+        if name in value[:i]:
+            problems.append(Problem(place, f"{name!r} is in the list already"))
+        try:
+            registry.find("objectives", name, by_path=by_path)
+        except UsageError as error:
+            problems.append(Problem(place, str(error)))
+    if problems:
+        raise InputError(problems)
+    return value
+
+
+_Names = Annotated[
     Annotated[Name, Tag(ONE)] | Annotated[tuple[Name, ...], Field(min_length=1), Tag(SEVERAL)],
     one_or_listed,
 ]
+Objectives = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=True))]
+"""Name of an objective, or several names, the most important first."""
+_Installed = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=False))]
 
 
 class Instance(Record):
@@ -105,7 +136,7 @@ class Instance(Record):
     contention: Contention
     """The contention model's constants."""
 
-    objective: Objectives = "makespan"
+    objective: _Installed = "makespan"
     """What is minimised, or several such names, the most important first."""
 
     preemption: Preemption | None = None
@@ -114,29 +145,13 @@ class Instance(Record):
     tenants: tuple[Tenant, ...] = ()
     """The tenants that jobs name."""
 
-    jobs: Annotated[tuple[Job, ...], Field(min_length=1)]
+    jobs: Annotated[tuple[Job, ...], Field(min_length=1), WrapValidator(plain_first)]
     """The jobs; their order breaks ties."""
 
     @property
     def objectives(self) -> tuple[str, ...]:
         """Names of what is minimised, the most important first."""
         return (self.objective,) if isinstance(self.objective, str) else self.objective
-
-    @field_validator("objective")
-    @classmethod
-    def _objectives_exist(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        problems = []
-        for i, name in enumerate((value,) if isinstance(value, str) else value):
-            place = "" if isinstance(value, str) else f"[{i}]"
-            if name in value[:i]:
-                problems.append(Problem(place, f"{name!r} is in the list already"))
-            try:
-                registry.find("objectives", name)
-            except UsageError as error:
-                problems.append(Problem(place, str(error)))
-        if problems:
-            raise InputError(problems)
-        return value
 
     @field_validator("tenants")
     @classmethod
@@ -149,25 +164,23 @@ class Instance(Record):
             raise InputError(problems)
         return tenants
 
-    @field_validator("jobs")
+    @field_validator("jobs", mode="wrap")
     @classmethod
     def _jobs_are_distinct_and_fit_the_rest(
-        cls, jobs: tuple[Job, ...], info: ValidationInfo
+        cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> tuple[Job, ...]:
-        problems = [
-            Problem(f"[{i}].name", f"{name!r} names two jobs; names must be unique")
-            for i, name in repeated_names(job.name for job in jobs)
-        ]
-        problems += problems_among_jobs(jobs)
-        if cluster := info.data.get("cluster"):  # None if the cluster was refused.
-            problems += problems_with_cluster(jobs, cluster)
-        if "tenants" in info.data:
-            listed = {tenant.name for tenant in info.data["tenants"]}
-            problems += [
-                Problem(f"[{i}].tenant", f"{job.tenant!r}; tenants lists no such name")
-                for i, job in enumerate(jobs)
-                if job.tenant is not None and job.tenant not in listed
+        try:
+            jobs: tuple[Job, ...] = validate(value)
+        except ValidationError as error:
+            # Jobs without faults of their own are checked against the rest all the same.
+            sound, refused = sound_jobs(value)
+            places = list(sound)
+            problems = [
+                Problem(f"[{places[i]}]{place}", message)
+                for i, place, message in _problems(list(sound.values()), refused, info.data)
             ]
+            raise with_problems(error, problems, value) from None
+        problems = [Problem(f"[{i}]{place}", m) for i, place, m in _problems(jobs, (), info.data)]
         if problems:
             raise InputError(problems)
         return jobs
@@ -202,3 +215,32 @@ class Instance(Record):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - IPython's
         sizes = ", ".join(f"{name} {value}" for name, value in self.lines().items())
         printer.text(f"Instance {self.name!r}: {sizes}")
+
+
+def _problems(
+    jobs: Sequence[Job], others: Collection[str], rest: Mapping[str, Any]
+) -> Iterator[tuple[int, str, str]]:
+    """What is wrong among jobs, and between them and the rest: index, place in the job, message.
+
+    Parameters
+    ----------
+    jobs
+        Jobs without faults of their own.
+    others
+        Names of the other jobs.
+    rest
+        The fields before `jobs`; those that were refused are missing.
+    """
+    for i, name in repeated_names(job.name for job in jobs):
+        yield i, ".name", f"{name!r} names two jobs; names must be unique"
+    found = list(problems_among_jobs(jobs, others))
+    if cluster := rest.get("cluster"):
+        found += problems_with_cluster(jobs, cluster)
+    for problem in found:
+        index, _, place = problem.place.removeprefix("[").partition("]")
+        yield int(index), place, problem.message
+    if "tenants" in rest:
+        listed = {tenant.name for tenant in rest["tenants"]}
+        for i, job in enumerate(jobs):
+            if job.tenant is not None and job.tenant not in listed:
+                yield i, ".tenant", f"{job.tenant!r}; tenants lists no such name"

@@ -6,8 +6,17 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticKnownError
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticKnownError
 
 from rarmodel.errors import InputError, Problem
 
@@ -22,6 +31,7 @@ from .base import (
     Record,
     one_or_listed,
 )
+from .plain_jobs import learn_plain_jobs
 
 
 class GpuTimes(Record):
@@ -197,7 +207,8 @@ class Job(Record):
     @property
     def iterations_left(self) -> int:
         """Training iterations to do from slot 0 on."""
-        return self.iterations - (self.running.iterations_done if self.running else 0)
+        running = self.running
+        return self.iterations if running is None else self.iterations - running.iterations_done
 
     def samples(self, size: int) -> int:
         """Samples in the mini-batch of each GPU of a ring of `size`, M_j."""
@@ -211,6 +222,14 @@ class Job(Record):
             times = self.times[gpu_type]
             return times.forward_ms_per_sample, times.backward_ms
         return self.forward_ms_per_sample or 0.0, self.backward_ms or 0.0
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How a job is validated; plain jobs get a faster way as well."""
+        schema = handler(source)
+        if not cls.__pydantic_complete__:
+            learn_plain_jobs(schema)
+        return schema
 
     @field_validator("gpus")
     @classmethod
@@ -272,3 +291,16 @@ class Job(Record):
         if problems:
             raise InputError(problems)
         return running
+
+
+def sound_jobs(value: object) -> tuple[dict[int, Job], set[str]]:
+    """Those of a list of jobs that have no faults of their own, by index; and the others' names."""
+    sound: dict[int, Job] = {}
+    refused: set[str] = set()
+    for i, one in enumerate(value if isinstance(value, list | tuple) else ()):
+        try:
+            sound[i] = Job.model_validate(one)
+        except ValidationError:
+            name = one.get("name") if isinstance(one, dict) else None
+            refused |= {name} if isinstance(name, str) else set()
+    return sound, refused

@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from rarmodel.errors import InputError, Problem
 
 from .base import LEAST_POSITIVE, MAX_NUMBER, ONE, SEVERAL, Record
+
+if TYPE_CHECKING:
+    from pydantic_core import InitErrorDetails
 
 SIMILAR = 0.75
 """How much an unknown field resembles the one that was meant, at least: of 1."""
@@ -70,6 +73,25 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
         else:
             problems.extend(_problems_of_detail(detail, place_of(loc)))
     return tuple(problems)
+
+
+def with_problems(
+    error: ValidationError, problems: Sequence[Problem], value: object
+) -> ValidationError:
+    """The same error with more problems of the same value."""
+    if not problems:
+        return error
+    lines: list[InitErrorDetails] = [
+        {
+            "type": detail["type"],
+            "loc": detail["loc"],
+            "input": detail["input"],
+            "ctx": detail.get("ctx", {}),
+        }
+        for detail in error.errors(include_url=False)
+    ]
+    lines.append({"type": "value_error", "input": value, "ctx": {"error": InputError(problems)}})
+    return ValidationError.from_exception_data(error.title, lines)
 
 
 def _records(base: type[Record]) -> Iterator[type[Record]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from rarmodel.errors import FEW, Problem, listed
@@ -12,12 +12,15 @@ from .job import Job
 from .problems import place_of
 
 
-def problems_among_jobs(jobs: Sequence[Job]) -> Iterator[Problem]:
-    """Jobs that wait for others which do not exist, or for each other."""
+def problems_among_jobs(jobs: Sequence[Job], others: Collection[str] = ()) -> Iterator[Problem]:
+    """Jobs that wait for others which do not exist, or for each other; `others` exist, too."""
+    waiting = [(i, job) for i, job in enumerate(jobs) if job.after]
+    if not waiting:
+        return
     index = {job.name: i for i, job in enumerate(jobs)}
-    for i, job in enumerate(jobs):
+    for i, job in waiting:
         for k, name in enumerate(job.after):
-            if name not in index:
+            if name not in index and name not in others:
                 yield Problem(f"[{i}].after[{k}]", f"{name!r}; there is no such job")
     yield from _cycles(jobs, index)
 
@@ -75,6 +78,9 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
 
     total = cluster.total_gpus
     for i, job in enumerate(jobs):
+        plain = job.spread is None and job.servers is None and job.times is None
+        if plain and job.sizes[-1] <= total:
+            continue  # It fits anywhere.
         sound = True
         for k, name in enumerate(job.servers or ()):
             if name not in gpus:

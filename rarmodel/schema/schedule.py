@@ -103,6 +103,19 @@ AnyAssignment = Annotated[
 ]
 
 
+class ProvenValue(Record):
+    """A lower bound on the values of an objective that was proven when a schedule was made."""
+
+    objective: Name
+    """Name of the objective."""
+
+    value: Annotated[int, Field(strict=True)] | Annotated[str, Field(pattern=r"^-?\d+/[1-9]\d*$")]
+    """No schedule of the instance has less: a whole number, or a fraction such as `17/3`."""
+
+    name: Name
+    """Name of the bound, or of the solver that proved it."""
+
+
 class ProvenBound(Record):
     """A lower bound on the makespan that was proven when a schedule was made."""
 
@@ -111,6 +124,9 @@ class ProvenBound(Record):
 
     name: Name
     """Name of the bound, or of the solver that proved it."""
+
+    aim: ProvenValue | None = None
+    """The same for the most important objective, if that is not the makespan."""
 
     instance_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     """Digest of the instance for which the bound holds."""

@@ -45,8 +45,11 @@ class Packing(NamedTuple):
     """(jobs) Server of each packed job, −1 for others."""
     starts: Ints
     """(jobs) Start slots after `settle`."""
+    weight: Floats
+    """(jobs) What a slot of each job's completion adds to the excess, in GPU slots past the target;
+    0 if only the makespan counts."""
     excess: Floats
-    """(servers) GPU slots held past the target."""
+    """(servers) GPU slots held past the target, and weighted completions."""
     overfull: Ints
     """(servers) The servers that hold some past the target, in any order."""
     overfull_at: Ints
@@ -113,6 +116,7 @@ def _new_packing(
         ring_gpus=flat[:, 2].copy(),
         home=np.full(jobs, -1, np.int64),
         starts=np.zeros(jobs, np.int64),
+        weight=np.zeros(jobs),
         excess=np.zeros(servers),
         overfull=np.zeros(servers, np.int64),
         overfull_at=np.full(servers, -1, np.int64),
@@ -250,6 +254,7 @@ def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> fl
             step = last + 1
         packing.starts[job] = start
         count = _reserve(slots, free, count, start, end, size)
+        excess += packing.weight[job] * end
         if end > target:
             excess += float(end - target) * size
         job = packing.after[0, job]

@@ -10,19 +10,23 @@ import numpy as np
 from rarmodel.bounds import LowerBound, best_bound, least_values
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.rules import ALL_BUT_PREEMPTION
 from rarmodel.dispatch.search import Found, WideSearch
+from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
-from rarmodel.heuristics import Attempt
+from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, used
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
+from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
+from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
 from .session import Session
 
@@ -46,8 +50,9 @@ class Search:
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if used(instance):
-            WideSearch(instance, Limits(threads=1), self.name).run(None, iterations=1)
+        if not ORDERS.supports(instance, objectives_of(instance)):
+            # A copy, as what is found out about the instance itself is to count as time.
+            WideSearch(instance.model_copy(), Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
         fitting = [
@@ -72,35 +77,37 @@ class Search:
             pack_blocks(layout, blocks, packing)
             anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop)
             settle(layout, packing, 1)
+        # What the second aim needs beside that: list schedules, as of a wider instance.
+        WideSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if used(instance):
+        if not ORDERS.supports(instance, objectives_of(instance)):
             return self._wide(instance, limits)
-        deadline = None
-        seconds = limits.time_limit
-        if seconds is None and limits.iterations is None and limits.patience is None:
-            seconds = DEFAULT_SECONDS
+        begun, seconds = perf_counter(), _seconds(limits)
         if seconds is not None:
             finish = FINISH_SECONDS_PER_JOB * len(instance.jobs)
-            deadline = perf_counter() + max(LEAST_SHARE * seconds, seconds - finish)
-        session = Session(instance, limits)
+            seconds = max(LEAST_SHARE * seconds, seconds - finish)
+        turns = Turns(instance, limits)
+        session = Session(instance, limits, turns)
         try:
-            stopped = session.run(deadline, limits.iterations, limits.patience)
+            end = _first_end(instance, limits, begun, seconds)
+            stopped = session.run(end, limits.iterations, limits.patience)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
         if schedule is None and session.bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
-        return Attempt(schedule, stopped, session.bound)
+        return self._further(
+            instance, limits, begun, seconds, Attempt(schedule, stopped, session.bound)
+        )
 
     def _wide(self, instance: Instance, limits: Limits) -> Attempt:
         """The same for what the session does not handle."""
-        seconds = limits.time_limit
-        if seconds is None and limits.iterations is None and limits.patience is None:
-            seconds = DEFAULT_SECONDS
-        deadline = None if seconds is None else perf_counter() + seconds
-        search = WideSearch(instance, limits, self.name)
+        begun, seconds = perf_counter(), _seconds(limits)
+        turns = Turns(instance, limits)
+        search = WideSearch(instance, limits, self.name, turns)
         bound = best_bound(instance)
         least = [float(value) for value in least_values(instance)]
 
@@ -111,12 +118,51 @@ class Search:
             return all(value <= at * (1 + 1e-12) for value, at in pairs)
 
         try:
+            deadline = _first_end(instance, limits, begun, seconds)
             stopped = search.run(deadline, limits.iterations, limits.patience, proven)
+            stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         if search.best.schedule is None and bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
-        return Attempt(search.best.schedule, stopped, bound)
+        return self._further(
+            instance, limits, begun, seconds, Attempt(search.best.schedule, stopped, bound)
+        )
+
+    def _further(
+        self,
+        instance: Instance,
+        limits: Limits,
+        begun: float,
+        seconds: float | None,
+        first: Attempt,
+    ) -> Attempt:
+        """Go on to the second aim, with what an attempt at the objectives has found."""
+        if first.schedule is None or first.stopped == INTERRUPTED or not wanted(instance, limits):
+            return first
+        second = SecondAim(instance, first.schedule, limits)
+        try:
+            deadline = None if seconds is None else begun + seconds
+            second.run(budget_after(limits, begun, deadline))
+        except KeyboardInterrupt:
+            return first._replace(schedule=second.schedule, stopped=INTERRUPTED)
+        return first._replace(schedule=second.schedule)
+
+
+def _seconds(limits: Limits) -> float | None:
+    """The time limit; the default one if nothing else limits the search."""
+    if limits.time_limit is None and limits.iterations is None and limits.patience is None:
+        return DEFAULT_SECONDS
+    return limits.time_limit
+
+
+def _first_end(
+    instance: Instance, limits: Limits, begun: float, seconds: float | None
+) -> float | None:
+    """When the search for the objectives ends, as a reading of `perf_counter`; None for never."""
+    if seconds is None:
+        return None
+    return begun + (1 - SHARE * wanted(instance, limits)) * seconds
 
 
 SEARCH = Search()

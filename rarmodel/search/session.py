@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from math import inf
+from math import ceil, inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound, relative_gap
-from rarmodel.bounds.cutting_stock import cutting_stock
+from rarmodel.bounds import LowerBound, best_bound, relative_gap, slow_bounds, tightened
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
+from rarmodel.heuristics import Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of, job_extremes
+from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
 
 from .decode import STOPPED
@@ -30,9 +31,9 @@ MOST_START_WORK = 2_000_000
 FIRST_SECONDS_PER_JOB = 5e-5
 """Seconds per job that the first order may take past the deadline: about those of a schedule."""
 BOUND_AFTER = 3
-"""Iterations before the cutting-stock bound, which need not exceed the best makespan."""
+"""Iterations before the bounds that take seconds, which need not exceed the best makespan."""
 BOUND_SHARE = 0.2
-"""Approximate share of the time left for the cutting-stock bound."""
+"""Approximate share of the time left for these bounds."""
 MOST_IMPROVEMENTS = 20
 """Most solutions to keep among those that were once the best."""
 
@@ -46,6 +47,8 @@ class Session:
         The problem.
     limits
         The session uses `gap`, `threads`, `seed` and `progress`.
+    turns
+        The neighbourhoods of users that join; by default none.
 
     Attributes
     ----------
@@ -59,12 +62,15 @@ class Session:
         At most 20 of the solutions that were once the best, the shortest last.
     """
 
-    def __init__(self, instance: Instance, limits: Limits | None = None) -> None:
+    def __init__(
+        self, instance: Instance, limits: Limits | None = None, turns: Turns | None = None
+    ) -> None:
         self.instance = instance
         self.solution: Solution | None = None
         self.bound: LowerBound = best_bound(instance)
         self.improvements: list[Solution] = []
         self._limits = limits or Limits()
+        self._turns = turns
         self._stop = np.zeros(1, np.int64)
         self._decoder: Decoder | None = None
         self._orders: list[tuple[Ints, Ints]] = []
@@ -72,7 +78,7 @@ class Session:
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
         self._iterations = 0
-        self._cutting_stock_open = True
+        self._slow_bounds = slow_bounds(instance, MAKESPAN)
 
     @property
     def makespan(self) -> int:
@@ -145,7 +151,7 @@ class Session:
         deadline = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
-        tried_cutting_stock = False
+        tried_slow_bounds = False
         with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
             while not self._workers:
                 tried = self.solution is not None or len(self._tried) > 0
@@ -163,13 +169,11 @@ class Session:
                     return f"no improvement in {patience} iterations"
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
-                if (
-                    self._iterations >= BOUND_AFTER
-                    and self._cutting_stock_open
-                    and not tried_cutting_stock
-                ):
-                    tried_cutting_stock = True
-                    self._prove_cutting_stock(deadline)
+                if self._turns:
+                    self._take_turn(self._turns, deadline)
+                if self._iterations >= BOUND_AFTER and not tried_slow_bounds:
+                    tried_slow_bounds = True
+                    self._prove_more(deadline)
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
@@ -238,6 +242,17 @@ class Session:
             self._iterations += 1
         self._report()
 
+    def _take_turn(self, turns: Turns, deadline: float) -> None:
+        """Let a neighbourhood of a user change the best schedule."""
+
+        def incumbent() -> Schedule | None:
+            if self.solution is None or self.makespan > horizon_of(self.instance):
+                return None
+            return self.solution.schedule(self.instance, "search")
+
+        if better := turns.take(incumbent, deadline):
+            self.take(better.schedule)
+
     def _wait(self, futures: Sequence[Future[Any]], deadline: float) -> None:
         """Wait until the deadline or Ctrl-C; then stop the workers that still run."""
         try:
@@ -245,15 +260,23 @@ class Session:
         finally:
             self._stop[0] = not all(future.done() for future in futures)
 
-    def _prove_cutting_stock(self, deadline: float) -> None:
-        """Prove more, now that a good makespan is known."""
+    def _prove_more(self, deadline: float) -> None:
+        """Prove more, now that a good makespan is known; the rest has the next run."""
         begun = perf_counter()
         seconds = BOUND_SHARE * (deadline - begun)
-        self._cutting_stock_open = False
+        over = False
 
         def stop() -> bool:
-            self._cutting_stock_open = perf_counter() - begun > seconds
-            return self._cutting_stock_open
+            nonlocal over
+            over = perf_counter() - begun > seconds
+            return over
 
         upper = None if self.solution is None else self.makespan
-        self.raise_bound(cutting_stock(self.instance, self.bound, upper, stop))
+        while self._slow_bounds:
+            slow = self._slow_bounds[0]
+            found = tightened(slow, self.instance, MAKESPAN, self.bound.slots, upper, stop)
+            if found is not None:
+                self.raise_bound(LowerBound(ceil(found.value), found.name))
+            if over:
+                return
+            del self._slow_bounds[0]

@@ -1,11 +1,20 @@
 """The independent verifier: check a schedule against the model and simulate it."""
 
+from rarmodel.model.features import ALL_BUT_PREEMPTION
+
+from .flow_times import FlowTimes, Lateness
 from .report import Period, Report, Ring, Violation
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 from .verify import require_feasible, verify
 
+HANDLES = ALL_BUT_PREEMPTION
+"""The features of instances by which the verifier checks schedules."""
+
 __all__ = [
+    "HANDLES",
+    "FlowTimes",
+    "Lateness",
     "Period",
     "Report",
     "Ring",

@@ -10,6 +10,12 @@ from .report import Violation
 from .simulation_result import Run
 
 
+def asks_for_places(job: Job) -> bool:
+    """Whether a job may not run on any GPUs that are idle."""
+    plain = job.servers is None and job.times is None and job.spread is None
+    return not plain or job.running is not None
+
+
 def placement_demands(
     instance: Instance, servers: Mapping[str, int], job: Job, segment: Segment
 ) -> Iterator[Violation]:
@@ -24,8 +30,6 @@ def placement_demands(
     job, segment
         A job and where it runs, on servers and GPUs that exist.
     """
-    if job.servers is None and job.times is None and job.spread is None:
-        return
     slot = segment.start
     used = {name: len(gpus) for name, gpus in segment.gpus.items() if gpus}
     for name in used:
@@ -61,9 +65,10 @@ def time_demands(runs: Sequence[Run], ends: Sequence[int | None]) -> Iterator[Vi
         Completion times in slots; None for a run in which its job does not complete.
     """
     completion: dict[str, int | None] = {}
-    for run, end in zip(runs, ends, strict=True):
-        if completion.get(run.job.name) is None:
-            completion[run.job.name] = end
+    if any(run.job.after for run in runs):
+        for run, end in zip(runs, ends, strict=True):
+            if completion.get(run.job.name) is None:
+                completion[run.job.name] = end
     for run, end in zip(runs, ends, strict=True):
         job, start = run.job, run.start
         if job.deadline is not None and end is not None and end > job.deadline:

@@ -11,6 +11,8 @@ from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import SlotTime
 from rarmodel.tabular import MOST_ROWS, NONE, frame, html_lines, html_rows
 
+from .flow_times import FlowTimes, Lateness, flow_times_of, lateness_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -113,6 +115,10 @@ class Report:
     periods
         Contention, bandwidth and speed of each job in each period. The sequence computes periods on
         demand: each loop, slice or index replays the simulation from the start.
+    flow
+        Flow time of each job in slots, from its release to its completion; None as `completion`.
+    tardiness
+        Slots past the due slot of each job that has one; None as `completion`.
     """
 
     time: SlotTime
@@ -124,11 +130,38 @@ class Report:
     objective: Mapping[str, Value] | None
     utilisation: Mapping[str, float] | None = field(repr=False)
     periods: Sequence[Period] = field(repr=False)
+    flow: Mapping[str, int | None] = field(default_factory=dict, repr=False)
+    tardiness: Mapping[str, int | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def flow_times(self) -> FlowTimes | None:
+        """Mean, median, 95th percentile and greatest flow time; None if a job has none."""
+        known = [flow for flow in self.flow.values() if flow is not None]
+        return flow_times_of(known) if known and len(known) == len(self.flow) else None
+
+    @property
+    def lateness(self) -> Lateness | None:
+        """How the due slots are kept; None if there are none, or a job with one has no end."""
+        known = [slots for slots in self.tardiness.values() if slots is not None]
+        return lateness_of(known) if known and len(known) == len(self.tardiness) else None
+
+    @property
+    def releases(self) -> Mapping[str, int]:
+        """Release of each job that completes, if some job is released at another slot than 0."""
+        found = {
+            job: end - flow
+            for job, flow in self.flow.items()
+            if flow is not None and (end := self.completion[job]) is not None
+        }
+        return found if any(found.values()) else {}
 
     def lines(self) -> dict[str, str]:
         """The verdict as a dictionary of names and formatted values."""
+        values = self._values()
+        aims = values if MAKESPAN.name not in (self.objective or [MAKESPAN.name]) else {}
         found = {
             "feasible": "yes" if self.feasible else "no",
+            **aims,
             "makespan": self.time.told(self.makespan),
         }
         if end := self.time.end(self.makespan):
@@ -140,7 +173,8 @@ class Report:
             used = [f"{least:.0%} ({idlest}) to {most:.0%} ({busiest})"]
         return found | {
             "mean completion": self.time.told(self.mean_completion, form=".2f"),
-            **self._values(),
+            **{name: told for name, told in values.items() if name not in aims},
+            **self._waiting(),
             "GPU utilisation": ", ".join(used) or NONE,
             "violations": str(len(self.violations)),
         }
@@ -149,20 +183,41 @@ class Report:
         """Values of the objectives but the makespan, in words."""
         values = (self.objective or {}).items()
         others = ((name, value) for name, value in values if name != MAKESPAN.name)
-        return {
-            name: f"{value if isinstance(value, int) else float(value):,} {objective(name).unit}"
-            for name, value in others
-        }
+        return {name: objective(name).told(value, self.time) for name, value in others}
+
+    def _waiting(self) -> dict[str, str]:
+        """Flow times if jobs are released at different slots, and how due slots are kept."""
+        found = {}
+        if self.releases and (flow := self.flow_times):
+            middle = f"{flow.mean:,.2f} slots in the mean, {flow.median:,.1f} in the median"
+            found["flow time"] = f"{middle}, 95 % within {flow.p95:,.1f}, at most {flow.greatest:,}"
+        if late := self.lateness:
+            slots = f"{late.greatest:,} slot{'s' * (late.greatest != 1)}"
+            most = f", by at most {slots}" if late.late else ""
+            jobs = f"job{'s' * (late.due != 1)}"
+            found["late"] = f"{late.late:,} of {late.due:,} {jobs} with a due slot{most}"
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """The completion times as a pandas data frame, one row per job.
+
+        Flow times and tardiness are columns if the instance has releases and due slots.
 
         Raises
         ------
         UsageError
             If pandas is not installed.
         """
-        return frame({"job": job, "completion": end} for job, end in self.completion.items())
+        return frame(
+            {"job": job, "completion": end, **self.waiting_of(job)}
+            for job, end in self.completion.items()
+        )
+
+    def waiting_of(self, job: str) -> dict[str, int | None]:
+        """Release, flow time and tardiness of a job, as far as the instance has such."""
+        releases = self.releases
+        found = {"release": releases.get(job), "flow": self.flow.get(job)} if releases else {}
+        return found | ({"tardiness": self.tardiness.get(job)} if self.tardiness else {})
 
     def _repr_html_(self) -> str:
         broken = [asdict(violation) for violation in self.violations[:MOST_ROWS]]
@@ -180,6 +235,8 @@ class Report:
             if self.objective is None
             else {name: number(value) for name, value in self.objective.items()},
             "completion": dict(self.completion),
+            **({"flow": dict(self.flow)} if self.releases else {}),
+            **({"tardiness": dict(self.tardiness)} if self.tardiness else {}),
             "utilisation": None if self.utilisation is None else dict(self.utilisation),
             "violations": [asdict(violation) for violation in self.violations],
         }

@@ -42,9 +42,7 @@ def simulate(
     ups = [run.start + run.restore for run in runs]
     completion, ends, stuck_since = _completions(instance, rings, runs, ups)
     up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]
-    periods = Periods(
-        instance, [rings[i] for i in up], [ups[i] for i in up], [ends[i] for i in up]
-    )
+    periods = Periods(instance, [rings[i] for i in up], [ups[i] for i in up], [ends[i] for i in up])
     return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods)
 
 

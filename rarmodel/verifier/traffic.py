@@ -6,7 +6,7 @@ those links change speed. So the cost of an event does not grow with the number 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rarmodel.model import timing
@@ -23,18 +23,15 @@ class Placed(NamedTuple):
 
     job: Job
     """The job."""
-    size: int
-    """Workers of its ring."""
-    servers: tuple[int, ...]
-    """The servers it uses, by index."""
+    workers: Mapping[int, int]
+    """Workers on each server it uses, by index."""
     links: tuple[int, ...]
     """Links that the ring uses, by index into the links of the topology."""
 
 
 def placed(run: Run, tree: Topology) -> Placed:
     """A run, as far as its speed depends on its servers."""
-    size = sum(run.workers.values())
-    return Placed(run.job, size, tuple(run.workers), tree.links_used(run.workers))
+    return Placed(run.job, dict(run.workers), tree.links_used(run.workers))
 
 
 class Traffic:
@@ -58,6 +55,9 @@ class Traffic:
         self._instance = instance
         self._rings = rings
         self._gbps = [link.gbps for link in topology(instance.cluster).links]
+        cluster = instance.cluster
+        own = [server.intra_server_gbps for server in cluster.servers]
+        self._within = [cluster.intra_server_gbps if gbps is None else gbps for gbps in own]
         self._share = list(self._gbps)  # b^e / f(α, ξ1·p_ℓ), what each ring gets of a link
         self._terms: dict[int, tuple[float, float, float, float]] = {}
 
@@ -97,9 +97,7 @@ class Traffic:
         """B_j of an active ring in Gbit/s: the least share on the links that it uses, (7)."""
         links = self._rings[i].links
         if not links:
-            cluster = self._instance.cluster
-            own = cluster.servers[self._rings[i].servers[0]].intra_server_gbps
-            return cluster.intra_server_gbps if own is None else own
+            return self._within[next(iter(self._rings[i].workers))]
         return min(map(self._share.__getitem__, links))
 
     def iteration_seconds(self, i: int, gbps: float) -> float:
@@ -120,21 +118,18 @@ class Traffic:
             speed=timing.speed(self._instance.time.slot_seconds, seconds),
         )
 
-    def _compute_seconds(self, ring: Placed) -> float:
-        """Forward and backward pass, at the pace of the slowest type of GPU."""
-        job, servers = ring.job, self._instance.cluster.servers
-        if job.times is None:
-            return timing.compute_seconds(job, ring.size)
-        kinds = {servers[s].gpu_type for s in ring.servers}
-        return max(timing.compute_seconds(job, ring.size, kind) for kind in kinds)
-
     def _terms_of(self, ring: Placed) -> tuple[float, float, float, float]:
         """The constant parts of (8): bits, and seconds that do not depend on the bandwidth."""
-        job, cluster = ring.job, self._instance.cluster
+        job, cluster, size = ring.job, self._instance.cluster, sum(ring.workers.values())
         overhead_ms = self._instance.contention.overhead_ms_per_server
+        if job.times is None:
+            compute = timing.compute_seconds(job, size)
+        else:  # At the pace of the slowest type of GPU.
+            kinds = {cluster.servers[s].gpu_type for s in ring.workers}
+            compute = max(timing.compute_seconds(job, size, kind) for kind in kinds)
         return (
-            timing.exchange_bits(job.gradient_mb, ring.size),
-            timing.reduction_seconds(job.gradient_mb, ring.size, cluster.reduction_gbps),
-            timing.overhead_seconds(overhead_ms, len(ring.servers)),
-            self._compute_seconds(ring),
+            timing.exchange_bits(job.gradient_mb, size),
+            timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
+            timing.overhead_seconds(overhead_ms, len(ring.workers)),
+            compute,
         )

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from rarmodel.errors import VerificationError
-from rarmodel.model.objectives import objectives_of
+from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance, Job, Schedule, Segment
 
 from .caps import caps_kept
-from .demands import placement_demands, time_demands
+from .demands import asks_for_places, placement_demands, time_demands
 from .report import Report, Violation
 from .segments import ends_with_completion, may_be_interrupted, needs_restoring, stays_where_it_runs
 from .simulate import simulate
@@ -57,13 +57,13 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
         if job := jobs.get(assignment.job):
             before: int | None = None
             for segment in assignment.segments:
-                broken = list(_carried_out(instance, servers, job, segment))
-                if not broken:
-                    broken = list(placement_demands(instance, servers, job, segment))
+                broken = [*_carried_out(instance, servers, job, segment)]
+                if not broken and asks_for_places(job):
+                    broken = [*placement_demands(instance, servers, job, segment)]
                     if before is None:
                         broken += stays_where_it_runs(instance, job, segment)
-                violations.extend(broken)
-                if {one.constraint for one in broken} & UNREADABLE:
+                violations += broken
+                if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
                     break
                 held = segment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
@@ -131,7 +131,8 @@ def _carried_out(
             yield Violation("index", job.name, name, slot, message)
             continue
         size = instance.cluster.servers[servers[name]].gpus
-        if outside := sorted({gpu for gpu in gpus if not 0 <= gpu < size}):
+        if gpus and not 0 <= min(gpus) <= max(gpus) < size:
+            outside = sorted({gpu for gpu in gpus if not 0 <= gpu < size})
             message = (
                 f"job {job.name!r} holds {_gpus(outside)} of server {name!r}, "
                 f"whose GPUs are numbered 0 to {size - 1}"
@@ -215,6 +216,8 @@ def _report(
     ends = [end for end in completion.values() if end is not None]
     complete = len(ends) == len(completion)
     makespan = max(ends) if complete else None
+    released = any(job.release for job in instance.jobs)
+    due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = None
     busy: Counter[int] = Counter()
     for (_, run), end in zip(sound, result.ends, strict=True):
@@ -238,7 +241,21 @@ def _report(
         objective=objective,
         utilisation=utilisation,
         periods=result.periods,
+        flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
+        tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
     )
+
+
+def _by_job(
+    instance: Instance, completion: Mapping[str, int | None], greatest: Objective
+) -> dict[str, int | None]:
+    """Each job's own part in an objective in slots; jobs that do not count are left out."""
+    terms = zip(completion.items(), greatest.terms(instance), strict=True)
+    return {
+        job: None if end is None else int(term.at(end))
+        for (job, end), term in terms
+        if term is not None
+    }
 
 
 def _gpus(indices: Sequence[int]) -> str:

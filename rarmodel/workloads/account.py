@@ -49,6 +49,9 @@ class Account:
         GPUs times recorded duration of the rows used, in hours.
     gpu_hours
         GPUs times least execution time of the jobs, in hours; it differs by the rounding to slots.
+    kept
+        What the instance keeps of times, tenants, types of GPU and partitions, and what it does
+        not, a line each.
     """
 
     source: str
@@ -59,6 +62,7 @@ class Account:
     notes: tuple[Group, ...]
     gpu_hours_recorded: float
     gpu_hours: float
+    kept: tuple[str, ...] = ()
 
     def summary(self) -> dict[str, Any]:
         """The account as plain data."""
@@ -72,6 +76,7 @@ class Account:
             f"{self.source}: format {self.format}, {rows}",
             *(f"left out: {_told(group)}" for group in self.left_out),
             *(f"note: {_told(group)}" for group in self.notes),
+            *self.kept,
             f"GPU hours: {self.gpu_hours_recorded:.1f} recorded, {self.gpu_hours:.1f} in slots",
         ]
 

@@ -37,6 +37,8 @@ class Moment(NamedTuple):
 
     seconds: float
     is_date: bool
+    zoned: bool = False
+    """Whether it is a date with an offset from UTC."""
 
 
 def text(cells: Cells, column: str) -> str:
@@ -94,7 +96,7 @@ def moment(cells: Cells, column: str, unit: float = 1.0) -> Moment | None:
         return Moment(float(value) * unit, is_date=False) if _sane(float(value), column) else None
     except ValueError:
         pass
-    return Moment(_epoch(value, column), is_date=True)
+    return _epoch(value, column)
 
 
 def _sane(value: float, column: str) -> bool:
@@ -103,11 +105,13 @@ def _sane(value: float, column: str) -> bool:
     return True
 
 
-def _epoch(value: str, column: str) -> float:
+def _epoch(value: str, column: str) -> Moment:
     try:
         date = datetime.fromisoformat(value)
     except ValueError:
         message = f"{show(value)}; a date such as 2017-10-09 07:01:55 or seconds are expected"
         raise CellError(column, message) from None
     # A date without a zone is taken as it stands: only differences count.
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    zoned = date.tzinfo is not None
+    seconds = (date if zoned else date.replace(tzinfo=UTC)).timestamp()
+    return Moment(seconds, is_date=True, zoned=zoned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rarmodel.defaults import MAX_MB, SLOT_SECONDS
+from rarmodel.defaults import ARRIVALS, MAX_MB, SLOT_SECONDS
 from rarmodel.errors import UsageError
 from rarmodel.limits import is_whole
 
@@ -29,6 +29,9 @@ class Choices:
         Whether to leave out invalid rows instead of refusing the file.
     window
         Window of submission time, for `parse_window`.
+    arrivals
+        `submitted`: a job's release is its time of submission, and its tenant that of the trace.
+        `zero`: all jobs wait at slot 0, and have no tenants, as in the paper.
     group
         Virtual cluster, partition or similar; None for all.
     max_jobs
@@ -55,6 +58,7 @@ class Choices:
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_invalid: bool = False
     window: str | None = None
+    arrivals: str = ARRIVALS[0]
     group: str | None = None
     max_jobs: int | None = None
     model: str | None = None
@@ -66,8 +70,15 @@ class Choices:
     name: str | None = None
     max_size_mb: float = MAX_MB
 
+    @property
+    def keeps_time(self) -> bool:
+        """Whether jobs are released when they were submitted."""
+        return self.arrivals == ARRIVALS[0]
+
     def __post_init__(self) -> None:
         wrong = []
+        if self.arrivals not in ARRIVALS:
+            wrong.append(f"arrivals {self.arrivals!r}: choose from {', '.join(ARRIVALS)}")
         for name, value, least in (
             ("max jobs", self.max_jobs, 1),
             ("horizon", self.horizon, 1),

@@ -1,4 +1,4 @@
-"""Families of random instances: the paper's, one with heavy contention, and a small one."""
+"""Families of random instances: the paper's, with heavy contention, small, and wide ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from rarmodel.errors import UsageError
 
+from .drawn import features_of, told
 from .settings import Settings
 
 PAPER = Settings(
@@ -82,7 +83,20 @@ SMALL = Settings(
 )
 """A few jobs on a few servers: small enough for the exact formulations."""
 
-FAMILIES: Mapping[str, Settings] = {family.family: family for family in (PAPER, CONTENTION, SMALL)}
+WIDE = replace(
+    PAPER,
+    family="wide",
+    horizon=None,
+    features=features_of(
+        ["gpu-types", "ring-sizes:share=0.25", "releases:within=0.5", "due-slots"]
+    ),
+)
+"""The paper's jobs as real clusters have them: arrivals over about the first third of the best
+makespan, two types of GPU, a quarter of the jobs moldable, and due slots."""
+
+FAMILIES: Mapping[str, Settings] = {
+    family.family: family for family in (PAPER, CONTENTION, SMALL, WIDE)
+}
 """All families by name."""
 
 _LOAD = {
@@ -129,12 +143,14 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
     if unknown := sorted(knobs.keys() - known):
         raise UsageError(f"no setting {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     given = {key: _frozen(value) for key, value in knobs.items()}
+    if "features" in knobs:
+        given["features"] = features_of(knobs["features"])
     if not contention:
         if twice := sorted(given.keys() & _NO_CONTENTION.keys()):
             raise UsageError(f"{', '.join(twice)}: 0 without contention; choose one")
         given |= _NO_CONTENTION
     changed = {key: value for key, value in given.items() if value != getattr(own, key)}
-    if changed.keys() & _LOAD and "horizon" not in knobs:
+    if changed.keys() & {*_LOAD, "features"} and "horizon" not in knobs:
         changed["horizon"] = None
     try:
         return replace(own, **changed)
@@ -161,7 +177,9 @@ def description_of(settings: Settings) -> str:
     changed = [
         f"{key}={value!r}"
         for key, value in asdict(settings).items()
-        if value not in (own[key], None) and key != "seed"
+        if value not in (own[key], None) and key not in {"seed", "features"}
     ]
+    if settings.features != FAMILIES[settings.family].features:
+        changed += [f"features {' '.join(map(told, settings.features)) or 'none'}"]
     but = f", with {', '.join(changed)}" if changed else ""
     return f"Drawn at random from family {settings.family!r}, seed {settings.seed}{but}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,14 @@ class TraceJob(NamedTuple):
         Samples in the mini-batch of each GPU; None if unknown.
     unusable
         Why the row is not a job that ran; empty if it is.
+    start
+        When it started; None if unknown.
+    tenant
+        Whose job it is; empty if unknown.
+    gpu_types
+        Types of GPU to which it is bound, any of them; empty if to none.
+    partition
+        Slurm partition, or several separated by commas; empty if unknown.
     """
 
     name: str
@@ -47,6 +56,10 @@ class TraceJob(NamedTuple):
     batch_size: int | None = None
     group: str = ""
     unusable: str = ""
+    start: Moment | None = None
+    tenant: str = ""
+    gpu_types: tuple[str, ...] = ()
+    partition: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,19 @@ def _gpus(cells: Cells, column: str) -> float | None:
     return number(cells, column, MAX_GPUS)
 
 
+def _start(cells: Cells, column: str, unit: float = 1.0) -> Moment | None:
+    """When a job started; None also if the cell cannot be read, as few need it."""
+    try:
+        return moment(cells, column, unit)
+    except CellError:
+        return None
+
+
+def _types(cells: Cells, column: str) -> tuple[str, ...]:
+    """Types of GPU that a cell names, such as `V100M16|V100M32`."""
+    return tuple(filter(None, (part.strip() for part in text(cells, column).split("|"))))
+
+
 def _schema(cells: Cells) -> TraceJob:
     return TraceJob(
         text(cells, "job_id"),
@@ -94,6 +120,8 @@ def _schema(cells: Cells) -> TraceJob:
         text(cells, "model"),
         whole(cells, "batch_size"),
         text(cells, "group"),
+        tenant=text(cells, "group"),
+        gpu_types=_types(cells, "gpu_type"),
     )
 
 
@@ -104,6 +132,7 @@ def _philly(cells: Cells) -> TraceJob:
         moment(cells, "timestamp"),
         duration(cells, "duration"),
         group=text(cells, "cluster"),
+        tenant=text(cells, "cluster"),
     )
 
 
@@ -126,6 +155,8 @@ def _helios(cells: Cells) -> TraceJob:
         moment(cells, "submit_time"),
         duration(cells, "duration"),
         group=text(cells, "vc") or text(cells, "type"),
+        start=_start(cells, "start_time"),
+        tenant=text(cells, "vc") or text(cells, "user"),
     )
 
 
@@ -137,6 +168,8 @@ def _alibaba(cells: Cells) -> TraceJob:
         moment(cells, "submit_time"),
         duration(cells, "duration"),
         group=text(cells, "organization"),
+        tenant=text(cells, "organization"),
+        gpu_types=_types(cells, "gpu_model"),
     )
 
 
@@ -181,46 +214,60 @@ def _sacct(cells: Cells) -> TraceJob:
     unusable = _UNFINISHED.get(state, "")
     if "." in job:
         unusable = "a step of a job, which has a row of its own"
+    held = (
+        _tres_gpus(cells, "AllocTRES")
+        if "AllocTRES" in cells
+        else gpus_of_gres(text(cells, "AllocGRES"), "AllocGRES")
+    )
+    # A job that asked for no type may run on any, whatever it got.
+    asked = _tres_gpus(cells, "ReqTRES") or gpus_of_gres(text(cells, "ReqGRES"), "ReqGRES")
     return TraceJob(
         job,
-        _tres_gpus(cells) if "AllocTRES" in cells else _gres_gpus(cells),
+        sum(held.values()),
         moment(cells, "Submit"),
         duration(cells, "ElapsedRaw" if "ElapsedRaw" in cells else "Elapsed"),
         group=text(cells, "Partition") or text(cells, "Account"),
         unusable=unusable,
+        start=_start(cells, "Start"),
+        tenant=text(cells, "Account") or text(cells, "User"),
+        gpu_types=tuple(kind for kind in asked or held if kind),
+        partition=text(cells, "Partition"),
     )
 
 
-def _tres_gpus(cells: Cells) -> float:
-    """GPUs in `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2`: the total, or the sum of the types."""
+def _tres_gpus(cells: Cells, column: str) -> dict[str, int]:
+    """GPUs by type in `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2`; those of no type under ``.
+
+    Slurm lists the total beside the types.
+    """
     counts = {}
-    for part in text(cells, "AllocTRES").split(","):
+    for part in text(cells, column).split(","):
         name, _, count = part.partition("=")
         if name.split(":")[0] == "gres/gpu":
-            counts[name] = _count(count, "AllocTRES", part)
-    return counts.get("gres/gpu", sum(counts.values()))
+            counts[name.partition(":")[2]] = _count(count, column, part)
+    typed = sum(count for kind, count in counts.items() if kind)
+    rest = counts.get("", typed) - typed
+    return {kind: count for kind, count in counts.items() if kind} | ({"": rest} if rest else {})
 
 
-def _gres_gpus(cells: Cells) -> float:
-    """GPUs in `gpu:2` or `gpu:v100:2(S:0-1),nvme:1`, summed over the types."""
-    return gpus_of_gres(text(cells, "AllocGRES"), "AllocGRES")
+def gpus_of_gres(gres: str, column: str) -> dict[str, int]:
+    """GPUs by type in a list of generic resources as Slurm writes it; those of no type under ``.
 
-
-def gpus_of_gres(gres: str, column: str) -> int:
-    """GPUs in a list of generic resources as Slurm writes it.
+    Such lists are `gpu:2` and `gpu:v100:2(S:0-1),nvme:1`.
 
     Raises
     ------
     CellError
         If a number of GPUs is invalid.
     """
-    total = 0
+    counts = Counter[str]()
     for part in re.sub(r"\([^()]*\)", "", gres).split(","):
         words = part.strip().removeprefix("gres:").split(":")
         if words[0] == "gpu":
-            last = words[-1] if len(words) > 1 and words[-1][:1].isdigit() else "1"
-            total += _count(last, column, part)
-    return total
+            numbered = len(words) > 1 and words[-1][:1].isdigit()
+            kind = "" if len(words) == 1 or (numbered and len(words) == 2) else words[1]
+            counts[kind] += _count(words[-1] if numbered else "1", column, part)
+    return counts
 
 
 def _count(count: str, column: str, part: str) -> int:
@@ -282,6 +329,9 @@ MAPPABLE = (
     "model",
     "batch-size",
     "group",
+    "tenant",
+    "gpu-type",
+    "partition",
 )
 """Fields to which a column of any other file can be mapped."""
 
@@ -323,6 +373,7 @@ def _mapped(places: Mapping[str, tuple[str, float]], cells: Cells) -> TraceJob:
         return places.get(name, ("", 1.0))
 
     seconds = duration(cells, *place("duration"))
+    group = text(cells, place("group")[0])
     if "start" in places and seconds is None:
         start, end = moment(cells, *place("start")), moment(cells, *place("end"))
         if start and end:
@@ -340,5 +391,9 @@ def _mapped(places: Mapping[str, tuple[str, float]], cells: Cells) -> TraceJob:
         whole(cells, place("iterations")[0]),
         text(cells, place("model")[0]),
         whole(cells, place("batch-size")[0]),
-        text(cells, place("group")[0]),
+        group,
+        start=_start(cells, *place("start")),
+        tenant=text(cells, place("tenant")[0]) or group,
+        gpu_types=_types(cells, place("gpu-type")[0]),
+        partition=text(cells, place("partition")[0]),
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
-from rarmodel.model import job_extremes
+from rarmodel.model import job_extremes, used
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
+from rarmodel.schema.time import Time
 
 from .settings import Settings, speed
 
@@ -28,7 +30,9 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
     The order of the draws is fixed: servers, order of the job sizes, then job by job iterations
     and iteration time (repeated until the execution time is in its range), gradient and batch
     size. Random numbers are rounded to decimals before use, so that the file does not depend on the
-    last bits of a platform's arithmetic.
+    last bits of a platform's arithmetic. Features follow in the order of `drawn.KNOWN`. None of
+    them changes the random numbers of the rest. Without a horizon in the settings, the instance
+    has that of `with_safe_horizon`.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
         {"name": f"j{k:0{digits}d}", "gpus": gpus, **_job(settings, gpus, rng)}
         for k, gpus in enumerate(rng.permutation(sizes).tolist())
     ]
-    instance = parse_instance(
+    drawn = parse_instance(
         {
             "schema_version": 1,
             "name": name,
@@ -65,14 +69,37 @@ def generate(settings: Settings, name: str, description: str) -> Instance:
             "jobs": jobs,
         }
     )
-    return instance if settings.horizon else with_safe_horizon(instance)
+    if settings.features:
+        return _with_features(drawn, settings)
+    return drawn if settings.horizon else with_safe_horizon(drawn)
+
+
+def _with_features(instance: Instance, settings: Settings) -> Instance:
+    """Draw the features one after another, each with random numbers of its own."""
+    for feature in settings.features:
+        rng = np.random.default_rng([settings.seed, crc32(feature.name.encode())])
+        instance = feature.draw(instance, rng)
+    if settings.horizon is None:
+        instance = with_safe_horizon(instance)
+    return parse_instance(_given(instance.model_dump(mode="json", exclude_unset=True)))
+
+
+def _given(value: Any) -> Any:
+    """Plain data without the fields that are null."""
+    if isinstance(value, dict):
+        return {key: _given(one) for key, one in value.items() if one is not None}
+    return [*map(_given, value)] if isinstance(value, list) else value
 
 
 def with_safe_horizon(instance: Instance) -> Instance:
-    """Give an instance a horizon that always suffices: the sum of the least execution times.
+    """Give an instance of the paper's problem a horizon that always suffices; wider ones need none.
 
-    One after another, each alone in its best placement, the jobs fit this horizon.
+    It is the sum of the least execution times: one after another, each alone in its best placement,
+    the jobs fit this horizon. A wider instance gets none, so that no schedule is too long.
     """
+    if used(instance):
+        time = Time(**instance.time.model_dump(exclude={"horizon"}, exclude_unset=True))
+        return instance.model_copy(update={"time": time})
     needed = sum(extreme.least_slots for extreme in job_extremes(instance))
     horizon = min(needed, MAX_INTEGER)
     time = instance.time.model_copy(update={"horizon": horizon})

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.errors import InputError, Problem, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job
+from rarmodel.schema.instance import Tenant
 from rarmodel.schema.problems import problems_of
 
 from .account import Account, counted, grouped, told
-from .cells import LONGEST
+from .candidates import NO_DURATION, Books, Candidate, absolute, candidates
 from .choices import Choices
-from .formats import TraceJob
 from .generate import FORWARD_PART, with_safe_horizon
-from .profiles import Profile, assigned_model, known_model, profile_of, require_model
+from .profiles import Profile, require_model
 from .reader import Trace, read_trace
+from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
-from .window import Window, extent, parse_window
+from .site import Site
+from .window import Window, parse_window
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
     "concurrency": 1.0,
@@ -31,9 +33,6 @@ DEFAULT_CONTENTION: Mapping[str, Any] = {
     "overhead_ms_per_server": 1.0,
 }
 """Contention of the bundled `philly-2869ce`; α matches two-host measurements over 1 GbE."""
-
-
-_NO_DURATION = "no duration"
 
 
 class Imported(NamedTuple):
@@ -51,39 +50,37 @@ class Imported(NamedTuple):
     account: Account
 
 
-class _Candidate(NamedTuple):
-    """A row that may become a job."""
-
-    line: int
-    name: str
-    gpus: int
-    seconds: float
-    submitted: float
-    profile: Profile
-
-
-class _Books:
-    """Lines of rows left out, and of rows with notes, by reason."""
-
-    def __init__(self) -> None:
-        self.left_out: dict[str, list[int]] = {}
-        self.notes: dict[str, list[int]] = {}
-
-    def leave_out(self, line: int, reason: str) -> None:
-        self.left_out.setdefault(reason, []).append(line)
-
-    def note(self, line: int, reason: str) -> None:
-        self.notes.setdefault(reason, []).append(line)
-
-
 def import_trace(
-    source: str, cluster: Cluster, contention: Contention, choices: Choices
+    source: str,
+    cluster: Cluster,
+    contention: Contention,
+    choices: Choices,
+    partitions: Mapping[str, Sequence[str]] | None = None,
 ) -> Imported:
-    """Make an instance from a trace; all jobs wait at slot 0, in order of submission.
+    """Make an instance from a trace; its jobs are in order of submission.
 
     A job's iterations are its greatest speed, that of its best placement without contention, times
     its recorded duration in slots, rounded to the nearest and at least 1: so in that placement
     its execution time is the recorded duration, and the workload's GPU hours are kept.
+
+    Its release is the first slot that begins no earlier than its submission, in the `calendar` of
+    the jobs, and its tenant that of the row; unless all jobs are to wait at slot 0. A job that was
+    waiting when the window began has a negative release. One that ran then is left out: no format
+    says on which GPUs.
+
+    A type of GPU that the row names binds the job if the cluster has several types; so does a
+    partition that does not have all servers.
+
+    Parameters
+    ----------
+    source
+        The trace, plain or gzipped; `-` for standard input.
+    cluster, contention
+        The cluster, and how rings slow each other down on it.
+    choices
+        What to import, and what to assume.
+    partitions
+        Servers of each partition that rows name.
 
     Raises
     ------
@@ -92,7 +89,7 @@ def import_trace(
     UsageError
         If a choice is invalid.
     """
-    window = parse_window(choices.window) if choices.window else None
+    asked = parse_window(choices.window) if choices.window else None
     fallback = require_model(choices.model) if choices.model else None
     trace = read_trace(
         source,
@@ -101,20 +98,21 @@ def import_trace(
         skip_invalid=choices.skip_invalid,
         max_mb=choices.max_size_mb,
     )
-    books = _Books()
+    books = Books()
     for reason, lines in trace.invalid.items():
         for line in lines:
             books.leave_out(line, reason)
-    candidates = _candidates(trace, cluster.total_gpus, choices, window, fallback, books)
+    site = Site(cluster, partitions or {})
+    window = absolute(trace, asked)
+    found = candidates(trace, site, choices, window, fallback, books)
     if not choices.contention:
-        candidates = [
-            candidate._replace(profile=candidate.profile._replace(gradient_mb=0.0))
-            for candidate in candidates
-        ]
+        found = [candidate._replace(profiles=_without_gradient(candidate)) for candidate in found]
         contention = contention.model_copy(update={"overhead_ms_per_server": 0.0})
     rows = len(trace.jobs) + sum(map(len, trace.invalid.values()))
-    instance, used = _instance(trace, candidates, cluster, contention, choices, books, rows)
-    slots = choices.slot_seconds / 3600
+    instance, used, slots = _instance(
+        trace, found, cluster, contention, choices, window, books, rows
+    )
+    hours = choices.slot_seconds / 3600
     account = Account(
         source=trace.source,
         format=trace.format.name,
@@ -123,206 +121,144 @@ def import_trace(
         left_out=grouped(books.left_out),
         notes=grouped(_of_used(books.notes, used)),
         gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
-        gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * slots,
+        gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * hours,
+        kept=(*_kept_of_time(trace, used, slots), *_kept_of_places(site, used)),
     )
     if account.used + sum(group.rows for group in account.left_out) != account.rows:
         raise AssertionError("a row is neither used nor explained")
     return Imported(instance, account)
 
 
-def _of_used(notes: Mapping[str, list[int]], used: list[_Candidate]) -> dict[str, list[int]]:
+def _without_gradient(candidate: Candidate) -> Mapping[str | None, Profile]:
+    profiles = candidate.profiles.items()
+    return {kind: profile._replace(gradient_mb=0.0) for kind, profile in profiles}
+
+
+def _of_used(notes: Mapping[str, list[int]], used: list[Candidate]) -> dict[str, list[int]]:
     lines = {candidate.line for candidate in used}
     return {note: [line for line in found if line in lines] for note, found in notes.items()}
 
 
-def _candidates(
-    trace: Trace,
-    total_gpus: int,
-    choices: Choices,
-    window: Window | None,
-    fallback: str | None,
-    books: _Books,
-) -> list[_Candidate]:
-    """Rows that may become jobs; the books get the reason for every other row."""
-    submissions = [job.submit for _, job in trace.jobs if job.submit]
-    start = min((moment.seconds for moment in submissions), default=0.0)
-    if window and window.is_date and not any(moment.is_date for moment in submissions):
-        raise UsageError("the trace has no dates; give a window such as 0h..24h")
-    if choices.group is not None:
-        groups = sorted({job.group for _, job in trace.jobs if job.group})
-        if choices.group not in groups:
-            known = ", ".join(groups) or "none in this trace"
-            raise UsageError(f"no group {choices.group!r}; choose one of {known}")
-    outside = ""
-    if window and submissions:
-        last = max(moment.seconds for moment in submissions)
-        spanned = extent(start, last, is_date=submissions[0].is_date)
-        outside = f"submitted outside the window; the trace has {spanned}"
-    if window and not window.is_date:
-        window = Window(window.first + start, window.last + start, is_date=False)
-    found = []
-    taken: set[str] = set()
-    for line, job in trace.jobs:
-        reason = _why_not(job, total_gpus, choices.group, window, outside)
-        if job.name and not reason and line in trace.copies:
-            reason = "a copy of an earlier row"
-        if reason:
-            books.leave_out(line, reason)
-            continue
-        name = job.name or f"line{line}"
-        gpus = int(job.gpus or 0)
-        profile = _profile(job, name, line, gpus, choices.seed, fallback, books)
-        seconds = _seconds(trace, job, profile, gpus, line, choices, books)
-        if not seconds:
-            books.leave_out(line, _NO_DURATION if seconds is None else "a duration of 0")
-            continue
-        if seconds > LONGEST:
-            books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
-            continue
-        if name in taken:
-            books.note(line, "the name of an earlier row; made unique by the line")
-        while name in taken:
-            name = f"{name}-line{line}"
-        taken.add(name)
-        if line in trace.copies:
-            books.note(line, "equal to an earlier row; kept, because the format has no names")
-        submitted = job.submit.seconds if job.submit else -math.inf
-        found.append(_Candidate(line, name, gpus, seconds, submitted, profile))
-    found.sort(key=lambda candidate: (candidate.submitted, candidate.line))
-    return found
+def _kept_of_time(trace: Trace, used: list[Candidate], slots: Calendar | None) -> list[str]:
+    """What becomes of times of submission and tenants, a line each."""
+    tenants = sorted({candidate.tenant for candidate in used if candidate.tenant})
+    timed = any(candidate.submitted for candidate in used)
+    if slots is None:
+        known = {"times of submission": timed, "tenants": any(job.tenant for _, job in trace.jobs)}
+        dropped = " and ".join(what for what, there in known.items() if there)
+        return [f"not kept: {dropped}; all jobs wait at slot 0"] if dropped else []
+    lines = []
+    if timed:
+        releases = [slots.release(candidate.submitted) for candidate in used]
+        lines.append(f"kept: releases from {min(releases)} to {max(releases)}; {slots.told()}")
+    if tenants:
+        lines.append(f"kept: {counted(len(tenants), 'tenant')} without caps: {listed(tenants)}")
+    return lines
 
 
-def _why_not(
-    job: TraceJob, total_gpus: int, group: str | None, window: Window | None, outside: str
-) -> str:
-    """Why a row is not imported, `outside` if the window says so; empty if it is imported."""
-    if group is not None and job.group != group:
-        return f"not of group {group!r}"
-    if window is not None:
-        if job.submit is None:
-            return "no time of submission"
-        if not window.first <= job.submit.seconds < window.last:
-            return outside
-    if job.unusable:
-        return job.unusable
-    if job.gpus is None:
-        return "no number of GPUs"
-    if job.gpus == 0:
-        return "no GPU"
-    if job.gpus != int(job.gpus):
-        return "a part of a GPU"
-    if job.gpus > total_gpus:
-        return f"more GPUs than the cluster's {total_gpus}"
-    return ""
+def _kept_of_places(site: Site, used: list[Candidate]) -> list[str]:
+    """What becomes of types of GPU and partitions, a line each."""
+    lines = []
+    if site.types:
+        bound = counted(sum(c.place.types is not None for c in used), "job")
+        lines.append(f"kept: types of GPU {listed(site.types)}; {bound} bound to some of them")
+    if listing := sum(candidate.place.servers is not None for candidate in used):
+        lines.append(f"kept: lists of servers of {counted(listing, 'job')}")
+    return lines
 
 
-def _profile(
-    job: TraceJob,
-    name: str,
-    line: int,
-    gpus: int,
-    seed: int,
-    fallback: str | None,
-    books: _Books,
-) -> Profile:
-    """The profile of the job's model; if it is unknown, of another model with its own batch."""
-    if job.model and (model := known_model(job.model)) is not None:
-        return profile_of(model, gpus, job.batch_size)
-    said = f"model {job.model!r} has no profile" if job.model else "no model"
-    used = "the given one" if fallback else "a random one by seed and name"
-    books.note(line, f"{said}; {used} is used")
-    return profile_of(fallback or assigned_model(seed, name), gpus, None)
-
-
-def _seconds(
-    trace: Trace,
-    job: TraceJob,
-    profile: Profile,
-    gpus: int,
-    line: int,
-    choices: Choices,
-    books: _Books,
-) -> float | None:
-    """Duration of a job on its GPUs: recorded, from its iterations, or the default."""
-    if job.seconds is not None:
-        return job.seconds
-    if job.iterations is not None and job.model and known_model(job.model):
-        books.note(line, "duration from iterations and profile")
-        measured = profile.iteration_ms if profile.gpus == gpus else None
-        each = profile.compute_ms if measured is None else measured
-        shared = gpus if trace.format.summed_iterations else 1
-        return job.iterations * each * 1e-3 / shared
-    if choices.default_seconds is not None:
-        books.note(line, "no duration; the default is used")
-    return choices.default_seconds
-
-
-def _slots(candidate: _Candidate, choices: Choices) -> int:
+def _slots(candidate: Candidate, choices: Choices) -> int:
     return max(1, math.floor(candidate.seconds / choices.slot_seconds + 0.5))
 
 
-def _job(candidate: _Candidate) -> dict[str, Any]:
-    profile = candidate.profile
-    return {
+def _job(candidate: Candidate) -> dict[str, Any]:
+    (kind, first), *_ = candidate.profiles.items()
+    times = {
+        name: {
+            "forward_ms_per_sample": round(
+                FORWARD_PART * profile.compute_ms / profile.batch_size, 6
+            ),
+            "backward_ms": round((1 - FORWARD_PART) * profile.compute_ms, 4),
+        }
+        for name, profile in candidate.profiles.items()
+    }
+    job = {
         "name": candidate.name,
         "gpus": candidate.gpus,
         "iterations": 1,
-        "gradient_mb": profile.gradient_mb,
-        "batch_size": profile.batch_size,
-        "forward_ms_per_sample": round(FORWARD_PART * profile.compute_ms / profile.batch_size, 6),
-        "backward_ms": round((1 - FORWARD_PART) * profile.compute_ms, 4),
+        "gradient_mb": first.gradient_mb,
+        "batch_size": first.batch_size,
+        **(times[None] if kind is None else {"times": times}),
     }
+    if candidate.tenant:
+        job["tenant"] = candidate.tenant
+    if candidate.place.servers is not None:
+        job["servers"] = candidate.place.servers
+    return job
 
 
 def _instance(
     trace: Trace,
-    candidates: list[_Candidate],
+    found: list[Candidate],
     cluster: Cluster,
     contention: Contention,
     choices: Choices,
-    books: _Books,
+    window: Window | None,
+    books: Books,
     rows: int,
-) -> tuple[Instance, list[_Candidate]]:
-    """The instance, and the rows that are its jobs."""
-    if not candidates:
+) -> tuple[Instance, list[Candidate], Calendar | None]:
+    """The instance, the rows that are its jobs, and its slots if they keep time."""
+    if not found:
         raise _nothing_left(trace, books, rows)
-    if choices.max_jobs is None and len(candidates) > MAX_JOBS:
-        message = f"{len(candidates):,} jobs; at most {MAX_JOBS:,} are supported"
+    if choices.max_jobs is None and len(found) > MAX_JOBS:
+        message = f"{len(found):,} jobs; at most {MAX_JOBS:,} are supported"
         cure = "--window, --group or --max-jobs chooses among them"
         raise InputError([Problem("", f"{message}; {cure}")], trace.source)
-    draft = _draft(trace, candidates, cluster, contention, choices)
-    used, jobs = list[_Candidate](), list[Job]()
-    for candidate, job, (best, _) in zip(
-        candidates, draft.jobs, iteration_ranges(draft), strict=True
-    ):
+    draft = _draft(trace, found, cluster, contention, choices)
+    slots = None
+    if choices.keeps_time:
+        slots = calendar([one.submitted for one in found], window, choices.slot_seconds)
+    used, jobs = list[Candidate](), list[Job]()
+    for candidate, job, (best, _) in zip(found, draft.jobs, iteration_ranges(draft), strict=True):
         speed = timing.speed(choices.slot_seconds, best)
         if speed == 0:
             books.leave_out(candidate.line, "an iteration takes longer than a slot")
+        elif slots is not None and slots.too_far(candidate.submitted):
+            books.leave_out(candidate.line, f"submitted more than {FURTHEST:g} slots from slot 0")
         elif choices.max_jobs is not None and len(used) == choices.max_jobs:
             books.leave_out(candidate.line, f"beyond the first {counted(choices.max_jobs, 'job')}")
         else:
             used.append(candidate)
-            iterations = speed * _slots(candidate, choices)
-            jobs.append(job.model_copy(update={"iterations": iterations}))
+            update = {"iterations": speed * _slots(candidate, choices)}
+            if slots is not None and (release := slots.release(candidate.submitted)):
+                update["release"] = release
+            jobs.append(job.model_copy(update=update))
     if not used:
         raise _nothing_left(trace, books, rows)
     description = (
         f"Imported from {Path(trace.source).name}, format {trace.format.name}: "
         f"{len(used)} of {rows} rows. {trace.format.credit}".rstrip()
     )
-    instance = draft.model_copy(update={"jobs": tuple(jobs), "description": description})
-    return instance if choices.horizon else with_safe_horizon(instance), used
+    changes: dict[str, Any] = {"jobs": tuple(jobs), "description": description}
+    if draft.tenants:
+        named = dict.fromkeys(job.tenant for job in jobs if job.tenant)
+        changes["tenants"] = tuple(Tenant(name=name) for name in sorted(named))
+    if slots is not None and slots.origin is not None:
+        changes["time"] = draft.time.model_copy(update={"origin": slots.origin})
+    instance = draft.model_copy(update=changes)
+    return instance if choices.horizon else with_safe_horizon(instance), used, slots
 
 
 def _draft(
     trace: Trace,
-    candidates: list[_Candidate],
+    found: list[Candidate],
     cluster: Cluster,
     contention: Contention,
     choices: Choices,
 ) -> Instance:
     """An instance with a job of one iteration for each candidate."""
     name = Path(trace.source).name.split(".")[0] or "trace"
+    tenants = sorted({candidate.tenant for candidate in found if candidate.tenant})
     try:
         return Instance.model_validate(
             {
@@ -335,18 +271,19 @@ def _draft(
                 },
                 "cluster": cluster,
                 "contention": contention,
-                "jobs": [_job(candidate) for candidate in candidates],
+                **({"tenants": [{"name": name} for name in tenants]} if tenants else {}),
+                "jobs": [_job(candidate) for candidate in found],
             }
         )
     except ValidationError as error:
         raise InputError(problems_of(error), trace.source) from error
 
 
-def _nothing_left(trace: Trace, books: _Books, rows: int) -> InputError:
+def _nothing_left(trace: Trace, books: Books, rows: int) -> InputError:
     """The error when no row became a job, with the reasons."""
     message = "no rows below the names of columns; jobs are expected"
     if rows:
         message = f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out))}"
-        if _NO_DURATION in books.left_out:
+        if NO_DURATION in books.left_out:
             message += "; --default-seconds gives jobs a duration"
     return InputError([Problem("", message)], trace.source)

@@ -16,16 +16,20 @@ from .table import Table, open_table
 _LEVELS = ("ASW", "PSW", "DSW")
 """Access, pod and core switch above a host, as Alibaba names them."""
 
+_TYPES = ("gpu_type", "model")
+"""Columns that may have the type of a server's GPUs."""
+
 _ROOT = "core"
 """Name of a root switch that a table does not name."""
 
 
 class _Node(NamedTuple):
-    """A server, its GPUs (None if the table does not say), and the switches above it."""
+    """A server, its GPUs (None if the table does not say), the switches above it, and its type."""
 
     name: str
     gpus: int | None
     switches: tuple[str, ...] = ()
+    gpu_type: str = ""
 
 
 class _Form(NamedTuple):
@@ -44,8 +48,9 @@ def is_table(path: str) -> bool:
 def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Cluster:
     """A cluster from a table in one of the forms of `_FORMS`, recognised by its columns.
 
-    Servers without GPUs are left out. In a Clos network a switch has several switches above it.
-    These count as one, so that the parallel uplinks are one link of their total rate (reading 4).
+    Servers without GPUs are left out. A column `gpu_type` or `model` has the type of the GPUs. In a
+    Clos network a switch has several switches above it. These count as one, so that the parallel
+    uplinks are one link of their total rate (reading 4).
 
     Parameters
     ----------
@@ -77,7 +82,8 @@ def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Clust
     total = sum(used.values())
     if not 1 <= total <= MAX_GPUS:
         raise InputError([Problem("", f"{total} GPUs; 1 to {MAX_GPUS} are expected")], path)
-    return cluster_of(used, _parents(nodes), rates, path)
+    types = {node.name: node.gpu_type for node in nodes}
+    return cluster_of(used, _parents(nodes), rates, path, types)
 
 
 def _form_of(table: Table) -> _Form:
@@ -87,7 +93,7 @@ def _form_of(table: Table) -> _Form:
         known = ", or ".join(" and ".join(form.columns) for form in _FORMS)
         message = f"columns {listed(table.first)}; {known} are expected"
         raise InputError([Problem(place, message)], table.source)
-    for name in {*form.columns, *_LEVELS}:
+    for name in {*form.columns, *_LEVELS, *_TYPES}:
         if (times := table.first.count(name)) > 1:
             message = f"column {name!r} is there {times} times; once is expected"
             raise InputError([Problem(place, message)], table.source)
@@ -151,14 +157,18 @@ def _count(cells: Cells, column: str) -> int:
     return value
 
 
+def _type(cells: Cells) -> str:
+    return next(filter(None, (text(cells, column) for column in _TYPES)), "")
+
+
 def _host(cells: Cells) -> Sequence[_Node]:
     # The level is part of the name: a table may number the switches of each from 1.
     switches = tuple(f"{level} {_cell(cells, level)}" for level in _LEVELS if level in cells)
-    return [_Node(_cell(cells, "ip"), None, switches)]
+    return [_Node(_cell(cells, "ip"), None, switches, _type(cells))]
 
 
 def _server(cells: Cells) -> Sequence[_Node]:
-    return [_Node(_cell(cells, "sn"), _count(cells, "gpu"))]
+    return [_Node(_cell(cells, "sn"), _count(cells, "gpu"), gpu_type=_type(cells))]
 
 
 def _equal(cells: Cells) -> Sequence[_Node]:

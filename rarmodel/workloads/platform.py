@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -17,14 +18,15 @@ from rarmodel.schema.problems import problems_of
 from .importer import DEFAULT_CONTENTION
 from .nodes import is_table, table_cluster
 from .rates import Rates, cluster_of
-from .slurm import slurm_cluster
+from .slurm import read_slurm
 
 
 class Platform(NamedTuple):
-    """A cluster, and how rings slow each other down on it."""
+    """A cluster, how rings slow each other down on it, and the servers of its partitions."""
 
     cluster: Cluster
     contention: Contention
+    partitions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class _File(NamedTuple):
@@ -90,13 +92,14 @@ def platform_of(
     if file.cluster is not None and given:
         raise UsageError(f"{', '.join(given)}: the cluster file has its own rates")
     used = Rates(**{**file.rates, **given})
+    partitions: Mapping[str, tuple[str, ...]] = {}
     if cluster is not None and table:
         found = table_cluster(cluster, gpus_per_server, used)
     elif slurm_conf is not None:
-        found = slurm_cluster(slurm_conf, slurm_topology, used)
+        found, partitions = read_slurm(slurm_conf, slurm_topology, used)
     else:
         found = file.cluster or _equal(servers, gpus_per_server, used)
-    return Platform(found, _contention(file.contention, dict(contention or {})))
+    return Platform(found, _contention(file.contention, dict(contention or {})), partitions)
 
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:

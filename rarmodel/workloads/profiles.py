@@ -35,6 +35,8 @@ class Profile(NamedTuple):
         Size of the gradient in MB.
     measured
         Whether the compute time was measured; otherwise it is an estimate.
+    hardware
+        Type of GPU.
     """
 
     model: str
@@ -44,6 +46,7 @@ class Profile(NamedTuple):
     iteration_ms: float | None
     gradient_mb: float
     measured: bool
+    hardware: str
 
 
 _ALIASES = {
@@ -77,6 +80,7 @@ def profiles() -> Mapping[str, tuple[Profile, ...]]:
             float(row["iteration_ms"]) if row["iteration_ms"] else None,
             float(row["gradient_mb"]),
             not row["compute_source"].startswith("estimate"),
+            row["hardware"],
         )
         table.setdefault(profile.model, []).append(profile)
     return {model: tuple(found) for model, found in table.items()}
@@ -101,13 +105,18 @@ def _spelling(name: str) -> str:
 
 
 @cache
-def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
+def profile_of(
+    model: str, gpus: int, batch_size: int | None, gpu_type: str | None = None
+) -> Profile:
     """The profile of a model of the table for a ring.
 
-    The profile has the nearest batch size by ratio, and the largest number of GPUs that is not
-    above the ring's. Compute time grows in proportion to the batch.
+    The profile is one of the type of GPU, if the table has any. It has the nearest batch size by
+    ratio, and the largest number of GPUs that is not above the ring's. Compute time grows in
+    proportion to the batch.
     """
     table = profiles()[model]
+    if gpu_type is not None:
+        table = tuple(row for row in table if is_type(gpu_type, row.hardware)) or table
     wanted = batch_size or table[0].batch_size
     nearest = min(
         {profile.batch_size for profile in table},
@@ -121,6 +130,15 @@ def profile_of(model: str, gpus: int, batch_size: int | None) -> Profile:
     return found._replace(
         batch_size=wanted, compute_ms=found.compute_ms * wanted / nearest, iteration_ms=None
     )
+
+
+def is_type(gpu_type: str, name: str) -> bool:
+    """Whether a type of GPU is one of that name: V100 names V100M32 and Tesla-V100-SXM2 too.
+
+    A10 does not name A100.
+    """
+    found = re.escape(name.lower())
+    return re.search(rf"(?<![a-z0-9]){found}(?![0-9])", gpu_type.lower()) is not None
 
 
 def assigned_model(seed: int, job: str) -> str:

@@ -51,7 +51,11 @@ class Rates:
 
 
 def cluster_of(
-    gpus: Mapping[str, int], parents: Mapping[str, str] | None, rates: Rates, source: str = ""
+    gpus: Mapping[str, int],
+    parents: Mapping[str, str] | None,
+    rates: Rates,
+    source: str = "",
+    types: Mapping[str, str] | None = None,
 ) -> Cluster:
     """A cluster of servers by name.
 
@@ -66,6 +70,8 @@ def cluster_of(
         All rates.
     source
         Source of the data, for error messages.
+    types
+        Type of the GPUs of servers, if known.
 
     Raises
     ------
@@ -88,7 +94,11 @@ def cluster_of(
     try:
         return Cluster.model_validate(
             {
-                "servers": [{"name": name, "gpus": count} for name, count in gpus.items()],
+                "servers": [
+                    {"name": name, "gpus": count}
+                    | ({"gpu_type": types[name]} if types and types.get(name) else {})
+                    for name, count in gpus.items()
+                ],
                 "network": network,
                 "intra_server_gbps": float(rates.intra_server_gbps),
                 "reduction_gbps": float(rates.reduction_gbps),

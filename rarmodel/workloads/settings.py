@@ -12,6 +12,8 @@ from rarmodel.model import timing
 from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from rarmodel.schema.cluster import MAX_GPUS
 
+from .drawn import Drawn
+
 MAX_JOBS = 1_000_000
 """Most jobs of a workload: a greater number is a mistake, and would only exhaust the memory."""
 
@@ -73,6 +75,8 @@ class Settings:
         ξ2 in milliseconds.
     seed
         Seed of all random numbers.
+    features
+        What the instances have beside the paper's problem, for `drawn.features_of`.
     """
 
     family: str
@@ -97,6 +101,7 @@ class Settings:
     racks: int = 0
     oversubscription: float = 1.0
     seed: int = 0
+    features: tuple[Drawn, ...] = ()
 
     def __post_init__(self) -> None:
         if wrong := [*self._out_of_range()] or [*self._contradictions()]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -43,29 +43,59 @@ class _Line(NamedTuple):
     settings: Mapping[str, str]
 
 
+class _Node(NamedTuple):
+    """A node with GPUs: how many, of which type (empty if unknown), and its features."""
+
+    gpus: int
+    gpu_type: str
+    features: frozenset[str]
+
+
+class SlurmCluster(NamedTuple):
+    """A Slurm cluster, and the servers of each partition."""
+
+    cluster: Cluster
+    partitions: Mapping[str, tuple[str, ...]]
+
+
 def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Cluster:
+    """The cluster of `read_slurm`."""
+    return read_slurm(slurm_conf, topology_conf, rates).cluster
+
+
+def read_slurm(slurm_conf: str, topology_conf: str | None, rates: Rates) -> SlurmCluster:
     """A cluster from `slurm.conf` and, if given, `topology.conf`; otherwise a star.
 
     Nodes without GPUs are left out, and nodes in state FUTURE, which need not exist, and switches
     without remaining nodes. The rate of a switch's uplink is the total rate of the servers below
-    it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is not read.
+    it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is not read. A node
+    with GPUs of several types, such as `gpu:a100:4,gpu:t4:4`, has the type `a100+t4`.
 
     Raises
     ------
     InputError
         If a file is unusable, no node has GPUs, or the switches do not form a tree of the nodes.
     """
-    gpus = _nodes(slurm_conf)
+    lines = [*_lines(slurm_conf, count(1))]
+    nodes = _nodes(lines, slurm_conf)
+    partitions = _partitions(lines, nodes)
+    gpus = {name: node.gpus for name, node in nodes.items()}
+    types = {name: node.gpu_type for name, node in nodes.items()}
     if topology_conf is None:
-        return cluster_of(gpus, None, rates, slurm_conf)
-    return _with_switches(topology_conf, gpus, rates)
+        cluster = cluster_of(gpus, None, rates, slurm_conf, types)
+    else:
+        parents = _switches(topology_conf, gpus)
+        cluster = cluster_of(gpus, parents, rates, topology_conf, types)
+    return SlurmCluster(cluster, partitions)
 
 
-def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
+def _switches(path: str, gpus: Mapping[str, int]) -> Mapping[str, str]:
+    """The switch above each node with GPUs, and above each switch."""
     parents: dict[str, str] = {}
     problems = []
     hosts = 0
-    for place, settings in _settings(path, "SwitchName", {"blockname"}):
+    lines = _lines(path, count(1))
+    for place, settings in _settings(lines, "SwitchName", "BlockName", required=path):
         try:
             names, nodes, switches = (
                 expand(settings.get(name, "")) for name in ("switchname", "nodes", "switches")
@@ -90,22 +120,17 @@ def _with_switches(path: str, gpus: Mapping[str, int], rates: Rates) -> Cluster:
         problems.append(Problem(path, message))
     if problems:
         raise InputError(problems)
-    return cluster_of(gpus, parents, rates, path)
+    return parents
 
 
-def _nodes(path: str) -> dict[str, int]:
-    """GPUs of each node with GPUs, in the file's order."""
-    gpus: dict[str, int] = {}
+def _nodes(lines: Iterable[tuple[str, str]], path: str) -> dict[str, _Node]:
+    """Nodes with GPUs, in the file's order."""
+    nodes: dict[str, _Node] = {}
     problems = []
     hosts = 0
-    default: Mapping[str, str] = {}
-    for place, own in _settings(path, "NodeName", set()):
-        settings = {**default, **own}
+    for place, settings in _defaulted(_settings(lines, "NodeName", required=path), "nodename"):
         try:
-            if settings["nodename"].upper() == "DEFAULT":
-                default = settings
-                continue
-            count = gpus_of_gres(settings.get("gres", ""), "Gres")
+            gpus = gpus_of_gres(settings.get("gres", ""), "Gres")
             names = expand(settings["nodename"])
         except (CellError, ValueError) as error:
             message = error.message if isinstance(error, CellError) else str(error)
@@ -114,36 +139,91 @@ def _nodes(path: str) -> dict[str, int]:
         hosts += len(names)
         if hosts > MAX_HOSTS:
             raise InputError([*problems, Problem(place, f"more than {MAX_HOSTS} hosts so far")])
+        kinds = "+".join(kind for kind, number in gpus.items() if kind and number)
+        features = settings.get("features", settings.get("feature", ""))
+        node = _Node(sum(gpus.values()), kinds, frozenset(features.split(",")))
         for name in names:
-            if name in gpus:
+            if name in nodes:
                 problems.append(Problem(place, f"node {name!r} occurs twice; keep one"))
-            elif count and settings.get("state", "").upper() != "FUTURE":
-                gpus[name] = count
-    if not problems and not gpus:
+            elif node.gpus and settings.get("state", "").upper() != "FUTURE":
+                nodes[name] = node
+    if not problems and not nodes:
         problems.append(Problem(path, "no node has GPUs; NodeName=… Gres=gpu:8 is expected"))
-    if not problems and sum(gpus.values()) > MAX_GPUS:
-        message = f"{sum(gpus.values())} GPUs; at most {MAX_GPUS} are supported"
-        problems.append(Problem(path, message))
+    if not problems and (total := sum(node.gpus for node in nodes.values())) > MAX_GPUS:
+        problems.append(Problem(path, f"{total} GPUs; at most {MAX_GPUS} are supported"))
     if problems:
         raise InputError(problems)
-    return gpus
+    return nodes
 
 
-def _settings(path: str, leading: str, refused: set[str]) -> list[_Line]:
-    """Lines of a configuration that begin with a setting; other lines are skipped."""
-    found = []
-    for place, line in _lines(path, count(1)):
+def _partitions(
+    lines: Iterable[tuple[str, str]], nodes: Mapping[str, _Node]
+) -> dict[str, tuple[str, ...]]:
+    """Nodes with GPUs of each partition: named, of a set of nodes, or all."""
+    problems = []
+    sets: dict[str, set[str]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for place, settings in [
+        *_settings(lines, "NodeSet"),
+        *_defaulted(_settings(lines, "PartitionName"), "partitionname"),
+    ]:
+        listed_nodes, feature = settings.get("nodes", ""), settings.get("feature")
+        try:
+            named = set(nodes if listed_nodes.upper() == "ALL" else expand(listed_nodes))
+        except ValueError as error:
+            problems.append(Problem(place, str(error)))
+            continue
+        if feature is not None:
+            named |= {name for name, node in nodes.items() if feature in node.features}
+        for name in sets.keys() & named:
+            named |= sets[name]
+        if "nodeset" in settings:
+            sets[settings["nodeset"]] = named
+        else:
+            found[settings["partitionname"]] = tuple(name for name in nodes if name in named)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _settings(
+    lines: Iterable[tuple[str, str]], leading: str, refused: str = "", required: str = ""
+) -> Iterator[_Line]:
+    """Lines of a configuration that begin with a setting; other lines are skipped.
+
+    Parameters
+    ----------
+    lines, leading
+        Places and texts of all lines, and the setting.
+    refused
+        A setting of a form that is not read.
+    required
+        The file, if it must have such a line.
+    """
+    found = False
+    for place, line in lines:
         pairs = _SETTING.findall(line)
         settings = {name.lower(): value.strip('"') for name, value in pairs}
         first = next(iter(settings), "")
-        if first in refused:
+        if refused and first == refused.lower():
             message = f"{pairs[0][0]}: only the tree topology is read, of lines SwitchName=…"
             raise InputError([Problem(place, message)])
         if first == leading.lower():
-            found.append(_Line(place, settings))
-    if not found:
-        raise InputError([Problem("", f"no line {leading}=…; at least one is expected")], path)
-    return found
+            found = True
+            yield _Line(place, settings)
+    if required and not found:
+        raise InputError([Problem("", f"no line {leading}=…; at least one is expected")], required)
+
+
+def _defaulted(lines: Iterable[_Line], leading: str) -> Iterator[_Line]:
+    """Lines with the settings of the lines DEFAULT before them."""
+    default: Mapping[str, str] = {}
+    for place, own in lines:
+        settings = {**default, **own}
+        if settings[leading].upper() == "DEFAULT":
+            default = settings
+        else:
+            yield _Line(place, settings)
 
 
 def _lines(

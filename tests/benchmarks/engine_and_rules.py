@@ -1,4 +1,4 @@
-"""The engine beside the same algorithm in C++, and how every rule grows.
+"""The engine beside the same algorithm in C++, how every rule grows, and files and start-up.
 
 Run: `python tests/benchmarks/engine_and_rules.py`, with `--against PATH` beside another checkout
 of rarmodel, or with `--cold` with the time of compilation as well.
@@ -6,7 +6,8 @@ of rarmodel, or with `--cold` with the time of compilation as well.
 Each table is of one run, in which what is compared takes turns; the ratio is what to compare. The
 yardstick `engine.cpp` gets the engine's own tables, and its completion times must be equal. It
 needs `g++`; without one its column stays empty. A schedule is sparse where jobs keep to few servers
-(SJF-BCO), dense where they spread over many (at random).
+(SJF-BCO), dense where they spread over many (at random). Dispatching rules also run on instances
+with features: arrivals and two types of GPU, and deadlines and reservations besides.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from random import Random
 from time import perf_counter
 from typing import Any
 
@@ -33,6 +37,7 @@ from heuristics_and_engine import as_arrays, scaled_instance
 from rarmodel.engine import Engine, Placements
 from rarmodel.engine.arrays import NEVER, Arrays, Ints, State
 from rarmodel.engine.compilation import compiled
+from rarmodel.files import parse_instance, parse_schedule, to_json
 from rarmodel.heuristics import (
     Policy,
     estimate,
@@ -45,7 +50,16 @@ from rarmodel.heuristics import (
     sjf_bco_occupied_first,
 )
 from rarmodel.heuristics.clock import ListScheduler
+from rarmodel.limits import Limits
 from rarmodel.schema import Instance
+from rarmodel.verifier import verify
+
+try:
+    from rarmodel import dispatch
+except ImportError:  # An older checkout.
+    KINDS: tuple[str, ...] = ()
+else:
+    KINDS = ("plain", "arrivals and types", "deadlines and reservations")
 
 simulate = importlib.import_module("rarmodel.engine.evaluate").simulate
 SIZES = (160, 1_000, 3_000, 10_000)
@@ -59,6 +73,44 @@ RULES: dict[str, tuple[Policy, tuple[float, ...]]] = {
     "SJF-BCO, κ = 1: LBSGF": (sjf_bco, (1.0, 1.0, 1.0)),
 }
 """Each with the parameters of one list schedule, and no limit that binds."""
+DISPATCH = ("first_come_first_served", "shortest_first")
+HELP = ["-m", "rarmodel", "--help"]
+FILES = 10_000
+"""Jobs in the files that are read, verified and written."""
+
+
+def _evaluated(
+    arrays: Arrays,
+    state: State,
+    order: Ints,
+    modes: Ints,
+    starts: Ints,
+    placements: Placements,
+    limit: int,
+    completed: Ints,
+) -> Any:
+    """Evaluate one schedule."""
+    at, server, workers = placements
+    return simulate(arrays, state, order, modes, starts, at, server, workers, limit, completed)
+
+
+def _evaluated_without_modes(
+    arrays: Arrays,
+    state: State,
+    order: Ints,
+    _: Ints,
+    starts: Ints,
+    placements: Placements,
+    limit: int,
+    completed: Ints,
+) -> Any:
+    """The same in older checkouts."""
+    at, server, workers = placements
+    return simulate(arrays, state, order, starts, at, server, workers, limit, completed)
+
+
+with_modes = "modes" in signature(simulate.py_func).parameters
+evaluated = compiled(_evaluated if with_modes else _evaluated_without_modes, inner=True)
 
 
 @compiled
@@ -67,16 +119,16 @@ def repeated(
     arrays: Arrays,
     state: State,
     order: Ints,
+    modes: Ints,
     starts: Ints,
     placements: Placements,
     limit: int,
     completed: Ints,
 ) -> int:
     """Evaluate one schedule several times."""
-    at, server, workers = placements
     makespan = 0
     for _ in range(times):
-        makespan = simulate(arrays, state, order, starts, at, server, workers, limit, completed)
+        makespan = evaluated(arrays, state, order, modes, starts, placements, limit, completed)
     return makespan
 
 
@@ -128,8 +180,11 @@ def evaluation(jobs: int, policy: Policy, yardstick: ctypes.CDLL | None) -> dict
     order = np.argsort(starts, kind="stable")
     times = max(1, 4_000 // jobs)
 
+    modes = np.arange(jobs)
+
     def here() -> None:
-        repeated(times, engine.arrays, engine.state, order, starts, placements, NEVER, completed)
+        memory = engine.arrays, engine.state
+        repeated(times, *memory, order, modes, starts, placements, NEVER, completed)
 
     work: list[Callable[[], object]] = [here]
     if yardstick is not None:
@@ -187,6 +242,80 @@ def list_schedule(jobs: int, policy: Policy, parameters: tuple[float, ...]) -> d
     return {"seconds": least_seconds([run], turns), "digest": digest.hexdigest()}
 
 
+def with_features(instance: Instance, kind: str) -> Instance:
+    """The instance with features."""
+    if kind == KINDS[0]:
+        return instance
+    random = Random(0)
+    data = instance.model_dump(mode="json", exclude_unset=True)
+    jobs, servers = data["jobs"], data["cluster"]["servers"]
+    del data["time"]["horizon"]
+    for server in servers:
+        server["gpu_type"] = random.choice(["A100", "V100"])
+    for job in jobs:
+        job["release"] = random.randrange(300)
+        forward, backward = job.pop("forward_ms_per_sample"), job.pop("backward_ms")
+        job["times"] = {
+            kind: {"forward_ms_per_sample": factor * forward, "backward_ms": factor * backward}
+            for kind, factor in (("A100", 0.6), ("V100", 1.0))
+        }
+    if kind == KINDS[2]:
+        for job in random.sample(jobs, len(jobs) // 10):
+            job["deadline"] = 5_000
+        data["cluster"]["reservations"] = [
+            {"server": server["name"], "gpus": server["gpus"] // 2, "from": at, "to": at + 50}
+            for at in (100, 300)
+            for server in random.sample(servers, len(servers) // 10)
+        ]
+    return parse_instance(data)
+
+
+def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
+    """Seconds of one list schedule of a dispatching rule, and a digest of starts and places."""
+    lists = importlib.import_module("rarmodel.dispatch.list_schedules")
+    instance = with_features(cluster_of(jobs), kind)
+    made = lists.ListSchedules(instance)
+    order = np.array(getattr(dispatch, name).order(instance), np.int64)
+
+    def run() -> None:
+        assert made.made(order)
+
+    run()
+    digest = hashlib.sha256(made.work.starts.tobytes() + made.work.server.tobytes())
+    turns = 5 if jobs > 1_000 else 20
+    return {"seconds": least_seconds([run], turns), "digest": digest.hexdigest()}
+
+
+def annealed(kind: str) -> dict[str, Any]:
+    """Seconds of a move of the search on wider instances: a list schedule and its value."""
+    wide = importlib.import_module("rarmodel.dispatch.search")
+    search = wide.WideSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
+    least = least_seconds([lambda: search._step(0)])
+    return {"seconds": [least[0] / search._moves]}
+
+
+def files() -> dict[str, dict[str, Any]]:
+    """Seconds to read, solve, verify and write files of plain jobs."""
+    instance = cluster_of(FILES)
+    text = json.dumps(instance.model_dump(mode="json", exclude_unset=True))
+    found = run_policy(instance, first_fit, stop=lambda _: True)
+    assert found is not None
+    schedule = to_json(found.schedule)
+    work = {
+        "read an instance": lambda: parse_instance(text),
+        "write an instance": lambda: to_json(instance),
+        "read a schedule": lambda: parse_schedule(schedule),
+        "write a schedule": lambda: to_json(found.schedule),
+        "verify": lambda: verify(instance, found.schedule),
+        "first-fit, once": lambda: run_policy(parse_instance(text), first_fit, stop=lambda _: True),
+    }
+    names = [f"{name}, {FILES:,} jobs" for name in work]
+    return {
+        name: {"seconds": least_seconds([each])}
+        for name, each in zip(names, work.values(), strict=True)
+    }
+
+
 def measured(cold: bool) -> dict[str, dict[str, Any]]:
     """All figures of one checkout."""
     figures: dict[str, dict[str, Any]] = {}
@@ -198,6 +327,17 @@ def measured(cold: bool) -> dict[str, dict[str, Any]]:
     for name, (policy, parameters) in RULES.items():
         for jobs in SIZES:
             figures[f"{name}, {jobs:,} jobs"] = list_schedule(jobs, policy, parameters)
+    for kind in KINDS:
+        for name in DISPATCH:
+            for jobs in (*SIZES, 100_000) if kind == KINDS[0] else SIZES:
+                title = f"{getattr(dispatch, name).name}, {kind}"
+                figures[f"{title}, {jobs:,} jobs"] = dispatched(jobs, kind, name)
+        figures[f"annealing, a move, {kind}, {SIZES[0]} jobs"] = annealed(kind)
+    figures |= files()
+    for name, arguments in (("import", ["-c", "import rarmodel"]), ("--help", HELP)):
+        command = [sys.executable, *arguments]
+        start = partial(subprocess.run, command, check=True, capture_output=True)
+        figures[f"rarmodel, {name}"] = {"seconds": least_seconds([start], 10)}
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cold else {})
 
@@ -246,20 +386,25 @@ def main() -> None:
     now = measured(options.cold)
     if shutil.which("g++") is None:
         print("There is no g++, so that nothing stands beside C++.")
-    print(f"{'milliseconds':40}{'before':>10}{'now':>10}{'ratio':>8}{'C++':>10}{'now / C++':>11}")
+    print(f"{'milliseconds':56}{'before':>10}{'now':>10}{'ratio':>8}{'C++':>10}{'now / C++':>11}")
     for name, figure in now.items():
         here, *cpp = figure["seconds"]
-        cells = f"{name:40}" + (f"{1e3 * before[name]['seconds'][0]:10.3f}" if before else " " * 10)
+        known = name in before
+        cells = f"{name:56}" + (f"{1e3 * before[name]['seconds'][0]:10.3f}" if known else " " * 10)
         cells += f"{1e3 * here:10.3f}"
-        if before:
+        if known:
             cells += f"{before[name]['seconds'][0] / here:8.2f}"
             if figure.get("digest") != before[name].get("digest"):
                 raise SystemExit(f"{name}: the results differ")
         if cpp:
-            cells += f"{'' if before else '        '}{1e3 * cpp[0]:10.3f}{here / cpp[0]:11.2f}"
+            cells += f"{'' if known else '        '}{1e3 * cpp[0]:10.3f}{here / cpp[0]:11.2f}"
         print(cells)
-    for name in RULES:
-        powers = [f"{growth(figures, name):.2f}" for figures in (before, now) if figures]
+    for name in (*RULES, *(f"fifo, {kind}" for kind in KINDS)):
+        powers = [
+            f"{growth(figures, name):.2f}"
+            for figures in (before, now)
+            if f"{name}, {SIZES[-1]:,} jobs" in figures
+        ]
         print(f"{name}: from 1,000 jobs on time grows as jobs^{', now jobs^'.join(powers)}")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rarmodel.campaigns import export, plan_campaigns, run_campaigns, standing
+from rarmodel.campaigns.driver import SCHEDULES
 from rarmodel.campaigns.ledger import open_ledger
 from rarmodel.campaigns.task import Outcome
 
@@ -70,6 +71,9 @@ def _fill(folder: str) -> None:
                 "INSERT INTO outcomes (run, failed, outcome) VALUES (?, 0, ?)",
                 ((run, outcome) for run in ledger.states()),
             )
+        (Path(folder) / SCHEDULES).mkdir()
+        for run in ledger.states():  # Or the runs would be done again.
+            (Path(folder) / SCHEDULES / f"{run}.json").touch()
 
 
 def _seconds(function: Callable[[], object]) -> float:

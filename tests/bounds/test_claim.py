@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import rarmodel
-from rarmodel.bounds import LowerBound, best_bound, known_bound, with_bound
+from rarmodel.bounds import (
+    LowerBound,
+    ValueBound,
+    best_bound,
+    known_aims,
+    known_bound,
+    value_bounds,
+    with_bound,
+)
 from rarmodel.files import read_schedule, to_json, write_text
 from rarmodel.schema import Instance, Schedule
 
@@ -41,6 +50,10 @@ def test_the_name_of_an_instance_does_not_matter_but_its_numbers_do(schedule: Sc
     time = INSTANCE.time.model_copy(update={"origin": datetime(2026, 3, 2)})
     dated = INSTANCE.model_copy(update={"time": time})
     assert known_bound(dated, [claimed]).slots == 9
+    # The bound is on the makespan, whatever was minimised.
+    other = INSTANCE.model_copy(update={"objective": ("total-flow", "makespan")})
+    assert known_bound(other, [claimed]).slots == 9
+    assert known_bound(INSTANCE, [with_bound(schedule, other, LowerBound(9, "cpsat"))]).slots == 9
     fewer = INSTANCE.model_copy(update={"jobs": INSTANCE.jobs[:-1]})
     assert known_bound(fewer, [claimed]) == best_bound(fewer)
 
@@ -64,3 +77,30 @@ def test_equal_instances_of_different_files_have_one_digest() -> None:
         LowerBound(9, "cpsat"),
     )
     assert known_bound(INSTANCE, [claimed]).slots == 9
+
+
+def test_a_bound_on_the_objective_travels_too(tmp_path: Path) -> None:
+    data = INSTANCE.model_dump(mode="json", exclude_unset=True) | {"objective": "total-flow"}
+    asked = Instance.model_validate(data)
+    result = rarmodel.solve(asked, formulation="time-indexed")
+    assert result.schedule is not None
+    assert result.status == "optimal"
+    (goal,) = result.objective
+    quick = value_bounds(asked)
+    assert isinstance(goal.bound, int)
+    assert isinstance(goal.value, int)
+    assert goal.bound > quick[0].value
+    file = tmp_path / "schedule.json"
+    write_text(file, to_json(result.schedule))
+    again = read_schedule(file)
+    assert known_aims(asked, [again], goal.value) == ((goal.bound, "cpsat"),)
+    assert known_aims(asked, [again], least=quick[0].value) == quick
+    assert known_aims(INSTANCE, [again]) == value_bounds(INSTANCE)
+
+
+def test_a_bound_that_is_a_fraction_is_kept_exactly(schedule: Schedule) -> None:
+    asked = INSTANCE.model_copy(update={"objective": "cost"})
+    aim = ValueBound(Fraction(10**6, 3), "rumour")
+    claimed = with_bound(schedule, asked, LowerBound(9, "cpsat"), aim)
+    again = Schedule.model_validate_json(to_json(claimed))
+    assert known_aims(asked, [again])[0] == aim

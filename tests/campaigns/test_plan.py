@@ -15,6 +15,7 @@ from campaign_files import write_campaign
 import rarmodel
 from rarmodel.campaigns import plan_campaigns
 from rarmodel.campaigns.task import Task, canonical_instance, digest
+from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
 
 TASK = Task(
@@ -131,6 +132,28 @@ seeds: [1, 2]
     for run in plan.runs:
         assert digest(plan.instances[run.task.instance]) == run.task.instance
         assert parse_instance(plan.instances[run.task.instance]).name == run.instance_name
+
+
+def test_a_dot_in_a_parameter_leads_into_an_object(folder: Path) -> None:
+    (folder / "trace.csv").write_text("timestamp,duration,num_gpus\n2017-10-09 07:01:55,600,1\n")
+    text = """\
+name: dots
+instances:
+  - import: trace.csv
+    parameters: {servers: 2, gpus_per_server: 4, contention: {alpha: 0.5, concurrency: 0.5}}
+    vary: {contention.alpha: [0.1, 0.2]}
+methods: [first-fit]
+"""
+    plan = plan_campaigns([write_campaign(folder, text)])
+    drawn = [json.loads(plan.instances[run.task.instance]) for run in plan.runs]
+    assert [one["contention"]["degradation"]["alpha"] for one in drawn] == [0.1, 0.2]
+    assert [one["contention"]["concurrency"] for one in drawn] == [0.5, 0.5]
+    told = [run.source_parameters["contention.alpha"] for run in plan.runs]
+    assert told == [0.1, 0.2]
+    with pytest.raises(InputError, match="contention is 3; an object is expected"):
+        plan_campaigns(
+            [write_campaign(folder, text.replace("{alpha: 0.5, concurrency: 0.5}", "3"))]
+        )
 
 
 def test_files_are_found_beside_the_campaign(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

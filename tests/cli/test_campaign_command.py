@@ -44,6 +44,7 @@ def test_run_status_and_export(invoke: Invoke, folder: Path) -> None:
         "planned": 2,
         "done": 2,
         "failed": 0,
+        "skipped": 0,
         "failures": [],
         "interrupted": False,
         "lost": 0,

@@ -37,6 +37,20 @@ def test_instance_goes_to_stdout_and_the_account_to_stderr(invoke: Invoke, trace
         "left out: 1 row: no GPU (line 3)",
         "left out: 1 row: more GPUs than the cluster's 8 (line 4)",
         "note: 1 row: no model; a random one by seed and name is used (line 5)",
+        "kept: releases from 0 to 84; slot 0 begins at 0 s of the trace",
+        "kept: 2 tenants without caps: 'x', 'y'",
+        "GPU hours: 0.5 recorded, 0.5 in slots",
+        "trace: 2 jobs, 2 servers, 8 GPUs, slots of 60 s",
+    ]
+
+
+def test_all_jobs_can_wait_at_slot_0_as_in_the_paper(invoke: Invoke, trace: Path) -> None:
+    outcome = invoke("import", trace, *HERE, "--arrivals", "zero")
+    instance = parse_instance(outcome.out)
+    assert {job.release for job in instance.jobs} == {0}
+    assert instance.tenants == ()
+    assert outcome.lines[-3:] == [
+        "not kept: times of submission and tenants; all jobs wait at slot 0",
         "GPU hours: 0.5 recorded, 0.5 in slots",
         "trace: 2 jobs, 2 servers, 8 GPUs, horizon 20 slots of 60 s",
     ]
@@ -94,6 +108,7 @@ def test_options_arrive(invoke: Invoke, trace: Path) -> None:
         "--overhead-ms-per-server": 2,
         "--name": "mine",
         "--format": "rarmodel",
+        "--arrivals": "zero",
         "--default-seconds": 60,
     }
     words = [word for option in options.items() for word in option] + ["--skip-invalid"]

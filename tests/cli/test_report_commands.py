@@ -127,3 +127,17 @@ def test_missing_extra_is_one_line(
     assert len(outcome.lines) == 1
     assert outcome.err.endswith(f"install it with: pip install 'rarmodel[{extra}]'\n")
     assert not (tmp_path / output).exists()
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_objective_of_the_comparison_can_be_asked_for(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path, command: str
+) -> None:
+    output = tmp_path / "page.html"
+    outcome = invoke(
+        command, instance_file, schedule_file, "--output", output, "--objective", "total-flow"
+    )
+    assert outcome == (0, "", "")
+    assert "by hand is optimal by total-flow." in output.read_text(encoding="utf-8").replace(
+        '<span class="unbroken">', ""
+    ).replace("</span>", "")

@@ -36,6 +36,7 @@ def test_default_method_solves_and_exits_0(invoke: Invoke, instance_file: Path) 
         "makespan",
         "lower bound",
         "gap",
+        "total-completion",
         "mean completion",
         "seconds",
     ]
@@ -120,7 +121,7 @@ def test_names_of_any_kind_go_through(invoke: Invoke, tmp_path: Path) -> None:
     instance, output = write(tmp_path / "i", data), tmp_path / "o"
     outcome = invoke("solve", instance, "--output", output)
     assert outcome.code == 0
-    assert len(outcome.out.splitlines()) == 8
+    assert len(outcome.out.splitlines()) == 9
     assert "[red]a\\nb\\x1b[/red] :smile: 任务😀" in outcome.out
     assert read_schedule(output).assignments[0].job == name
     assert invoke("solve", instance, "--json").json()["instance"] == name
@@ -162,7 +163,8 @@ def test_no_schedule_found_exits_1_with_status_unknown(
     assert outcome.json()["lower_bound"] == 2
     outcome = invoke("solve", instance_file, "--method", f"{parts}:giving_up")
     assert outcome.code == 1
-    assert "makespan         -\n" in outcome.out
+    assert "makespan          -\n" in outcome.out
+    assert "total-completion  - (at least 3)\n" in outcome.out
     assert outcome.lines == ["example: no schedule: unknown (gave up)"]
 
 
@@ -416,3 +418,12 @@ def test_objectives_are_separated_by_commas(invoke: Invoke) -> None:
     refused = invoke("solve", "two-servers", "--objective", "makespan,none")
     assert refused.code == 2
     assert "no objective 'none'" in refused.err
+
+
+def test_an_empty_objective_is_no_default_and_blanks_do_not_count(invoke: Invoke) -> None:
+    refused = invoke("solve", "two-servers", "--objective", "")
+    assert refused.code == 2
+    (line,) = refused.lines
+    assert line.startswith("no objective ''; choose one of cost, ")
+    asked = ("--objective", "makespan, cost", "--method", "fifo", "--json")
+    assert invoke("solve", "two-servers", *asked).json()["objective"] == ["makespan", "cost"]

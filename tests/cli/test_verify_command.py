@@ -40,9 +40,21 @@ def test_values_of_objectives_are_printed_and_in_json(
     outcome = invoke("verify", path, schedule_file)
     assert outcome.code == 0
     assert "total-flow       3 weighted slots" in outcome.out.splitlines()
-    assert "cost             5 price" in outcome.out.splitlines()
+    assert "cost             5 price units" in outcome.out.splitlines()
     outcome = invoke("verify", path, schedule_file, "--json")
     assert outcome.json()["objective"] == {"total-flow": 3, "cost": 5}
+
+
+def test_other_objectives_than_the_instances_can_be_asked_for(
+    invoke: Invoke, instance_file: Path, schedule_file: Path
+) -> None:
+    outcome = invoke("verify", instance_file, schedule_file, "--objective", "max-flow,late-jobs")
+    assert outcome.code == 0
+    assert "max-flow         2 slots (2 s)" in outcome.out.splitlines()
+    assert "late-jobs        0 weighted jobs" in outcome.out.splitlines()
+    outcome = invoke("verify", instance_file, schedule_file, "--objective", "max-flo")
+    assert outcome.code == 2
+    assert "no objective 'max-flo'" in outcome.err
 
 
 def test_unknown_objective_is_one_line(invoke: Invoke, tmp_path: Path, schedule_file: Path) -> None:

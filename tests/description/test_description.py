@@ -9,12 +9,14 @@ import pytest
 from documents import instance_data, instance_of, job_data, tree_data
 from hypothesis import given, settings
 from random_instances import instances
+from wide_instances import wide_instances
 
 import rarmodel
-from rarmodel.bounds import all_bounds, best_bound
+from rarmodel.bounds import all_bounds, best_bound, value_bounds
+from rarmodel.bounds.works import least_areas
 from rarmodel.description import Level, describe
 from rarmodel.files import parse_instance
-from rarmodel.model import job_extremes, least_slots_by_placement, slowest_alone
+from rarmodel.model import job_extremes, least_slots_by_placement, slowest_alone, used
 from rarmodel.schema import Instance
 
 
@@ -30,7 +32,8 @@ def test_everything_is_counted_once(instance: Instance) -> None:
         if instance.cluster.network.kind == "star"
         else len(instance.cluster.network.links)
     )
-    work = sum(job.gpus * job.least_slots for job in found.jobs)
+    gpus_of = [job.gpus for job in found.jobs if isinstance(job.gpus, int)]
+    work = sum(gpus * job.least_slots for gpus, job in zip(gpus_of, found.jobs, strict=True))
     assert sum(size.gpu_slots for size in found.sizes) == work
     assert found.load == work / instance.cluster.total_gpus
     for size in found.sizes:
@@ -53,6 +56,7 @@ def test_times_are_those_of_the_model(instance: Instance) -> None:
         assert (job.least_slots, job.most_slots) == (extreme.least_slots, extreme.most_slots)
         assert (job.packed, job.spread, job.slowest_alone) == (least.packed, least.spread, slowest)
         assert job.least_slots == min(n for n in (job.packed, job.spread) if n is not None)
+        assert isinstance(job.gpus, int)
         assert job.servers <= job.gpus
 
 
@@ -155,3 +159,76 @@ def test_jobs_become_a_data_frame() -> None:
     table = found.to_frame()
     assert table["least_slots"].tolist() == [job.least_slots for job in found.jobs]
     assert table["name"].tolist() == [job.name for job in found.jobs]
+
+
+@settings(max_examples=100, deadline=None)
+@given(wide_instances())
+def test_wider_instance_names_all_that_it_uses(instance: Instance) -> None:
+    found = describe(instance)
+    uses = {use.name: use for use in found.uses}
+    for name, place in used(instance).items():
+        assert uses[name].place == place
+    assert all(use.detail for use in found.uses)
+    assert ("due slots" in uses) == any(job.due is not None for job in instance.jobs)
+    assert ("prices" in uses) == (instance.cluster.prices_per_gpu_hour is not None)
+    assert ("earlier submissions" in uses) == any(job.release < 0 for job in instance.jobs)
+    assert found.load == sum(least_areas(instance)) / instance.cluster.total_gpus
+    assert sum(size.jobs for size in found.sizes) == len(instance.jobs)
+    assert [one.name for one, _ in found.objectives] == list(instance.objectives)
+    assert tuple(bound for _, bound in found.objectives) == value_bounds(instance)
+    summary = found.summary(jobs=True)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == json.loads(json.dumps(summary))
+    lines = found.lines()
+    assert ("lower bound" in lines) == (instance.objectives == ("makespan",))
+    assert all(name in lines for name in instance.objectives if name != "makespan")
+
+
+def test_amounts_of_what_an_instance_uses() -> None:
+    data = instance_data(
+        job_data("a", release=-4, weight=3),
+        job_data("b", release=7, after=["a"], deadline=18, tenant="t"),
+        job_data("c", [1, 2], release=9, after=["b"], servers=["s1"], global_batch_size=2),
+        job_data("d", due=9, spread={"max_servers": 1}),
+    )
+    del data["jobs"][2]["batch_size"]
+    data["tenants"] = [{"name": "t", "gpus": 3}]
+    data["cluster"]["servers"][0] |= {"gpu_type": "A100", "intra_server_gbps": 600.0}
+    data["cluster"]["servers"][1]["gpu_type"] = "V100"
+    data["cluster"]["reservations"] = [
+        {"server": "s0", "gpus": 2, "from": 3, "to": 6},
+        {"server": "s1", "gpus": 1, "from": 5},
+    ]
+    data["cluster"]["prices_per_gpu_hour"] = {"A100": 3.0, "V100": 1.25}
+    data["preemption"] = {"restore_seconds": 30}
+    data["objective"] = ["max-flow", "cost"]
+    found = describe(parse_instance(data))
+    assert {use.name: use.detail for use in found.uses} == {
+        "objectives other than the makespan": "max-flow, then cost",
+        "releases": "2 of 4 jobs, at slots 7 to 9",
+        "deadlines": "1 of 4 jobs, at slot 18",
+        "dependencies": "2 of 4 jobs wait for others, 3 jobs in a row",
+        "server lists": "1 of 4 jobs may use 1 of 2 servers",
+        "spreads": "1 job: 1 server",
+        "ring sizes": "1 of 4 jobs are moldable, with 1 to 2 GPUs",
+        "rates within servers": "1 server with 600 Gbit/s",
+        "reservations": "2 on 2 servers, from slot 3 on, 6 GPU slots and 1 for ever",
+        "quotas": "'t' 3 GPUs, 1 job",
+        "preemption": "jobs may be interrupted, and take 30 s to continue",
+        "earlier submissions": "1 of 4 jobs, at slot -4",
+        "due slots": "1 of 4 jobs, at slot 9",
+        "weights": "weights 1 to 3",
+        "prices": "A100 3, V100 1.25 per GPU-hour",
+    }
+    lines = found.lines()
+    assert lines["GPUs"] == "4: 2 A100, 2 V100"
+    assert found.summary()["gpu_types"] == {"A100": 2, "V100": 2}
+    assert lines["max-flow"].startswith("at least ")
+
+
+def test_horizon_may_be_absent() -> None:
+    data = instance_data()
+    del data["time"]["horizon"]
+    lines = describe(parse_instance(data)).lines()
+    assert describe(parse_instance(data)).summary()["gpu_types"] == {}
+    assert lines["horizon"] == "none; 3 slots (3 s) are enough"
+    assert "of the horizon" not in lines["load"]

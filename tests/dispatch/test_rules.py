@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+from documents import instance_data, job_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_instances import WIDE, random_wide
 
+from rarmodel.api import solve
 from rarmodel.dispatch import (
     earliest_due_first,
     first_come_first_served,
     shortest_first,
     weighted_shortest_first,
 )
+from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
 from rarmodel.verifier import verify
 
@@ -43,3 +47,17 @@ def test_what_a_rule_makes_passes_the_verifier(
         return
     report = verify(instance, schedule)
     assert report.violations == ()
+
+
+@pytest.mark.parametrize("deadline", [4, 5])
+def test_jobs_that_run_already_may_slow_each_other_past_a_deadline(deadline: int) -> None:
+    rings = [{"gpus": {"s0": [i], "s1": [i]}, "iterations_done": 0} for i in range(2)]
+    jobs = [
+        job_data(f"j{i}", gpus=2, iterations=10, gradient_mb=200.0, running=ring)
+        for i, ring in enumerate(rings)
+    ]
+    jobs[0]["deadline"] = deadline
+    instance = parse_instance(instance_data(*jobs, servers=(2, 2), horizon=50))
+    for method in ("fifo", "search"):
+        result = solve(instance, method=method, iterations=3 if method == "search" else None)
+        assert (result.schedule is None) == (deadline == 4)

@@ -12,12 +12,12 @@ import pytest
 
 import rarmodel
 from rarmodel import registry
-from rarmodel.bounds import all_bounds
+from rarmodel.bounds import all_bounds, bounds
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / name for name in ("rarmodel", "formulations", "solvers")]
 PAGE = ROOT / "docs" / "improvement-search.md"
-COPIED = re.compile(r"(.*\.)?(bound|claim|known)\.name")
+COPIED = re.compile(r"(.*\.)?(bound|claim|known|found)\.name")
 """Expressions for the name of a bound that another place has made."""
 
 
@@ -56,8 +56,17 @@ def documented() -> set[str]:
 
 def test_page_has_the_name_of_every_bound() -> None:
     made = {name for module, tree in modules() for name in names_made(module, tree)}
+    made |= {bound.name for bound in bounds() if bound.objectives is not None}
     assert {"longest job", "cutting stock", "least limit", "highs"} <= made
     assert made - {""} == documented()
+
+
+def test_page_on_objectives_has_the_name_of_every_other_bound() -> None:
+    text = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?m)^\| ([^|]+) \|", text.split("## Values and bounds")[1]))
+    others = {bound.name for bound in bounds() if bound.objectives is None}
+    assert others
+    assert named - {"bound"} == others
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 READ_RAW = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("features/*.md")),
     *sorted(DOCS.glob("formulations/*.md")),
 ]
 """All pages but the API reference, whose text Sphinx takes from the code."""

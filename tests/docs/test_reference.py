@@ -64,6 +64,9 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "describe": rarmodel.describe(LAB).summary(),
         "methods": rarmodel.list_methods()[0],
         "formulations": rarmodel.list_formulations()[0],
+        "objectives": rarmodel.list_objectives()[0],
+        "bounds": rarmodel.list_bounds()[0],
+        "neighbourhoods": rarmodel.list_neighbourhoods()[0],
         "solvers": rarmodel.list_solvers()[0],
         "import": rarmodel.import_trace(
             DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from golden import families_of
@@ -18,13 +19,11 @@ from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.model import job_extremes, topology
+from rarmodel.model.features import RING_SIZES
 from rarmodel.schema import Instance
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMULATIONS = (TIME_INDEXED, COMPACT, RAR_DDLS)
-
-
-WIDE = "time-indexed-wide"
 
 
 def families(formulation: Formulation) -> dict[str, str]:
@@ -34,24 +33,39 @@ def families(formulation: Formulation) -> dict[str, str]:
     return families_of(formulation.build(scope))
 
 
-def wide_families() -> dict[str, str]:
-    """The same of an instance that uses most features, with two objectives."""
+def wide_families(formulation: Formulation) -> dict[str, str]:
+    """The same of an instance with most features that it handles, and two objectives."""
     plain = example()
     data = plain.model_dump(mode="json", exclude_unset=True)
     a, b, c = data["jobs"]
     a |= {"running": {"gpus": {"s0": [0, 1]}, "iterations_done": 1}, "due": 1}
     b |= {"after": ["a"], "tenant": "t", "release": 1, "weight": 2, "due": 3}
-    c |= {"deadline": 1, "tenant": "t", "gpus": [1, 3], "global_batch_size": 3}
-    del c["batch_size"]
+    c |= {"deadline": 1, "tenant": "t"}
+    if RING_SIZES.name in formulation.handles:
+        c |= {"gpus": [1, 3], "global_batch_size": 3}
+        del c["batch_size"]
     data["tenants"] = [{"name": "t", "gpus": 2}]
     data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, "from": 1, "to": 3}]
+    if formulation is not TIME_INDEXED:  # Its placements have other numbers, and no other families.
+        data["cluster"]["servers"][2]["intra_server_gbps"] = 2.0
+    if formulation is COMPACT:
+        slow = {"forward_ms_per_sample": 100.0, "backward_ms": 300.0}
+        b |= {"spread": {"min_servers": 2, "equal": True}, "times": {"A": times(b), "V": slow}}
+        for server, kind in zip(data["cluster"]["servers"], "AAV", strict=True):
+            server["gpu_type"] = kind
     data["objective"] = ["total-tardiness", "max-stretch"]
     instance = parse_instance(data)
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
     scope = replace(scope, stage=1, at_most=(3, Fraction(3)), every_schedule=True)
-    texts = families_of(TIME_INDEXED.build(scope))
+    texts = families_of(formulation.build(scope))
     # What the plain instance shows may be empty here.
-    return {name: text for name, text in texts.items() if text.strip() or name not in PLAIN}
+    known = MODELS[formulation.name]
+    return {name: text for name, text in texts.items() if text.strip() or name not in known}
+
+
+def times(job: dict[str, Any]) -> dict[str, float]:
+    """The two plain fields of a job, moved."""
+    return {field: job.pop(field) for field in ("forward_ms_per_sample", "backward_ms")}
 
 
 def example() -> Instance:
@@ -92,8 +106,7 @@ def example() -> Instance:
 
 
 MODELS = {formulation.name: families(formulation) for formulation in FORMULATIONS}
-PLAIN = frozenset(MODELS[TIME_INDEXED.name])
-MODELS[WIDE] = wide_families()
+MODELS |= {f"{formulation.name}-wide": wide_families(formulation) for formulation in FORMULATIONS}
 FAMILIES = {
     (name, family): text for name, texts in MODELS.items() for family, text in texts.items()
 }

@@ -13,16 +13,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 from scopes import scope_of
+from wide_instances import wide_instances
 
+from rarmodel.dispatch import shortest_first
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import random_placement, run_policy
+from rarmodel.heuristics import attempt, random_placement, run_policy
 from rarmodel.limits import Limits
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
+from rarmodel.verifier import verify
 
 
 def everything(model: Any, scope: Scope) -> Any:
@@ -51,9 +54,10 @@ exact = pytest.mark.parametrize("formulation", EXACT, ids=lambda formulation: fo
 
 
 def components(model: Any) -> dict[str, Any]:
-    """What a schedule gives values: all but what takes the list of all placements."""
+    """What a schedule gives values: all but what takes all placements, or is of objectives."""
     found = model.component_objects((pyo.Var, pyo.Expression))
-    return {c.local_name: c for c in found if c.local_name != "reaches"}
+    hidden = ("reaches", "within_")
+    return {c.local_name: c for c in found if not c.local_name.startswith(hidden)}
 
 
 @exact
@@ -67,10 +71,31 @@ def test_values_are_those_of_the_model(
     assert found is not None
     scope = replace(scope_of(instance, found.makespan + seed), every_schedule=True)
     assume(formulation.unfit(scope) is None)
+    check_values(formulation, scope, found.schedule)
+
+
+@exact
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.integers(0, 3))
+def test_values_of_wider_instances_are_those_of_the_model(
+    formulation: Formulation, data: st.DataObject, spare_slots: int
+) -> None:
+    instance = data.draw(wide_instances(handles=formulation.handles))
+    schedule = attempt(shortest_first, instance, Limits()).schedule
+    assume(schedule is not None)
+    assert schedule is not None
+    latest = verify(instance, schedule).makespan
+    assert latest is not None
+    scope = replace(scope_of(instance, latest + spare_slots), every_schedule=True)
+    check_values(formulation, scope, schedule)
+
+
+def check_values(formulation: Formulation, scope: Scope, schedule: Schedule) -> None:
+    """Each component has the values in a schedule that the model has after it is loaded."""
     model = formulation.build(scope)
-    formulation.load(model, scope, found.schedule)
+    formulation.load(model, scope, schedule)
     assert formulation.evaluate is not None
-    values = formulation.evaluate(scope, found.schedule)
+    values = formulation.evaluate(scope, schedule)
     for name, component in components(model).items():
         if not component.is_indexed():
             assert pyo.value(getattr(values, name)) == pyo.value(component)

@@ -20,7 +20,7 @@ from rarmodel.limits import Limits
 from rarmodel.search import SEARCH
 
 NAMES = [entry.name for entry in catalogue()]
-LIMITS = Limits(iterations=20, threads=1, seed=1)
+LIMITS = Limits(iterations=20, threads=1, seed=1, second_aim=False)
 GOLDEN = Path(__file__).parent / "golden_schedules.json"
 
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
+import numpy as np
 import pytest
 from documents import job_data, tree_data
 from enumeration import count_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
+from wide_instances import WIDE, random_wide
 
+from rarmodel.engine.arrays import Arrays, arrays_of
+from rarmodel.errors import InputError, Problem
 from rarmodel.files import parse_instance
-from rarmodel.model import best_placements, job_extremes, slowest_alone, timing, topology
+from rarmodel.model import (
+    best_placements,
+    check_instance,
+    job_extremes,
+    slowest_alone,
+    timing,
+    topology,
+)
+from rarmodel.model.columns import columns
 from rarmodel.model.contention import ring_share
+from rarmodel.model.extremes import iteration_ranges
+from rarmodel.model.features import RELEASES, RING_SIZES, SERVER_LISTS, SPREADS
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 from rarmodel.verifier import Run, simulate, verify
@@ -37,6 +52,56 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
         lone = simulate(instance, [Run(job, 0, best)])
         assert lone.periods[0].rings[job.name].iteration_seconds == extreme.best_seconds
         assert lone.completion == (extreme.least_slots,)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.randoms(use_true_random=False),
+    st.sets(st.sampled_from([feature.name for feature in WIDE])),
+    st.floats(0.02, 0.5),
+    st.booleans(),
+)
+def test_check_at_reading_refuses_what_the_extremes_of_all_jobs_refuse(
+    random: Random, features: set[str], shorter: float, timeless: bool
+) -> None:
+    instance = random_wide(random, features, jobs=6, servers=3)
+    time = instance.time.model_copy(update={"slot_seconds": instance.time.slot_seconds * shorter})
+    update: dict[str, object] = {"time": time}
+    if timeless:
+        none = {"gradient_mb": 0.0, "forward_ms_per_sample": 0.0, "backward_ms": 0.0}
+        jobs = [
+            job if job.times or random.random() < 0.7 else job.model_copy(update=none)
+            for job in instance.jobs
+        ]
+        contention = instance.contention.model_copy(update={"overhead_ms_per_server": 0.0})
+        update |= {"jobs": tuple(jobs), "contention": contention}
+    shrunk = instance.model_copy(update=update)
+    assert refusal(check_instance, shrunk) == refusal(job_extremes, shrunk)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.randoms(use_true_random=False),
+    st.sets(st.sampled_from([SERVER_LISTS.name, SPREADS.name, RELEASES.name, RING_SIZES.name])),
+)
+def test_columns_of_jobs_have_the_numbers_of_each_job(random: Random, features: set[str]) -> None:
+    instance = random_wide(random, features, jobs=6, servers=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rarmodel.model.columns.MANY", 1)
+        in_columns = instance.model_copy()
+        assert bool(columns(in_columns)) == all(job.batch_size for job in instance.jobs)
+        assert iteration_ranges(in_columns) == iteration_ranges(instance)
+        made, expected = arrays_of(in_columns), arrays_of(instance)
+        for name in Arrays._fields:
+            assert np.array_equal(getattr(made, name), getattr(expected, name))
+
+
+def refusal(check: Callable[[Instance], object], instance: Instance) -> tuple[Problem, ...]:
+    try:
+        check(instance)
+    except InputError as error:
+        return error.problems
+    return ()
 
 
 @settings(max_examples=200, deadline=None)

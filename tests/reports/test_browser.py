@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from browser import VARIABLE, Opened, chromium, opened
-from documents import assignment_data, instance_of, job_data, schedule_of
+from documents import assignment_data, instance_data, instance_of, job_data, schedule_of
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
+from rarmodel.files import parse_instance
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install 'rarmodel[browser]'")
 pytest.importorskip("bokeh")
@@ -185,4 +186,47 @@ def test_page_fits_a_narrow_window(show: Any) -> None:
     with show(*solved("two-servers", "first-fit"), width=480) as page:
         width = page.page.evaluate("document.documentElement.scrollWidth")
         assert width <= 480
+        assert_quiet(page)
+
+
+def test_wider_instance_shows_what_jobs_ask_for(show: Any) -> None:
+    data = instance_data(
+        job_data("first", 2, 40, running={"gpus": {"s0": [0, 1]}, "iterations_done": 10}),
+        job_data("next", 2, 40, release=1, due=4),
+        servers=(2, 2),
+    )
+    data["cluster"]["reservations"] = [
+        {"server": "s1", "gpus": 1, "from": 0, "to": 9, "reason": MARKUP}
+    ]
+    data["objective"] = "total-tardiness"
+    schedule = schedule_of(
+        assignment_data("first", 0, s0=[0, 1]), assignment_data("next", 3, s0=[0, 1])
+    )
+    with show(parse_instance(data), schedule) as page:
+        tip = page.hover("schedule-0-gantt", 0.7, 0.2)
+        assert "released at 1, waited 2; due at 4, 3 late" in tip
+        assert "runs at slot 0 already" in page.hover("schedule-0-gantt", 0.2, 0.2)
+        assert MARKUP in page.hover("schedule-0-gantt", 0.5, 0.9)  # As text.
+        drawn = page.page.evaluate(
+            """() => {
+              const { figure, element } = rarmodelFrames.frames.get("overview-flow");
+              const { slot, part } = figure.renderers[0].data_source.data;
+              const ticks = [...element.querySelectorAll(".ticks .tick")];
+              return [[...slot], [...part], ticks.map((tick) => tick.textContent)];
+            }"""
+        )
+        assert drawn[:2] == [[0, 3, 6], [0, 0.5, 1]]
+        assert "6" in drawn[2]
+        assert_quiet(page)
+
+
+def test_marks_of_many_jobs_are_on_the_edges(show: Any) -> None:
+    jobs = [job_data(f"j{i}", release=i, due=i + 2) for i in range(30)]
+    schedule = schedule_of(*(assignment_data(f"j{i}", i, s0=[i]) for i in range(30)))
+    with show(instance_of(*jobs, servers=(30,), horizon=40), schedule) as page:
+        marks = page.page.evaluate(
+            """() => ["release", "due"].map((kind) =>
+              document.querySelectorAll(`[data-frame="schedule-0-gantt"] .mark.${kind}`).length)"""
+        )
+        assert marks == [29, 29]
         assert_quiet(page)

@@ -116,14 +116,107 @@ def test_bound_of_a_restricted_formulation_counts_for_itself_only() -> None:
     assert free.bound == restricted.bound == 50
 
 
-def test_gap_of_another_objective_is_the_runs_own() -> None:
+def test_gap_of_a_formulations_own_objective_is_the_runs_own() -> None:
+    own: dict[str, Any] = {"solver": "s", "objective": "total delay", "restricted": True}
     rows = [
         run("one", "makespan", 100, lower_bound=100),
-        run("one", None, 120, formulation="own", solver="s", objective="cost", gap=0.25),
-        run("one", None, 120, formulation="best", solver="s", objective="cost", status="optimal"),
+        run("one", None, 120, formulation="own", gap=0.25, **own),
+        run("one", None, 120, formulation="best", status="optimal", **own),
     ]
     found = runs_of(rows)["camp"]
     assert [(one.gap, one.optimal) for one in found] == [(0, True), (0.25, False), (None, True)]
+
+
+def flow(method: str, value: float | None, makespan: int | None = 100, **cells: Any) -> Row:
+    aim = {"objective": "total-flow", "objective_value": value, "objective_bound": 400.0}
+    return run("one", method, makespan, **{**aim, **cells})
+
+
+def test_page_is_about_the_objective_asked_for() -> None:
+    rows = [
+        flow("quick", 500.0, 200, mean_flow=10.0, p95_flow=20.5, late_jobs=1),
+        flow("slow", 800.0, 100, objective_bound=480.0, mean_flow=16.0, p95_flow=30.0, late_jobs=4),
+    ]
+    quick, slow = runs_of(rows)["camp"]
+    assert (quick.value, quick.best, quick.ratio, quick.bound) == (500, True, 1, 480)
+    assert (slow.value, slow.best, slow.ratio) == (800, False, 1.6)
+    assert quick.gap == pytest.approx(0.04)
+    assert slow.gap == pytest.approx(0.4)
+    text = text_of(*rows)
+    assert "quick has the least total-flow in its only run." in text
+    assert "In the median, slow is 60% above the least." in text
+    assert "total-flow: mean in weighted slots." in text
+    assert "quick 1 0 1 0 1 500.00 200.0 100.0 10.0 20.5 1.00 1.000" in text
+    assert "Total-flow beside the least" in text
+    assert "one 480 500 800" in text
+
+
+def test_runs_that_failed_or_have_their_own_objective_are_with_the_others() -> None:
+    rows = [
+        flow("rule", 500.0, option_objective="total-flow"),
+        failed("one", "gone", method="rule", option_objective="total-flow", seed=1),
+        run(
+            *("one", None, 90),
+            formulation="own",
+            solver="s",
+            objective="total delay",
+            gap=0.5,
+            restricted=True,
+            option_objective="total-flow",
+        ),
+    ]
+    rule, gone, own = runs_of(rows)["camp"]
+    assert {one.objective for one in (rule, gone, own)} == {"total-flow"}
+    assert rule.best
+    assert (own.value, own.ratio, own.gap, own.makespan) == (None, None, 0.5, 90)
+    failures = [failed("one", "gone", method="rule", option_objective="cost")]
+    assert [one.objective for one in runs_of(failures)["camp"]] == ["cost"]
+
+
+def test_each_objective_of_a_campaign_has_a_tab() -> None:
+    rows = [
+        run("one", "m", 100, option_objective="makespan"),
+        flow("m", 500.0, option_objective="total-flow"),
+    ]
+    assert list(runs_of(rows)) == ["camp: makespan", "camp: total-flow"]
+    page = Elements(campaign_page(rows))
+    groups = [tag[1]["data-group"] for tag in page.tags if tag[1].get("role") == "tab"]
+    assert groups == ["campaign-0", "campaign-1"]
+    assert "camp: methods compared" in page.text
+
+
+def test_an_objective_that_can_be_zero_has_a_best_method_too() -> None:
+    late: Row = {"objective": "late-jobs", "objective_bound": 0.0}
+    rows = [flow("a", 0.0, **late), flow("b", 2.0, **late)]
+    best, other = runs_of(rows)["camp"]
+    assert (best.best, best.ratio, best.gap, best.optimal) == (True, None, 0, True)
+    assert (other.best, other.ratio, other.gap) == (False, None, 1)
+    assert "a has the least late-jobs in its only run." in text_of(*rows)
+
+
+def test_of_equal_values_the_next_objective_decides() -> None:
+    both: Row = {"objective": "late-jobs,cost", "objective_bound": 0.0, "gap": 0.25}
+    rows = [flow("a", 0.0, objective_value_cost=5, **both)]
+    rows.append(flow("b", 0.0, objective_value_cost=4, **both))
+    rows.append(flow("c", 1.0, objective_value_cost=1, **both))
+    found = runs_of(rows)["camp"]
+    assert [one.best for one in found] == [False, True, False]
+    assert [one.gap for one in found] == [0.25, 0.25, 1]
+    assert not any(one.optimal for one in found)
+    assert "b has the least late-jobs, then cost in its only run." in text_of(*rows)
+
+
+def test_skipped_runs_are_counted_apart() -> None:
+    why = "first-fit does not handle releases (jobs[1].release)"
+    unfit = {"status": "skipped", "stopped": why, "lower_bound": None}
+    rows = [*(run("one", "first-fit", None, seed=k, **unfit) for k in (1, 2)), flow("m", 5.0)]
+    rows = [{**row, "objective": "total-flow"} for row in rows]
+    text = text_of(*rows)
+    assert "1 run of 1 method on 1 instance." in text
+    assert f"2 runs skipped: {why}." in text
+    only = text_of(*rows[:2])
+    assert "No run has a schedule." in only
+    assert f"2 runs skipped: {why}." in only
 
 
 def test_bounds_are_shared_by_campaigns_and_least_makespans_are_not() -> None:

@@ -87,7 +87,7 @@ def test_colours_follow_the_number_of_gpus(sizes: list[int]) -> None:
     jobs = [job_data(f"j{i}", gpus=gpus) for i, gpus in enumerate(sizes)]
     found = colouring(instance_of(*jobs, servers=(512,)))
     assert 1 <= len(found.classes) <= MAX_CLASSES
-    light = [lab(colour, EYES["normal"])[0] for colour in found.of_jobs]
+    light = [lab(found.of(i, size), EYES["normal"])[0] for i, size in enumerate(sizes)]
     for one, other in combinations(range(len(sizes)), 2):
         if sizes[one] == sizes[other]:
             assert abs(light[one] - light[other]) < 14  # Shades of one class.
@@ -96,7 +96,7 @@ def test_colours_follow_the_number_of_gpus(sizes: list[int]) -> None:
     if len(set(sizes)) <= MAX_CLASSES:
         names = [f"{size} GPU{'' if size == 1 else 's'}" for size in sorted(set(sizes))]
         assert [one.name for one in found.classes] == names
-    assert found.of(len(sizes)) == UNKNOWN
+    assert found.of(len(sizes), 1) == found.of(0, None) == UNKNOWN
 
 
 def test_many_sizes_are_classes_of_neighbours() -> None:
@@ -115,7 +115,8 @@ def test_many_sizes_are_classes_of_neighbours() -> None:
 
 def test_neighbours_of_one_size_have_different_shades() -> None:
     jobs = [job_data(f"j{i}") for i in range(4)]
-    shades = colouring(instance_of(*jobs)).of_jobs
+    colours = colouring(instance_of(*jobs))
+    shades = [colours.of(i, 1) for i in range(4)]
     assert len(set(shades[:3])) == 3
     assert shades[3] == shades[0]
 

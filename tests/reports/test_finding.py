@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rarmodel
-from rarmodel.bounds import LowerBound
-from rarmodel.reports import draw_all, shown_bound
+from rarmodel.bounds import ValueBound
+from rarmodel.reports import draw_all, shown_bounds
+from rarmodel.reports.aims import aims_of
 from rarmodel.reports.finding import finding_of
 from rarmodel.reports.runs import MethodRow, Spread
 from rarmodel.reports.standing import standing
@@ -28,8 +29,8 @@ def finding(bound: int | None, **ends: int) -> tuple[str, str]:
         for name, end in ends.items()
     ]
     drawings = draw_all(instance, schedules)
-    shown = shown_bound(drawings) if bound is None else LowerBound(bound, "area")
-    lead, detail = finding_of(drawings, shown)
+    shown = shown_bounds(drawings) if bound is None else [ValueBound(bound, "area")]
+    lead, detail = finding_of(drawings, aims_of(drawings, shown))
     return lead, detail
 
 
@@ -57,7 +58,7 @@ def test_job_that_ends_last_tells_what_it_takes_alone() -> None:
         assignment_data("a", 0, s0=[0], s1=[0]), assignment_data("b", 0, s0=[1], s1=[1])
     )
     drawings = draw_all(instance, [schedule])
-    lead, detail = finding_of(drawings, shown_bound(drawings))
+    lead, detail = finding_of(drawings, aims_of(drawings))
     makespan = drawings[0].report.makespan
     assert makespan is not None
     assert makespan > 5
@@ -107,14 +108,16 @@ def broken() -> rarmodel.Schedule:
 def test_schedules_that_break_constraints_are_not_compared() -> None:
     whole = schedule_of(assignment_data("a", 0, s0=[0, 1]), assignment_data("b", 5, s1=[0]))
     drawings = draw_all(instance_of(), [broken(), whole])
-    lead, detail = finding_of(drawings, LowerBound(6, "area"))
+    aims = aims_of(drawings, [ValueBound(6, "area")])
+    lead, detail = finding_of(drawings, aims)
     assert lead == "by hand is optimal."
     assert detail.endswith("Not compared, because constraints are broken: broken.")
     (drawing,) = draw_all(instance_of(), [broken()])
-    lead, detail = finding_of([drawing], LowerBound(6, "area"))
+    lead, detail = finding_of([drawing], aims_of([drawing]))
     assert lead == f"broken is not valid: {len(drawing.report.violations)} violations."
     assert detail == f"The first: {drawing.report.violations[0].message}."
-    lead, _ = finding_of(draw_all(instance_of(), [broken()] * 2), LowerBound(6, "area"))
+    drawings = draw_all(instance_of(), [broken()] * 2)
+    lead, _ = finding_of(drawings, aims_of(drawings))
     assert lead == "None of the 2 schedules is valid."
 
 
@@ -143,8 +146,12 @@ def method(name: str, best: int, ratio: float | None, **fields: Any) -> MethodRo
         "solved": 4,
         "failed": 0,
         "optimal": 0,
+        "value": 10.0,
         "makespan": 10.0,
         "mean_completion": 5.0,
+        "mean_flow": None,
+        "p95_flow": None,
+        "late_jobs": None,
         "ratio": Spread(1.0, ratio, 3.0),
         "gap": none,
         "seconds": none,

@@ -18,8 +18,9 @@ import rarmodel
 from rarmodel.bounds import LowerBound, with_bound
 from rarmodel.errors import UsageError
 from rarmodel.reports import draw_all, report_page
+from rarmodel.reports.aims import aims_of
 from rarmodel.reports.charts import charts_of
-from rarmodel.reports.comparison import distinct, ends_of, rows_of, shown_bound
+from rarmodel.reports.comparison import distinct, ends_of
 from rarmodel.reports.page import chosen
 from rarmodel.schema.base import MAX_INTEGER
 
@@ -75,7 +76,7 @@ def test_best_and_worst_of_several_schedules_are_shown_first() -> None:
 
     def shown(*schedules: rarmodel.Schedule) -> tuple[int, ...]:
         drawings = draw_all(instance, schedules)
-        return chosen(rows_of(drawings, shown_bound(drawings)))
+        return chosen(aims_of(drawings))
 
     assert shown(*late) == (1, 2)
     assert shown(late[0]) == (0,)

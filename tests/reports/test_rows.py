@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from documents import instance_of, tree_data
+from documents import instance_data, instance_of, job_data, tree_data
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.files import parse_instance
-from rarmodel.reports.rows import level_that_fits, levels, racks_of
+from rarmodel.reports.rows import kinds_of, level_that_fits, levels, racks_of
 
 SPANS = st.one_of(
     st.lists(st.integers(1, 64), min_size=1, max_size=60),
@@ -80,3 +80,27 @@ def test_long_names_lose_their_middle() -> None:
     assert found[0].names[3] == "very-long-c…ack01-node03"
     assert len(found[0].names[3]) <= 24
     assert found[1].names[1] == "very-…node02–very-…node03"
+
+
+def test_labels_name_the_kinds_of_rows_alone_and_in_ranges() -> None:
+    kinds = [("A100",), ("A100",), ("V100",), (), ("H100",), ("B200",)]
+    found = levels("abcdef", range(7), kinds=kinds)
+    assert found[0].names == ("a · A100", "b · A100", "c · V100", "d", "e · H100", "f · B200")
+    assert found[1].names == ("a–b · A100", "c–d · V100", "e–f · H100, B200")
+    racks = levels("abcdef", range(7), ["r0"] * 3 + ["r1"] * 3, kinds=kinds)
+    assert ("r0 · A100, V100", "r1 · H100, B200") in [level.names for level in racks]
+    long = levels("ab", range(3), kinds=[("NVIDIA-A100-SXM4-80GB",), ("x",)])
+    assert long[0].names == ("a · NVID…-80GB", "b · x")
+
+
+def test_types_are_named_where_there_are_two() -> None:
+    def of(*types: str | None) -> object:
+        data = instance_data(job_data("a"), servers=[1] * len(types))
+        for server, kind in zip(data["cluster"]["servers"], types, strict=True):
+            if kind is not None:
+                server["gpu_type"] = kind
+        return kinds_of(parse_instance(data).cluster)
+
+    assert of("A100", "V100", None) == [("A100",), ("V100",), ()]
+    assert of("A100", "A100") is None
+    assert of(None, None) is None

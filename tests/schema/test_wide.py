@@ -316,7 +316,10 @@ FAULTS: list[tuple[str, Data, list[str]]] = [
     (
         "unknown servers, and none",
         replaced(with_job(servers=["s0", "s7"]), ("jobs", 1, "servers"), []),
-        ["jobs[1].servers: an empty list; at least one entry is expected"],
+        [
+            "jobs[1].servers: an empty list; at least one entry is expected",
+            "jobs[0].servers[1]: 's7'; the cluster has no such server",
+        ],
     ),
     (
         "an unknown server",
@@ -534,3 +537,19 @@ def test_reservations_keep_their_names_in_files() -> None:
 @given(instance=wide_instances())
 def test_random_wide_files_round_trip(instance: Instance) -> None:
     assert parse_instance(to_json(instance)) == instance
+
+
+def test_sound_jobs_are_checked_against_the_rest_beside_others_with_faults() -> None:
+    data = instance_data(
+        job_data("a", running={"gpus": {"s0": [0]}, "iterations_done": 1}),
+        job_data("b", weight=0),
+        job_data("c", tenant="nobody", after=["b", "d"]),
+        job_data("c", running={"gpus": {"s0": [0]}, "iterations_done": 1}),
+    )
+    assert lines_of(data) == [
+        "jobs[1].weight: 0; it must be at least 1",
+        "jobs[3].name: 'c' names two jobs; names must be unique",
+        "jobs[2].after[1]: 'd'; there is no such job",
+        "jobs[3].running.gpus: GPU 0 of 's0'; running job 'a' holds it already",
+        "jobs[2].tenant: 'nobody'; tenants lists no such name",
+    ]

@@ -119,7 +119,7 @@ def test_a_bound_that_ran_out_of_time_is_gone_on_with_in_the_next_run(
         assert callable(stop)
         asked.append(stop())
 
-    monkeypatch.setattr(session_module, "cutting_stock", slow)
+    monkeypatch.setattr("rarmodel.bounds.cutting_stock.cutting_stock", slow)
     monkeypatch.setattr(session_module, "BOUND_SHARE", 0.0)
     session.run(deadline=perf_counter() + 100.0, iterations=6)
     assert asked == [True]

@@ -41,6 +41,7 @@ WIDE = (
     *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS),
 )
 """All features but objectives and preemption."""
+FEATURES = tuple(feature.name for feature in WIDE)
 
 
 def random_wide(
@@ -153,11 +154,13 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
 
 
 @st.composite
-def wide_instances(draw: st.DrawFn, *, jobs: int = 4, servers: int = 3) -> Instance:
-    """Hypothesis strategy: any features, any objectives."""
+def wide_instances(
+    draw: st.DrawFn, *, jobs: int = 4, servers: int = 3, handles: Collection[str] = FEATURES
+) -> Instance:
+    """Hypothesis strategy: any features of those that a part handles, any objectives."""
     return random_wide(
         draw(st.randoms(use_true_random=False)),
-        draw(st.sets(st.sampled_from([feature.name for feature in WIDE]))),
+        draw(st.sets(st.sampled_from([name for name in FEATURES if name in handles]))),
         jobs=draw(st.integers(1, jobs)),
         servers=draw(st.integers(1, servers)),
         objectives=draw(st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=2, unique=True)),

@@ -43,6 +43,27 @@ def optimum(
     return found.best
 
 
+def optima(
+    instance: Instance, latest: int, known: Sequence[Schedule] = ()
+) -> dict[str, Value] | None:
+    """The least value of each of the instance's objectives by itself; None if it is infeasible.
+
+    Parameters
+    ----------
+    instance, latest
+        As above.
+    known
+        Schedules, verified like the one above.
+    """
+    found = _EachBySelf(instance, latest)
+    for schedule in known:
+        found.keep(found.verified(schedule))
+    found.decide(0)
+    if found.best is None:
+        return None
+    return dict(zip(instance.objectives, found.best, strict=True))
+
+
 class _Search:
     def __init__(self, instance: Instance, latest: int) -> None:
         self.instance, self.latest = instance, latest
@@ -57,6 +78,35 @@ class _Search:
             max(0, job.release) + min((least for _, least in options), default=0)
             for job, options in zip(instance.jobs, self.options, strict=True)
         ]
+        self.least_busy = self._least_busy()
+
+    def _least_busy(self) -> list[Counter[int]]:
+        """(jobs) What each holds at least, as GPU slots by server: alone, where it is cheapest."""
+        priced = [one.prices(self.instance) for one in self.objectives if one.prices is not None]
+        found = []
+        for options in self.options:
+            held = [
+                Counter({server: count * least for server, count in workers.items()})
+                for workers, least in options
+            ]
+            cheapest = Counter[int]()
+            for prices in priced:
+                cheapest = min(
+                    held,
+                    key=lambda busy: sum(prices[s] * slots for s, slots in busy.items()),
+                    default=cheapest,
+                )
+            found.append(cheapest)
+        return found
+
+    def promises(self, values: tuple[Value, ...]) -> bool:
+        """Whether schedules with these values at least can be worth something."""
+        return self.best is None or values < self.best
+
+    def keep(self, values: tuple[Value, ...]) -> None:
+        """Keep what is better."""
+        if self.promises(values):
+            self.best = values
 
     def _options(self, j: int) -> list[tuple[dict[int, int], int]]:
         """Placements that the job may have, with its time alone in them."""
@@ -110,12 +160,14 @@ class _Search:
         ]
         if list(caps_kept(self.instance, held, ends)):
             return False
-        return self.best is None or self._values(decided, ends) < self.best
+        return self.promises(self._values(decided, ends))
 
     def _values(self, decided: Sequence[int], ends: Sequence[int | None]) -> tuple[Value, ...]:
         """The least that the objectives can become."""
         completion = list(self.soonest)
         busy = Counter[int]()
+        for j in self.order[len(decided) :]:
+            busy.update(self.least_busy[j])
         for j, run, end in zip(decided, self.runs, ends, strict=True):
             completion[j] = end or 0
             for server, count in run.workers.items():
@@ -156,9 +208,7 @@ class _Search:
                 *([of[j] for j in jobs] for of in (starts, ends, workers)),  # type: ignore[arg-type]
             ),
         )
-        values = self.verified(schedule)
-        if self.best is None or values < self.best:
-            self.best = values
+        self.keep(self.verified(schedule))
 
     def verified(self, schedule: Schedule) -> tuple[Value, ...]:
         """The values of a schedule that the verifier finds feasible, slot by slot."""
@@ -166,3 +216,15 @@ class _Search:
         assert report.feasible, report.violations
         assert report.objective is not None
         return tuple(report.objective[one.name] for one in self.objectives)
+
+
+class _EachBySelf(_Search):
+    """The best of each objective, as if it were the only one."""
+
+    def promises(self, values: tuple[Value, ...]) -> bool:
+        return self.best is None or any(
+            value < best for value, best in zip(values, self.best, strict=True)
+        )
+
+    def keep(self, values: tuple[Value, ...]) -> None:
+        self.best = tuple(map(min, values, self.best or values))

@@ -401,5 +401,5 @@ def test_report_has_a_line_for_each_objective_but_the_makespan() -> None:
     assert lines["makespan"] == "3 slots (3 s)"
     assert lines["total-tardiness"] == "4 weighted slots"
     assert lines["max-stretch"] == "1.5 times its least time"
-    assert lines["cost"] == "0.5 price"
+    assert lines["cost"] == "0.5 price units"
     assert list(lines).count("makespan") == 1

@@ -46,20 +46,24 @@ def test_gpu_hours_are_accounted(tmp_path: Path) -> None:
     assert account.gpu_hours == pytest.approx(account.gpu_hours_recorded)
 
 
-def test_jobs_are_in_order_of_submission_and_all_wait_at_slot_0(tmp_path: Path) -> None:
+def test_jobs_are_in_order_of_submission(tmp_path: Path) -> None:
     text = rows("late,0,1,9,60,,,,", "early,0,1,1,60,,,,", "never,0,1,,60,,,,", "tie,0,1,1,60,,,,")
     instance = imported(tmp_path / "t.csv", text).instance
     assert [job.name for job in instance.jobs] == ["never", "early", "tie", "late"]
 
 
 def test_horizon_is_safe_unless_given(tmp_path: Path) -> None:
-    assert imported(tmp_path / "t.csv", THREE).instance.time.horizon == 10 + 20 + 1
+    zero = imported(tmp_path / "t.csv", THREE, arrivals="zero").instance
+    assert zero.time.horizon == 10 + 20 + 1
+    assert imported(tmp_path / "t.csv", THREE).instance.time.horizon is None
     assert imported(tmp_path / "t.csv", THREE, horizon=7).instance.time.horizon == 7
 
 
 def test_area_bound_is_that_of_the_recorded_gpu_time(tmp_path: Path) -> None:
-    instance = imported(tmp_path / "t.csv", THREE, slot_seconds=60.0, contention=False).instance
-    assert area(instance).slots == -(-(10 + 40 + 4) // 32)
+    instance = imported(
+        tmp_path / "t.csv", THREE, slot_seconds=60.0, contention=False, arrivals="zero"
+    ).instance
+    assert area(instance) == -(-(10 + 40 + 4) // 32)
 
 
 def test_without_contention_gradients_and_overhead_are_zero(tmp_path: Path) -> None:
@@ -185,7 +189,7 @@ def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> No
         ({"seed": "x"}, "seed 'x': it must be a whole number of at least 0"),
         ({"model": "nope"}, "no profile of model 'nope'; choose one of a2c"),
         ({"max_jobs": "3"}, "max jobs '3': it must be a whole number of at least 1"),
-        ({"colour": 1}, "no option colour; choose from columns"),
+        ({"colour": 1}, "no option colour; choose from arrivals"),
     ],
 )
 def test_impossible_choices_are_refused(
@@ -211,7 +215,7 @@ def test_nothing_left_for_want_of_durations_says_what_helps(tmp_path: Path) -> N
 
 
 def test_model_of_a_job_depends_on_seed_and_name_alone(tmp_path: Path) -> None:
-    lines = [f"j{k},0,1,{k},60,,,," for k in range(40)]
+    lines = [f"j{k},0,1,0,60,,,," for k in range(40)]
     whole = jobs_of(imported(tmp_path / "t.csv", rows(*lines)).instance)
     part = jobs_of(imported(tmp_path / "t.csv", rows(*lines[20:])).instance)
     other = jobs_of(imported(tmp_path / "t.csv", rows(*lines), seed=1).instance)

@@ -16,12 +16,15 @@ from rarmodel.workloads.importer import DEFAULT_CONTENTION
 
 
 def test_equal_servers_on_a_star() -> None:
-    cluster, contention = platform_of(servers=11, gpus_per_server=4, rates={"network_gbps": 10})
+    cluster, contention, partitions = platform_of(
+        servers=11, gpus_per_server=4, rates={"network_gbps": 10}
+    )
     assert [cluster.servers[0].name, cluster.servers[-1].name] == ["node00", "node10"]
     assert {server.gpus for server in cluster.servers} == {4}
     assert cluster.network.model_dump() == {"kind": "star", "gbps": 10.0}
     assert (cluster.intra_server_gbps, cluster.reduction_gbps) == (120, 400)
     assert contention.model_dump() == DEFAULT_CONTENTION
+    assert not partitions
 
 
 @pytest.mark.parametrize("part", ["instance", "cluster"])
@@ -29,7 +32,9 @@ def test_cluster_of_a_file(tmp_path: Path, part: str) -> None:
     data = instance_data()
     path = tmp_path / "x.json"
     path.write_text(json.dumps(data if part == "instance" else data["cluster"]), encoding="utf-8")
-    cluster, contention = platform_of(cluster=str(path), contention={"overhead_ms_per_server": 9})
+    cluster, contention, _ = platform_of(
+        cluster=str(path), contention={"overhead_ms_per_server": 9}
+    )
     instance = parse_instance(data)
     assert cluster == instance.cluster
     alpha = 0.2 if part == "instance" else 0.1
@@ -39,7 +44,7 @@ def test_cluster_of_a_file(tmp_path: Path, part: str) -> None:
 
 def test_constants_of_contention_can_be_changed() -> None:
     changes = {"alpha": 0.5, "concurrency": 0.25, "overhead_ms_per_server": 3.0}
-    _, contention = platform_of(servers=1, gpus_per_server=1, contention=changes)
+    contention = platform_of(servers=1, gpus_per_server=1, contention=changes).contention
     assert contention.degradation.alpha == 0.5
     assert (contention.concurrency, contention.overhead_ms_per_server) == (0.25, 3)
 
@@ -101,7 +106,7 @@ def test_calibrated_sections_go_with_servers_from_elsewhere(tmp_path: Path) -> N
     }
     path = tmp_path / "x.json"
     path.write_text(json.dumps(sections), encoding="utf-8")
-    cluster, contention = platform_of(
+    cluster, contention, _ = platform_of(
         cluster=str(path),
         servers=2,
         gpus_per_server=4,

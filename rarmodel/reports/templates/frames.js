@@ -162,21 +162,27 @@ const rarmodelFrames = (() => {
     const white = new Set(frame.spec.y.white);
     const [slots, height] = [time.end - time.start, rows.start - rows.end];
     const found = [];
-    for (let i = 0; i < run.length; i += 1) {
-      const [from, to] = [Math.max(left[i], time.start), Math.min(right[i], time.end)];
-      const [above, below] = [Math.max(top[i], rows.end), Math.min(bottom[i], rows.start)];
+    const name = (text, kind, sides) => {
+      const [from, to] = [Math.max(sides.left, time.start), Math.min(sides.right, time.end)];
+      const [above, below] = [Math.max(sides.top, rows.end), Math.min(sides.bottom, rows.start)];
       const [wide, high] = [((to - from) / slots) * size.width, ((below - above) / height) * size.height];
-      if (wide < 12 || high < 1.05 * size.em) continue;
-      const name = job[run[i]];
+      if (wide < 12 || high < 1.05 * size.em) return;
       // A long name may lose its end.
-      if (wide < Math.min(width(name, size.font), 9 * size.em) + 6) continue;
-      const kind = faulty[run[i]] ? "job fault" : white.has(colour[i]) ? "job white" : "job";
+      if (wide < Math.min(width(text, size.font), 9 * size.em) + 6) return;
       found.push([wide * high, () => placed(kind, {
         left: percent((from - time.start) / slots),
         width: percent((to - from) / slots),
         top: percent(((above + below) / 2 - rows.end) / height),
-      }, name)]);
+      }, text)]);
+    };
+    for (let i = 0; i < run.length; i += 1) {
+      const kind = faulty[run[i]] ? "job fault" : white.has(colour[i]) ? "job white" : "job";
+      name(job[run[i]], kind, { left: left[i], right: right[i], top: top[i], bottom: bottom[i] });
     }
+    const away = frame.document.get_model_by_name("away")?.data;
+    away?.name.forEach((reason, i) => name(reason, "job away", {
+      left: away.left[i], right: away.right[i], top: away.top[i], bottom: away.bottom[i],
+    }));
     return found.sort(([a], [b]) => b - a).slice(0, 400).map(([, make]) => make());
   }
 
@@ -228,7 +234,7 @@ const rarmodelFrames = (() => {
       cursor.hidden = x.kind !== "slots" || range.start !== start || range.end !== end;
       cursor.style.left = percent((slot - start) / (end - start));
       cursor.dataset.side = slot - start > (end - start) / 2 ? "left" : "right";
-      cursor.dataset.text = other === frame ? `slot ${whole(at)} · ${duration(at * x.seconds)}` : "";
+      cursor.dataset.text = other === frame ? `${x.word ?? "slot"} ${whole(at)} · ${duration(at * x.seconds)}` : "";
     }
   }
 

@@ -112,7 +112,7 @@ window.rarmodelPage = (() => {
       const run = jobs.indexOf(job);
       mark(drawn, "found", run < 0 ? null : job);
       if (run < 0) continue;
-      const text = ["job", "ring", "slots", "rings"]
+      const text = ["job", "ring", "slots", "rings", ...(runs.data.asked?.[run] ? ["asked"] : [])]
         .map((field) => ofRun(field, run, runs.data)).join("; ");
       if (said.length === 0) zoomTo(drawn);
       said.push(inView.length > 1 ? `${element.dataset.label}: ${text}` : text);
@@ -196,6 +196,7 @@ window.rarmodelPage = (() => {
     await draw("overview");
     for (const figure of documents.get("overview").roots()) {
       for (const renderer of figure.renderers) {
+        if (!renderer.name?.startsWith("line-")) continue;
         const of = role(renderer.name.slice("line-".length));
         renderer.glyph.line_color = colour(of ? `--${of}` : "--other");
         renderer.glyph.line_width = of ? 2.2 : 1;

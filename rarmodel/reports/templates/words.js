@@ -43,6 +43,8 @@ const rarmodelWords = (() => {
         if (end === null) return `from ${from}`;
         return `${from} to ${duration(end * seconds)} (${duration((end - start) * seconds)})`;
       }
+      case "asked":
+        return data.asked[run] || "nothing";
       default:
         return data.rings[run] === 0
           ? "uses no link"

@@ -1,0 +1,54 @@
+"""Write who handles what into docs/parts.md: every part, by objectives and by features.
+
+    python docs/parts_tables.py
+
+The docs build does the same, so the website is never behind; a test compares the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import rarmodel
+from rarmodel.model.features import WIDER, in_words
+from rarmodel.registry import names
+
+PAGE = Path(__file__).parent / "parts.md"
+ROWS = {
+    "Methods": rarmodel.list_methods,
+    "Formulations": rarmodel.list_formulations,
+    "Bounds": rarmodel.list_bounds,
+    "Neighbourhoods of search": rarmodel.list_neighbourhoods,
+    "Reports": rarmodel.list_reports,
+}
+"""The parts, by the heading of their table."""
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table: a row for each part, a column for each feature."""
+    lines = [
+        f"| name | objectives | {' | '.join(WIDER)} |",
+        f"|---|---|{'---|' * len(WIDER)}",
+    ]
+    for row in rows:
+        marks = ("yes" if name in row["handles"] else "" for name in WIDER)
+        objectives = in_words(row["objectives"], names("objectives"))
+        lines.append(f"| `{row['name']}` | {objectives} | {' | '.join(marks)} |")
+    return "\n".join(line.replace("|  |", "| |").replace("|  |", "| |") for line in lines)
+
+
+def renewed(page: str) -> str:
+    """The page with its tables made anew, each below its heading."""
+    for heading, rows in ROWS.items():
+        found = re.compile(rf"(?s)(\n## {heading}\n\n(?:(?!\|)[^\n]+\n\n)*)\|.*?\n(?=\n|\Z)")
+        page, times = found.subn(lambda match: match[1] + table(rows()) + "\n", page)  # noqa: B023
+        if times != 1:
+            raise ValueError(f"{PAGE.name}: no table below the heading {heading!r}")
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

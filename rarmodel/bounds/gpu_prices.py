@@ -1,0 +1,264 @@
+"""Bounds from prices: what a schedule is worth at least if GPUs cost something in each slot.
+
+Give every GPU of every kind of server a price for every slot. In a schedule all jobs together pay
+at most for all the GPUs that there are. So the sum of the terms of an objective is at least the sum
+over the jobs of term plus payment, less the price of all the room. Each job's part of that is at
+least its least over all starts and all ways to place it, whatever the others do. This holds for any
+prices, and those that prove most give the bound of the time-indexed linear program with a row for
+each kind and slot, without its size (A. Geoffrion, "Lagrangean relaxation for integer programming",
+Mathematical Programming Study 2, 1974).
+
+A job with a ring of w GPUs on servers that include one of kind k takes no less than the least time
+of `lone_options` with w and k. Terms do not fall with the completion, and prices are not negative,
+so to hold w GPUs of the cheapest of its kinds for that time costs no more than the ring does. A
+job that runs at slot 0 starts there.
+
+Subgradient steps find the prices (see `price_ascent`). No float is trusted for the bound: prices
+are rounded to whole numbers, small enough for floats to be exact, and the sum is formed again.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, inf, lcm, log2
+from typing import TYPE_CHECKING, NamedTuple
+
+from rarmodel.model import horizon_of, used, windows
+from rarmodel.model.caching import once_per_instance
+from rarmodel.model.features import OBJECTIVES
+from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, objectives_of
+from rarmodel.schema import Instance
+
+from .bound import UNINTERRUPTED, Bound
+from .relaxations import counted, least_not_refuted
+from .works import works
+
+if TYPE_CHECKING:
+    from .price_ascent import Market, Prices
+
+Kinds = tuple[int, ...]
+"""(servers) Which kind of server each is."""
+
+ASCENT_WORK = 200_000_000
+"""Offers times blocks in all steps of an ascent, about: less than a second."""
+FEWEST_STEPS, MOST_STEPS = 40, 800
+MOST_LENGTHS = 3
+"""So often the time in which GPUs cost something is doubled, at most."""
+FIRST_EXCESS, LEAST_EXCESS = 0.02, 1e-9
+"""By which part jobs might pay more than all room costs, as a first guess; and what is enough."""
+EXACT = 2**52
+"""Whole numbers below it are exact as floats, and so are their sums."""
+
+
+class Plan(NamedTuple):
+    """What each job does at the best prices, lately and on average; a guide, and no proof.
+
+    Attributes
+    ----------
+    kinds
+        (servers) Which kind each is.
+    starts
+        (jobs) Start in slots.
+    offers
+        (jobs) Kind of servers, and size of the ring.
+    """
+
+    kinds: Kinds
+    starts: tuple[float, ...]
+    offers: tuple[tuple[int, int], ...]
+
+
+class Outcome(NamedTuple):
+    """A bound on the value of an objective, and the plan that comes with it."""
+
+    value: Value
+    plan: Plan
+
+
+def gpu_prices(instance: Instance, objective: Objective) -> Value | None:
+    """Bound from prices of GPUs over time, on sums of terms and on the greatest of them.
+
+    It is only for objectives that the instance asks for, as it takes up to a second.
+    """
+    found = outcome(instance, objective) if objective in objectives_of(instance) else None
+    return None if found is None else found.value
+
+
+def outcome(instance: Instance, objective: Objective) -> Outcome | None:
+    """Bound and plan for an objective; None if the bound is not for it, or needs too much."""
+    known = _outcomes(instance)
+    return known[objective.name] if objective.name in known else _outcome(instance, objective)
+
+
+@once_per_instance
+def _outcomes(instance: Instance) -> dict[str, Outcome | None]:
+    """Those of the instance's own objectives."""
+    return {one.name: _outcome(instance, one) for one in objectives_of(instance)}
+
+
+def _outcome(instance: Instance, objective: Objective) -> Outcome | None:
+    terms = counted(instance, objective)
+    # On the makespan of a plain instance other bounds prove more, and sooner.
+    plain = not set(used(instance)) - {OBJECTIVES.name}
+    if not terms or (objective is MAKESPAN and plain):
+        return None
+    return _greatest(instance, objective, terms) if objective.greatest else _sum(instance, terms)
+
+
+def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
+    """Bound on sums of terms: what all jobs cost at least, less the price of all the room."""
+    from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
+
+    common = lcm(*(term.divisor for term in terms.values()))
+    latest = [window.end for window in windows(instance, horizon_of(instance))]
+    length = _length(instance)
+    most = max(latest)
+    best: Fraction | None = None
+    plan: Plan | None = None
+    prices: Prices | None = None
+    before: Kinds = ()
+    for one in partitions(instance):
+        for _ in range(MOST_LENGTHS):
+            market = _with_terms(market_of(instance, one, latest, length), terms, common)
+            prices = _carried(prices, before, market, one.kinds)
+            before = one.kinds
+            if _ascend(market, prices, _hope(instance, terms) * common, inf) == inf:
+                return None
+            proven = _proven(market, prices)
+            if proven is not None and (best is None or proven > best):
+                best, plan = proven, _plan(one.kinds, market, prices)
+            if length >= most or not prices.best[:, -2].any():
+                break
+            length = min(most, 2 * length)
+    if best is None or plan is None:
+        return None
+    return Outcome(ceil(best / common) if common == 1 else exact(best / common), plan)
+
+
+def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) -> Outcome | None:
+    """Bound on the greatest of terms: below it the jobs would pay more than all GPUs cost.
+
+    For a value λ each job must complete by the last slot at which its term is at most λ. If then
+    all jobs together pay more, at the least, than there is room for, λ is too small.
+    """
+    from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
+
+    horizon = horizon_of(instance)
+    known = works(instance)
+    ends = [window.end for window in windows(instance, horizon)]
+    partition = partitions(instance)[-1]
+    kinds = partition.kinds
+    widest = MOST_LENGTHS * _length(instance)
+    last: Prices | None = None
+    plan: Plan | None = None
+
+    def refuted(value: Value) -> bool:
+        nonlocal last, plan
+        latest = list(ends)
+        for j, term in terms.items():
+            end = term.latest(value)
+            if end is not None:
+                latest[j] = min(latest[j], end)
+        if any(work.head + work.slots > latest[work.job] for work in known):
+            return True
+        market = market_of(instance, partition, latest, min(widest, max(latest)))
+        prices = _carried(last, kinds, market, kinds)
+        if last is None:
+            prices.now[:, :-1] = 1.0
+        if _ascend(market, prices, FIRST_EXCESS, LEAST_EXCESS) <= 0:
+            # Values that are not refuted get smaller, so the last plan is that of the least one.
+            plan = _plan(kinds, market, prices)
+            return False
+        last = prices
+        return (_proven(market, prices) or 0) > 0
+
+    value = least_not_refuted(instance, objective, refuted)
+    return None if plan is None else Outcome(value, plan)
+
+
+def _plan(kinds: Kinds, market: Market, prices: Prices) -> Plan:
+    """What jobs do on average: the offers that they take most often."""
+    offers = []
+    for begin, end in pairwise(market.offer_at.tolist()):
+        best = begin + int(prices.taken[begin:end].argmax())
+        offers.append((int(market.kind[best]), int(market.size[best])))
+    return Plan(kinds, tuple(prices.mean.tolist()), tuple(offers))
+
+
+def _length(instance: Instance) -> int:
+    """About as many slots as a good schedule has."""
+    area = sum(work.area for work in works(instance))
+    last = max(work.head + work.slots for work in works(instance))
+    return last + -(-area // instance.cluster.total_gpus)
+
+
+def _hope(instance: Instance, terms: dict[int, Term]) -> float:
+    """How much more than each job alone all might cost, as a first guess."""
+    area = sum(work.area for work in works(instance))
+    wait = area / instance.cluster.total_gpus
+    weights = sum(term.weight / term.divisor for term in terms.values())
+    return max(1.0, weights * wait / 8)
+
+
+def _with_terms(market: Market, terms: dict[int, Term], common: int) -> Market:
+    """With terms times a common multiple of their divisors."""
+    for j, term in terms.items():
+        market.weight[j] = term.weight * (common // term.divisor)
+        market.offset[j], market.shape[j] = term.offset, term.shape
+    return market
+
+
+def _carried(prices: Prices | None, before: Kinds, market: Market, kinds: Kinds) -> Prices:
+    """Prices to start from: each kind has those of the kind that its servers had before."""
+    from .price_ascent import new_prices  # noqa: PLC0415
+
+    carried = new_prices(market)
+    if prices is not None:
+        blocks = min(prices.now.shape[1], carried.now.shape[1]) - 1
+        for old, new in zip(before, kinds, strict=True):
+            carried.now[new, :blocks] = prices.best[old, :blocks]
+    return carried
+
+
+def _ascend(market: Market, prices: Prices, hope: float, enough: float) -> float:
+    from .price_ascent import ascend  # noqa: PLC0415
+
+    work = len(market.size) * market.room.shape[1]
+    steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
+    return float(ascend(market, prices, steps, hope, enough))
+
+
+def _proven(market: Market, prices: Prices) -> Fraction | None:
+    """The value at the best prices, exactly: these and the weights become whole numbers.
+
+    None if the numbers are too great for that.
+    """
+    from .price_ascent import worth  # noqa: PLC0415
+
+    length = market.width * market.room.shape[1]
+    reach = max(length, int(market.start.max())) + int(market.slots.max())
+    offsets = abs(market.offset).max()
+    dearest = prices.best.sum(axis=1).max() * market.width
+    most = (
+        market.weight.sum() * (reach + offsets)
+        + int(market.size.max()) * len(market.start) * dearest
+        + (prices.best[:, :-1] * market.room).sum()
+        + 1.0
+    )
+    if most > EXACT:
+        return None
+    scale = 2 ** int(log2(EXACT / most))
+    prices.now[:] = (prices.best * scale) // 1
+    whole = market._replace(weight=market.weight * scale)
+    return Fraction(int(worth(whole, prices)), scale)
+
+
+GPU_PRICES = Bound(
+    "prices of GPUs",
+    "GPUs that cost something in each slot take in no more than all the room is worth",
+    gpu_prices,
+    handles=UNINTERRUPTED,
+    rank=18,
+    cost="up to a second",
+)

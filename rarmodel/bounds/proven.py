@@ -1,0 +1,212 @@
+"""All bounds, built in or of others: what they prove of an instance, and the best of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from rarmodel import registry
+from rarmodel.errors import UsageError, VerificationError, listed
+from rarmodel.model import horizon_of
+from rarmodel.model.caching import once_per_instance
+from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
+from rarmodel.schema import Instance
+from rarmodel.verifier import Report
+
+from .bound import ENUMERATION, UNINTERRUPTED, Bound, LowerBound, ValueBound
+from .works import works
+
+EARLIEST = "earliest completions"
+"""Name of the bound by which no job completes before it can."""
+
+
+def bounds() -> list[Bound]:
+    """All bounds, by rank."""
+    return sorted(registry.parts("bounds"), key=lambda bound: (bound.rank, bound.name))
+
+
+@once_per_instance
+def _proofs(_: Instance) -> dict[tuple[Bound, Objective], Value | None]:
+    """What is proven of an instance, by bound and objective."""
+    return {}
+
+
+def _value(bound: Bound, instance: Instance, objective: Objective) -> Value | None:
+    """What a bound proves in milliseconds; None if nothing, or if it does not hold."""
+    if bound.prove is None:
+        return None
+    proofs, key = _proofs(instance), (bound, objective)
+    if key not in proofs:
+        holds = bound.supports(instance, objective)
+        proofs[key] = _checked(bound, bound.prove, instance, objective) if holds else None
+    return proofs[key]
+
+
+def _checked(bound: Bound, prove: Callable[..., Value | None], *arguments: Any) -> Value | None:
+    """The value that a bound returns, which may be anything: it may be a user's."""
+    try:
+        value: object = prove(*arguments)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(f"bound {bound.name!r} failed: {what}") from error
+    if value is None or (isinstance(value, int | Fraction) and not isinstance(value, bool)):
+        return value
+    raise UsageError(
+        f"bound {bound.name!r} returned {value!r}; it must be a whole number, a fraction or None"
+    )
+
+
+def _proven(
+    instance: Instance, objective: Objective, *, of_limit: bool = False
+) -> Iterator[ValueBound]:
+    for bound in bounds():
+        if bound.of_limit or not of_limit:
+            value = _value(bound, instance, objective)
+            if value is not None:
+                yield ValueBound(value, bound.name)
+
+
+def objective_bounds(instance: Instance, objective: Objective) -> tuple[ValueBound, ...]:
+    """What is proven about an objective in milliseconds; `slow_bounds` can prove more."""
+    return tuple(_proven(instance, objective))
+
+
+def objective_bound(instance: Instance, objective: Objective) -> ValueBound | None:
+    """The greatest of `objective_bounds`, of equal ones the first; None if there is none."""
+    return max(objective_bounds(instance, objective), key=lambda one: one.value, default=None)
+
+
+def all_bounds(instance: Instance) -> tuple[LowerBound, ...]:
+    """The same of the makespan, in slots."""
+    found = objective_bounds(instance, MAKESPAN)
+    return tuple(LowerBound(ceil(bound.value), bound.name) for bound in found)
+
+
+def best_bound(instance: Instance) -> LowerBound:
+    """The greatest of `all_bounds`; of equal bounds the first."""
+    return max(all_bounds(instance), key=lambda bound: bound.slots, default=LowerBound(1, "a job"))
+
+
+def limit_bound(instance: Instance) -> LowerBound:
+    """The greatest of the bounds that also hold for the limit θ_u on the work of each GPU.
+
+    These bounds look at single GPUs, as (14)–(16) do. A limit concerns estimates only: it ignores
+    that a job runs on all its GPUs at once, and it ignores contention.
+    """
+    bound = max(_proven(instance, MAKESPAN, of_limit=True), key=lambda bound: bound.value)
+    return LowerBound(ceil(bound.value), bound.name)
+
+
+def slow_bounds(instance: Instance, objective: Objective) -> list[Bound]:
+    """Bounds that take seconds, and may prove more; see `tightened`."""
+    return [one for one in bounds() if one.tighten and one.supports(instance, objective)]
+
+
+def tightened(
+    bound: Bound,
+    instance: Instance,
+    objective: Objective,
+    known: Value,
+    upper: Value | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> ValueBound | None:
+    """What a slow bound proves above what is known; None if nothing. See `Bound.tighten`."""
+    if bound.tighten is None:
+        return None
+    value = _checked(bound, bound.tighten, instance, objective, known, upper, stop)
+    return None if value is None or value <= known else ValueBound(value, bound.name)
+
+
+def require_true(instance: Instance, report: Report, *others: LowerBound) -> None:
+    """Refuse bounds that a verified schedule refutes.
+
+    Parameters
+    ----------
+    instance, report
+        The problem, and the verifier's report on a feasible schedule.
+    others
+        Bounds on the makespan that slow bounds or methods have proven.
+
+    Raises
+    ------
+    VerificationError
+        If a bound, proven in milliseconds or among the others, is above the schedule's value.
+    """
+    values = {MAKESPAN.name: report.makespan} | dict(report.objective or {})
+    for one in {one.name: one for one in (MAKESPAN, *objectives_of(instance))}.values():
+        found = objective_bounds(instance, one)
+        if one is MAKESPAN:
+            found = (*found, *(ValueBound(*other) for other in others))
+        value = values.get(one.name)
+        for bound in found:
+            if value is not None and bound.value > value:
+                raise VerificationError(
+                    f"bound {bound.name!r} is false: it says that {one.name} is at least "
+                    f"{bound.value}, and a verified schedule has {value}"
+                )
+
+
+def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
+    """Why no schedule meets the horizon, as lines, if one of these bounds exceeds it."""
+    horizon = horizon_of(instance)
+    if bound.name == "longest job":
+        needs = zip(instance.jobs, works(instance), strict=True)
+        long = [job.name for job, work in needs if work.head + work.slots > horizon]
+        return (f"longer than the horizon of {horizon} slots even alone: jobs {listed(long)}",)
+    need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
+    if bound.name == ENUMERATION:
+        need = f"of all schedules none ends before slot {bound.slots}"
+    return (f"{need} ({bound.name}); the horizon is {horizon}",)
+
+
+def value_bounds(instance: Instance) -> tuple[ValueBound, ...]:
+    """The best quick bound on each objective, the most important first.
+
+    Where none holds: no job completes before its earliest start plus its least execution time, and
+    no term of an objective falls with a completion. Prices are not below 0.
+    """
+    found = []
+    for one in objectives_of(instance):
+        proven = objective_bound(instance, one)
+        if proven is None:
+            soonest = [work.head + work.slots for work in works(instance)]
+            nothing = [0] * len(instance.cluster.servers)
+            proven = ValueBound(one.value(instance, soonest, nothing), EARLIEST)
+        found.append(proven)
+    return tuple(found)
+
+
+def least_values(instance: Instance) -> tuple[Value, ...]:
+    """What each objective is worth at least, the most important first: see `value_bounds`."""
+    return tuple(bound.value for bound in value_bounds(instance))
+
+
+def with_makespan(
+    instance: Instance, bounds: Sequence[Value], makespan: LowerBound
+) -> tuple[Value, ...]:
+    """Bounds on the objectives, where one on the makespan is known: it holds at any place."""
+    return tuple(
+        max(bound, makespan.slots) if one is MAKESPAN else bound
+        for one, bound in zip(objectives_of(instance), bounds, strict=True)
+    )
+
+
+def last_job(instance: Instance, objective: Objective) -> Value | None:
+    """Some job completes no earlier than the bound on the makespan, and its term counts."""
+    terms = objective.terms(instance)
+    if not objective.greatest or not terms or objective is MAKESPAN:
+        return None
+    slots = best_bound(instance).slots
+    values = [term.at(slots) for term in terms if term is not None]
+    return min(values) if len(values) == len(terms) else None
+
+
+LAST_JOB = Bound(
+    "makespan",
+    "some job completes no earlier than the bound on the makespan",
+    last_job,
+    handles=UNINTERRUPTED,
+    rank=11,
+)

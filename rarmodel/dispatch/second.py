@@ -1,0 +1,97 @@
+"""The search for what comes after the objectives: more for the second aim, nothing given up.
+
+It starts from a schedule. Each job is pinned to its place there, so that the schedule itself is one
+of those that can be made; annealing then reorders jobs, swaps places, and lets some go elsewhere.
+The values of the objectives in the schedule are caps: what is above one counts against a schedule
+while annealing, and no such schedule is ever kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rarmodel.engine import decisions
+from rarmodel.engine.arrays import Floats, Ints
+from rarmodel.limits import Limits
+from rarmodel.model.objectives import second_aim
+from rarmodel.schema import Instance, Schedule
+
+from .anneal import BEST, CURRENT, NOTHING, Genes
+from .facts import pinned
+from .search import WideSearch
+
+MOVES_PER_JOB = 100
+"""Most moves of a step for each job: with few jobs, there is little to be found."""
+AS_IT_IS, UNDELAYED, RULE = range(3)
+"""How rounds begin, by turns."""
+
+
+def with_second_aim(instance: Instance) -> Instance:
+    """The same with its second aim as the last objective, if it has one."""
+    aim = second_aim(instance)
+    if aim is None:
+        return instance
+    return instance.model_copy(update={"objective": (*instance.objectives, aim.name)})
+
+
+class SecondSearch(WideSearch):
+    """A search that lowers the last objective of an instance, and raises none of the others.
+
+    Parameters
+    ----------
+    instance
+        The problem, with two objectives or more.
+    schedule
+        A schedule to start from, feasible.
+    limits
+        Of these it respects `threads` and `seed`.
+    """
+
+    def __init__(self, instance: Instance, schedule: Schedule, limits: Limits) -> None:
+        super().__init__(instance, limits, schedule.method)
+        self._moves = min(self._moves, MOVES_PER_JOB * len(instance.jobs))
+        starts, places = decisions(instance, schedule)
+        self._starts: Ints = starts
+        for lists in self._lists:
+            lists.facts = pinned(lists.facts, places)
+        self._pins = -1 - np.arange(len(starts))
+        self._cap()
+
+    def _cap(self) -> None:
+        """Make the schedule the best one, and its values caps."""
+        for i, genes in enumerate(self._genes):
+            for cap in (np.inf, None):
+                genes.order[CURRENT] = np.argsort(self._starts, kind="stable")
+                genes.option[CURRENT] = self._pins
+                genes.earliest[CURRENT] = self._starts
+                genes.energy[CURRENT] = genes.value[BEST] = NOTHING
+                self._anneal(i, 1, 0.0, 1.0)
+                if cap is not None:
+                    genes.cap[:-1] = genes.value[BEST, :-1]
+        self._take(0)
+
+    def _guide(self) -> None:
+        """Do without: there is a schedule to start from, and the first objective has its cap."""
+
+    def _begin(self, i: int) -> None:
+        """Begin a round: with the best of all threads, without its delays, or by a rule."""
+        super()._begin(i)
+        genes, kind = self._genes[i], (self._round[i] + i) % 3
+        if kind == RULE:
+            return
+        for row, best in zip(_rows(genes), self._shared, strict=True):
+            row[CURRENT] = best
+        if kind == UNDELAYED:
+            genes.earliest[CURRENT] = 0
+            genes.energy[CURRENT] = NOTHING
+
+    def _take(self, i: int) -> None:
+        """Share the best with all threads, between their steps."""
+        before = self.best
+        super()._take(i)
+        if self.best is not before:
+            self._shared = [row[BEST].copy() for row in _rows(self._genes[i])]
+
+
+def _rows(genes: Genes) -> tuple[Ints | Floats, ...]:
+    return genes.order, genes.option, genes.earliest, genes.value, genes.energy

@@ -1,0 +1,31 @@
+"""The neighbourhoods of the search for the paper's problem; `Worker` says how they take turns."""
+
+from __future__ import annotations
+
+from rarmodel.heuristics import Neighbourhood
+from rarmodel.model import least_slots_by_placement
+from rarmodel.model.objectives import MAKESPAN
+from rarmodel.schema import Instance
+
+SHORT = frozenset({MAKESPAN.name})
+
+
+def _some_fit_a_server(instance: Instance) -> bool:
+    return any(slots.packed for slots in least_slots_by_placement(instance))
+
+
+ORDERS = Neighbourhood(
+    "orders", "order, way of placement and earliest start of jobs, justified", objectives=SHORT
+)
+SERVERS = Neighbourhood(
+    "servers",
+    "exchanges of jobs between servers, and their order on each",
+    objectives=SHORT,
+    suits=_some_fit_a_server,
+)
+BUDDY_BLOCKS = Neighbourhood(
+    "buddy-blocks",
+    "exchanges of jobs between nested blocks of GPUs",
+    objectives=SHORT,
+    suits=_some_fit_a_server,
+)

@@ -1,0 +1,288 @@
+"""Which rows of a trace may become jobs, and what is assumed about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rarmodel.errors import UsageError
+
+from .cells import LONGEST, Moment
+from .choices import Choices
+from .formats import TraceJob
+from .profiles import Profile, assigned_model, is_type, known_model, profile_of
+from .reader import Trace
+from .site import Place, Site
+from .window import Window, extent
+
+NO_DURATION = "no duration"
+
+
+class Candidate(NamedTuple):
+    """A row that may become a job.
+
+    Attributes
+    ----------
+    line, name, gpus, seconds
+        Its line, the job's name and GPUs, and its duration.
+    submitted
+        When it was submitted; None if unknown.
+    tenant
+        Whose job it is; empty if unknown or not kept.
+    place
+        Where it may run.
+    profiles
+        Profile of the model on each type of GPU on which it may run; under None if its times are
+        the same on all.
+    """
+
+    line: int
+    name: str
+    gpus: int
+    seconds: float
+    submitted: Moment | None
+    tenant: str
+    place: Place
+    profiles: Mapping[str | None, Profile]
+
+
+class Books:
+    """Lines of rows left out, and of rows with notes, by reason."""
+
+    def __init__(self) -> None:
+        self.left_out: dict[str, list[int]] = {}
+        self.notes: dict[str, list[int]] = {}
+
+    def leave_out(self, line: int, reason: str) -> None:
+        """Count a row as left out."""
+        self.left_out.setdefault(reason, []).append(line)
+
+    def note(self, line: int, reason: str) -> None:
+        """Note an assumption about a row."""
+        self.notes.setdefault(reason, []).append(line)
+
+
+def candidates(
+    trace: Trace,
+    site: Site,
+    choices: Choices,
+    window: Window | None,
+    fallback: str | None,
+    books: Books,
+) -> list[Candidate]:
+    """Rows that may become jobs, in order of submission; the books say why others do not.
+
+    Parameters
+    ----------
+    trace, site, choices
+        The trace, the cluster and the user's choices.
+    window
+        The window of submission in seconds of the trace; None for all.
+    fallback
+        Model of jobs whose model is unknown; None for a random one each.
+    books
+        Where rows left out and assumptions go.
+
+    Raises
+    ------
+    UsageError
+        If the trace has no such group.
+    """
+    if choices.group is not None:
+        groups = sorted({job.group for _, job in trace.jobs if job.group})
+        if choices.group not in groups:
+            known = ", ".join(groups) or "none in this trace"
+            raise UsageError(f"no group {choices.group!r}; choose one of {known}")
+    outside = _outside(trace) if window else ""
+    found = []
+    taken: set[str] = set()
+    for line, job in trace.jobs:
+        place = site.place(job.gpu_types, job.partition)
+        reason = _why_not(job, site, place, choices, window, outside)
+        if job.name and not reason and line in trace.copies:
+            reason = "a copy of an earlier row"
+        if reason:
+            books.leave_out(line, reason)
+            continue
+        name = job.name or f"line{line}"
+        gpus = int(job.gpus or 0)
+        profiles = _profiles(job, name, line, gpus, site, place, choices.seed, fallback, books)
+        seconds = _seconds(trace, job, profiles, gpus, line, choices, books)
+        if not seconds:
+            books.leave_out(line, NO_DURATION if seconds is None else "a duration of 0")
+            continue
+        if seconds > LONGEST:
+            books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
+            continue
+        if name in taken:
+            books.note(line, "the name of an earlier row; made unique by the line")
+        while name in taken:
+            name = f"{name}-line{line}"
+        taken.add(name)
+        if line in trace.copies:
+            books.note(line, "equal to an earlier row; kept, because the format has no names")
+        for note in place.notes:
+            books.note(line, note)
+        if choices.keeps_time and job.submit is None:
+            books.note(line, "no time of submission; it is released at slot 0")
+        if window and job.submit and job.submit.seconds < window.first:
+            books.note(line, "submitted before the window and waiting at its start")
+        tenant = job.tenant if choices.keeps_time else ""
+        found.append(Candidate(line, name, gpus, seconds, job.submit, tenant, place, profiles))
+    return sorted(found, key=_by_submission)
+
+
+def absolute(trace: Trace, window: Window | None) -> Window | None:
+    """The window in seconds of the trace.
+
+    Raises
+    ------
+    UsageError
+        If the window has dates and the trace has none.
+    """
+    submissions = [job.submit for _, job in trace.jobs if job.submit]
+    if window is None:
+        return None
+    if window.is_date and not any(moment.is_date for moment in submissions):
+        raise UsageError("the trace has no dates; give a window such as 0h..24h")
+    if window.is_date:
+        return window
+    start = min((moment.seconds for moment in submissions), default=0.0)
+    return Window(window.first + start, window.last + start, is_date=False)
+
+
+def _by_submission(candidate: Candidate) -> tuple[float, int]:
+    submitted = candidate.submitted
+    return (submitted.seconds if submitted else -math.inf), candidate.line
+
+
+def _outside(trace: Trace) -> str:
+    """Why a row outside the window is left out."""
+    submissions = [job.submit for _, job in trace.jobs if job.submit]
+    if not submissions:
+        return ""
+    seconds = [moment.seconds for moment in submissions]
+    spanned = extent(min(seconds), max(seconds), is_date=submissions[0].is_date)
+    return f"submitted outside the window; the trace has {spanned}"
+
+
+def _why_not(
+    job: TraceJob, site: Site, place: Place, choices: Choices, window: Window | None, outside: str
+) -> str:
+    """Why a row is not imported; empty if it is imported.
+
+    Parameters
+    ----------
+    job, site, place
+        The row, the cluster, and where in it the job may run.
+    choices, window
+        The user's choices, and the window in seconds of the trace.
+    outside
+        Why rows outside the window are not.
+    """
+    if choices.group is not None and job.group != choices.group:
+        return f"not of group {choices.group!r}"
+    if window is not None:
+        if job.submit is None:
+            return "no time of submission"
+        if not window.first <= job.submit.seconds < window.last:
+            waiting = choices.keeps_time and _at_start(job, job.submit, window)
+            if waiting == _RUNNING or not waiting:
+                return waiting or outside
+    if job.unusable:
+        return job.unusable
+    if job.gpus is None:
+        return "no number of GPUs"
+    if job.gpus == 0:
+        return "no GPU"
+    if job.gpus != int(job.gpus):
+        return "a part of a GPU"
+    total = site.cluster.total_gpus
+    if job.gpus > total:
+        return f"more GPUs than the cluster's {total}"
+    if job.gpus > place.gpus:
+        return place.lacking or f"more GPUs than the {place.gpus} that it may use"
+    return ""
+
+
+_RUNNING = (
+    "running at the window's start on GPUs that the trace does not name; they count as idle there"
+)
+_WAITING = "waiting"
+
+
+def _at_start(job: TraceJob, submitted: Moment, window: Window) -> str:
+    """How a job from before the window stands at its start: waiting, running, or neither."""
+    if not submitted.seconds < window.first or job.start is None:
+        return ""
+    if job.start.is_date != submitted.is_date:
+        return ""
+    if job.start.seconds >= window.first:
+        return _WAITING
+    ended = job.seconds is not None and job.start.seconds + job.seconds <= window.first
+    return "" if ended else _RUNNING
+
+
+def _profiles(
+    job: TraceJob,
+    name: str,
+    line: int,
+    gpus: int,
+    site: Site,
+    place: Place,
+    seed: int,
+    fallback: str | None,
+    books: Books,
+) -> Mapping[str | None, Profile]:
+    """Profiles of the job's model; if it is unknown, of another model with its own batch."""
+    batch_size = job.batch_size
+    model = known_model(job.model) if job.model else None
+    if model is None:
+        said = f"model {job.model!r} has no profile" if job.model else "no model"
+        used = "the given one" if fallback else "a random one by seed and name"
+        books.note(line, f"{said}; {used} is used")
+        model, batch_size = fallback or assigned_model(seed, name), None
+    types = place.types or place.kinds
+    first = profile_of(model, gpus, batch_size, types[0] if types else None)
+    if not types or (len(types) == 1 and place.types is None):
+        return {None: first}
+    of_each: dict[str | None, Profile] = {
+        kind: profile_of(model, gpus, first.batch_size, kind) for kind in types
+    }
+    others = [kind for kind in types if not is_type(kind, of_each[kind].hardware)]
+    if place.types is not None:
+        if others:
+            books.note(line, f"no profile on {' or '.join(others)}; that on another type is used")
+        return of_each
+    if others or not site.typed:
+        books.note(line, "no profiles on every type of GPU; it runs alike on all")
+        return {None: first}
+    return of_each
+
+
+def _seconds(
+    trace: Trace,
+    job: TraceJob,
+    profiles: Mapping[str | None, Profile],
+    gpus: int,
+    line: int,
+    choices: Choices,
+    books: Books,
+) -> float | None:
+    """Duration of a job on its GPUs: recorded, from its iterations, or the default."""
+    if job.seconds is not None:
+        return job.seconds
+    if job.iterations is not None and job.model and known_model(job.model):
+        books.note(line, "duration from iterations and profile")
+        shared = gpus if trace.format.summed_iterations else 1
+        return min(job.iterations * _each(p, gpus) * 1e-3 / shared for p in profiles.values())
+    if choices.default_seconds is not None:
+        books.note(line, "no duration; the default is used")
+    return choices.default_seconds
+
+
+def _each(profile: Profile, gpus: int) -> float:
+    """Milliseconds of an iteration: measured on as many GPUs, or those of its compute time."""
+    measured = profile.iteration_ms if profile.gpus == gpus else None
+    return profile.compute_ms if measured is None else measured

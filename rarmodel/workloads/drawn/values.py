@@ -1,0 +1,62 @@
+"""What objectives count: weights of jobs, prices of GPUs; and whether jobs may be interrupted."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rarmodel.model import features
+from rarmodel.schema import Instance
+from rarmodel.schema.base import NonNegative
+from rarmodel.schema.instance import Preemption as Allowed
+
+from .feature import Amounts, Drawn, Rng, Wholes, changed, drawn_from
+
+
+class Weights(Drawn):
+    """Jobs count differently."""
+
+    name: ClassVar[str] = "weights"
+
+    values: Wholes = (1, 5)
+    """Least and greatest weight."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Give every job a weight."""
+        weights = rng.integers(*self.values, len(instance.jobs), endpoint=True).tolist()
+        return changed(instance, {j: {"weight": weight} for j, weight in enumerate(weights)})
+
+
+class Prices(Drawn):
+    """GPUs have prices: those of each type one, or all GPUs the same."""
+
+    name: ClassVar[str] = "prices"
+
+    per_gpu_hour: Amounts = (1.0, 4.0)
+    """Least and greatest price of a GPU for an hour; slower types are never dearer."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Draw a price for each type of GPU."""
+        there = dict.fromkeys(server.gpu_type for server in instance.cluster.servers)
+        # The order of types in `times` is from slow to fast; a job that is pinned has one of them.
+        longest = max((job.times or {} for job in instance.jobs), key=len)
+        types = [*longest, *(kind for kind in there if kind is not None and kind not in longest)]
+        drawn = sorted(
+            round(price, 2) for price in drawn_from(rng, self.per_gpu_hour, max(1, len(types)))
+        )
+        prices = dict(zip(types, drawn, strict=True)) if types else drawn[0]
+        cluster = instance.cluster.model_copy(update={"prices_per_gpu_hour": prices})
+        return instance.model_copy(update={"cluster": cluster})
+
+
+class Preemption(Drawn):
+    """Jobs may be interrupted."""
+
+    name: ClassVar[str] = features.PREEMPTION.name
+
+    restore_seconds: NonNegative = 30.0
+    """Seconds for which a job holds its GPUs without progress when it goes on."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Allow interruptions."""
+        allowed = Allowed(restore_seconds=self.restore_seconds)
+        return instance.model_copy(update={"preemption": allowed})

@@ -1,0 +1,54 @@
+"""Mean completions of `search` with and without its second aim, beside SJF-BCO's.
+
+Run with `python tests/benchmarks/second_aim.py [--seconds S] [INSTANCE...]`, by default on all
+bundled instances and with the time that `search` takes if nothing is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import rarmodel
+from rarmodel.results import Result
+
+
+def row(name: str, seconds: float | None) -> str:
+    """One instance."""
+
+    def solved(method: str, **options: Any) -> Result:
+        return rarmodel.solve(name, method=method, **options)
+
+    results = [
+        solved("sjf-bco"),
+        solved("search", time_limit=seconds, second_aim=False),
+        solved("search", time_limit=seconds),
+    ]
+    cells = []
+    for result in results:
+        if result.report is None or result.report.mean_completion is None:
+            cells += ["-", "-"]
+        else:
+            cells += [f"{result.makespan}", f"{result.report.mean_completion:.1f}"]
+    second = results[-1].second
+    bound = "-"
+    if second is not None and second.bound is not None:
+        jobs = sum(job.weight for job in rarmodel.load_instance(name).jobs)
+        bound = f"{float(second.bound) / jobs:.1f}"
+    return f"| `{name}` | {' | '.join(cells)} | {bound} | {results[-1].seconds:.1f} |"
+
+
+def main(options: argparse.Namespace) -> None:
+    """Print a row for each instance."""
+    names = options.instances or [entry["name"] for entry in rarmodel.list_instances()]
+    heads = "SJF-BCO | mean | no second aim | mean | search | mean | at least | seconds"
+    print(f"| instance | {heads} |\n|---|{'---:|' * 8}")
+    for name in names:
+        print(row(name, options.seconds), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("instances", nargs="*")
+    parser.add_argument("--seconds", type=float)
+    main(parser.parse_args())

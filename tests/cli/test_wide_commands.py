@@ -1,0 +1,186 @@
+"""Every command on instances that use each feature alone: it works, or a line names the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from wide_instances import OBJECTIVES, WIDE, random_wide
+
+from rarmodel.cli.commands import rarmodel
+from rarmodel.files import to_json
+from rarmodel.heuristics import constructive_methods
+from rarmodel.limits import Limits
+from rarmodel.model import used
+from rarmodel.model.features import PREEMPTION
+from rarmodel.schema import Instance
+from rarmodel.schema.instance import Preemption
+
+if TYPE_CHECKING:
+    from invocation import Invoke
+
+MEASURED = Path(__file__).parents[2] / "docs" / "examples" / "measured.csv"
+RATES = ("--network-gbps", 10, "--intra-server-gbps", 100, "--reduction-gbps", 400)
+
+HANDLING: dict[str, Sequence[object]] = {
+    "describe": ["describe", "I", "--jobs"],
+    "describe --json": ["describe", "I", "--json", "--jobs"],
+    "solve": ["solve", "I", "--iterations", 1],
+    "solve, objective": ["solve", "I", "--iterations", 1, "--objective", "late-jobs,cost"],
+    "solve by a rule": ["solve", "I", "--method", "fifo", "--json"],
+    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 20],
+    "verify": ["verify", "I", "S"],
+    "verify --json": ["verify", "I", "S", "--json"],
+    "compare": ["compare", "I", "--time-limit", 0.1],
+    "compare, objective": ["compare", "I", "--objective", "total-flow", "--time-limit", 0.1],
+    "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
+    "plot": ["plot", "I", "S", "--output", "plot.svg"],
+    "report": ["report", "I", "S", "--output", "report.html"],
+    "calibrate": ["calibrate", MEASURED, "--instance", "I", *RATES],
+}
+"""What works on every instance without preemption: I is the instance, S a schedule of it."""
+
+REFUSING: dict[str, Sequence[object]] = {
+    "solve by a policy": ["solve", "I", "--method", "first-fit"],
+    "solve by another formulation": ["solve", "I", "--formulation", "busy-time"],
+    "audit": ["audit", "I"],
+    "formulate another": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
+}
+"""What is for the paper's problem only."""
+
+OTHERS = {
+    *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
+    *("neighbourhoods", "objectives", "schema", "solvers"),
+}
+"""Commands that take no instance; campaigns have a test below."""
+
+
+@cache
+def plain() -> Instance:
+    drawn = (random_wide(Random(seed), [], jobs=3) for seed in range(1000))
+    return next(one for one in drawn if one.cluster.network.kind == "star")
+
+
+@cache
+def wide(name: str) -> Instance:
+    """An instance of three jobs that uses one feature, or has an objective."""
+    if name == PREEMPTION.name:
+        return plain().model_copy(update={"preemption": Preemption(restore_seconds=1.0)})
+    if name in OBJECTIVES:
+        return plain().model_copy(update={"objective": name})
+    drawn = (random_wide(Random(seed), [name], jobs=3, most_slots=3) for seed in range(1000))
+    return next(
+        one
+        for one in drawn
+        if used(one).keys() == {name} and one.cluster.network.kind == "star" and solved(one)
+    )
+
+
+def solved(instance: Instance) -> str | None:
+    """A schedule in JSON, by the first rule that makes one."""
+    of = instance.model_copy(update={"preemption": None})
+    fifo = next(method for method in constructive_methods() if method.name == "fifo")
+    schedule = fifo(of, Limits()).schedule
+    return None if schedule is None else to_json(schedule)
+
+
+Asked = Callable[[Instance, Sequence[object]], list[object]]
+FEATURES = [feature.name for feature in WIDE]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Files for a command line with I and S in it."""
+    monkeypatch.chdir(tmp_path)
+
+    def files(instance: Instance, command: Sequence[object]) -> list[object]:
+        Path("instance.json").write_text(to_json(instance), encoding="utf-8")
+        if "S" in command:
+            Path("schedule.json").write_text(solved(instance) or "", encoding="utf-8")
+        names = {"I": "instance.json", "S": "schedule.json"}
+        return [names.get(part, part) if isinstance(part, str) else part for part in command]
+
+    return files
+
+
+def test_every_command_is_tested_here() -> None:
+    tested = {str(command[0]) for command in (*HANDLING.values(), *REFUSING.values())}
+    assert tested | OTHERS == set(rarmodel.commands)
+
+
+@pytest.mark.parametrize("name", [*FEATURES, *OBJECTIVES])
+@pytest.mark.parametrize("command", HANDLING)
+def test_commands_work_on_wide_instances(
+    command: str, name: str, invoke: Invoke, asked: Asked
+) -> None:
+    outcome = invoke(*asked(wide(name), HANDLING[command]))
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == ""
+
+
+@pytest.mark.parametrize("name", [*FEATURES, *OBJECTIVES[1:], PREEMPTION.name])
+@pytest.mark.parametrize("command", REFUSING)
+def test_commands_for_the_papers_problem_name_the_field(
+    command: str, name: str, invoke: Invoke, asked: Asked
+) -> None:
+    instance = wide(name)
+    outcome = invoke(*asked(instance, REFUSING[command]))
+    ((feature, place),) = used(instance).items()
+    assert outcome.code == 2
+    assert outcome.out == ""
+    (line,) = outcome.lines
+    assert line.endswith(f" does not handle {feature} ({place})")
+
+
+@pytest.mark.parametrize("command", HANDLING)
+def test_commands_work_with_preemption_or_name_it(
+    command: str, invoke: Invoke, asked: Asked
+) -> None:
+    outcome = invoke(*asked(wide(PREEMPTION.name), HANDLING[command]))
+    if command.startswith("compare"):
+        assert outcome.code == 1  # Everything is skipped.
+        assert outcome.out.splitlines()[-1].endswith("preemption (preemption)")
+    elif outcome.code == 2:
+        (line,) = outcome.lines
+        assert line.endswith(" does not handle preemption (preemption)")
+    else:
+        assert outcome.code == 0
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_deadline_that_cannot_be_met_is_named_beside_each_feature(
+    name: str, invoke: Invoke, asked: Asked
+) -> None:
+    instance = wide(name)
+    jobs = [job.model_copy(update={"deadline": 0}) for job in instance.jobs[:1]]
+    instance = instance.model_copy(update={"jobs": (*jobs, *instance.jobs[1:])})
+    for command in ("solve", "solve by a rule", "solve exactly", "compare"):
+        outcome = invoke(*asked(instance, HANDLING[command]))
+        assert outcome.code == 1
+        assert "job 'j0' can start at slot" in outcome.out + outcome.err
+    lines = invoke("describe", "instance.json").out.splitlines()
+    assert any(line.startswith("infeasible        job 'j0' can start at slot") for line in lines)
+
+
+def test_a_campaign_skips_what_does_not_fit(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [*FEATURES, PREEMPTION.name]
+    for name in names:
+        Path(f"{name}.json").write_text(to_json(wide(name)), encoding="utf-8")
+    listed = ", ".join(f"{name}.json" for name in names)
+    Path("c.yaml").write_text(f"name: c\ninstances: [{listed}]\nmethods: [first-fit]\n")
+    outcome = invoke("campaign", "run", "c.yaml", "--output", "out")
+    assert outcome.code == 0
+    assert f"skipped  {len(names)}" in outcome.out.splitlines()
+    table = pq.read_table("out/table.parquet").to_pylist()
+    for name, row in zip(names, table, strict=True):
+        assert (row["state"], row["status"]) == ("skipped", "skipped")
+        ((feature, place),) = used(wide(name)).items()
+        assert row["stopped"] == f"first-fit does not handle {feature} ({place})"

@@ -1,0 +1,213 @@
+"""Neighbourhoods of users join the search by turns; nothing that they return is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from documents import instance_data, job_data
+
+from rarmodel import registry
+from rarmodel.api import load_instance, solve
+from rarmodel.dispatch import LIST_SCHEDULES
+from rarmodel.dispatch import search as wide_module
+from rarmodel.errors import UsageError
+from rarmodel.files import parse_instance
+from rarmodel.heuristics import Neighbourhood, Turn
+from rarmodel.heuristics import neighbourhoods as module
+from rarmodel.limits import Limits
+from rarmodel.model.features import RELEASES
+from rarmodel.model.objectives import objective
+from rarmodel.results import Result
+from rarmodel.schema import Instance, Schedule
+from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS
+from rarmodel.verifier import verify
+
+PLAIN = load_instance("philly-2869ce")  # No bound that is proven soon is met.
+WIDE = parse_instance(
+    instance_data(
+        *(
+            job_data(f"j{i}", gpus=1 + i % 3, iterations=10 + 7 * i % 40, release=i % 3)
+            for i in range(14)
+        ),
+        horizon=500,
+    )
+    | {"objective": "total-flow"}
+)
+FEW = {"iterations": 3, "threads": 1}
+ALL = frozenset({RELEASES.name})
+
+
+def solved(instance: Instance, *some: Neighbourhood, **limits: object) -> Result:
+    return solve(instance, neighbourhoods=some, **(FEW | limits))  # type: ignore[arg-type]
+
+
+def named(improve: Callable[[Instance, Schedule, Turn], object]) -> Neighbourhood:
+    return Neighbourhood("mine", "", improve, handles=ALL)  # type: ignore[arg-type]
+
+
+def test_a_neighbourhood_may_solve_smaller_problems() -> None:
+    depth: list[int] = []
+
+    def by_parts(instance: Instance, incumbent: Schedule, _: Turn) -> Schedule:
+        depth.append(len(depth))
+        fewer = instance.model_copy(update={"jobs": instance.jobs[:3]})
+        assert solve(fewer, iterations=2, threads=1).schedule is not None
+        return incumbent
+
+    assert solved(WIDE, named(by_parts)).schedule is not None
+    assert depth == [0, 1, 2]
+
+
+@cache
+def best() -> Schedule:
+    found = solve(PLAIN, iterations=30, threads=1).schedule
+    assert found is not None
+    return found
+
+
+def test_a_better_schedule_is_taken_by_the_search_for_plain_instances() -> None:
+    without, with_it = solved(PLAIN), solved(PLAIN, named(lambda *_: best()))
+    assert without.makespan is not None
+    assert with_it.makespan is not None
+    assert with_it.makespan <= (verify(PLAIN, best()).makespan or 0) < without.makespan
+    assert "mine had 3 turns" in with_it.stopped
+    assert with_it.schedule is not None
+    assert with_it.schedule.method == "search"
+
+
+def test_a_better_schedule_is_taken_by_the_search_for_wider_instances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = solve(WIDE, iterations=40, threads=1)
+    monkeypatch.setattr(wide_module, "STEP_WORK", 0)
+    plain = solved(WIDE, iterations=1)
+    found = solved(WIDE, named(lambda *_: good.schedule), iterations=1)
+    assert good.objective[0].value is not None
+    assert plain.objective[0].value is not None
+    assert found.objective[0].value == good.objective[0].value < plain.objective[0].value
+    assert found.schedule is not None
+    assert found.schedule.method == "search"
+
+
+@pytest.mark.parametrize("instance", [PLAIN, WIDE], ids=["plain", "wide"])
+def test_each_turn_gets_the_best_schedule_and_random_numbers_of_its_own(
+    instance: Instance,
+) -> None:
+    turns: list[tuple[float, int, float | None]] = []
+
+    def look(problem: Instance, incumbent: Schedule, turn: Turn) -> None:
+        report = verify(problem, incumbent)
+        assert report.feasible
+        assert report.makespan is not None
+        turns.append((turn.random.random(), turn.threads, turn.seconds))
+
+    for seed in (5, 5, 6):
+        solved(instance, named(look), seed=seed)
+    assert turns[:3] == turns[3:6] != turns[6:]
+    assert len(turns) == 9
+    assert len({random for random, _, _ in turns}) == 6
+    assert {(threads, seconds) for _, threads, seconds in turns} == {(1, None)}
+
+
+@pytest.mark.parametrize("instance", [PLAIN, WIDE], ids=["plain", "wide"])
+def test_what_breaks_a_constraint_does_not_count(instance: Instance) -> None:
+    def at_once(_: Instance, incumbent: Schedule, __: Turn) -> Schedule:
+        moved = [a.model_copy(update={"start": 0}) for a in incumbent.assignments]
+        return incumbent.model_copy(update={"assignments": tuple(moved)})
+
+    found, without = solved(instance, named(at_once)), solved(instance)
+    assert found.schedule == without.schedule
+    assert "mine had 3 turns, of which 3 broke a constraint" in found.stopped
+
+
+@pytest.mark.parametrize("instance", [PLAIN, WIDE], ids=["plain", "wide"])
+def test_an_exception_is_one_line_that_names_the_neighbourhood(instance: Instance) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    with pytest.raises(
+        UsageError, match=r"^neighbourhood 'mine' failed: ZeroDivisionError: by nothing$"
+    ):
+        solved(instance, named(broken))
+    with pytest.raises(UsageError, match=r"^neighbourhood 'mine' returned 3, and no Schedule$"):
+        solved(instance, named(lambda *_: 3))
+
+
+def test_several_take_turns_and_those_that_support_nothing_of_it_do_not() -> None:
+    seen = []
+    some = [
+        Neighbourhood("a", "", lambda *_: seen.append("a"), handles=ALL),
+        Neighbourhood("b", "", lambda *_: seen.append("b"), handles=ALL),
+        Neighbourhood("plain only", "", lambda *_: seen.append("plain")),
+        Neighbourhood("cost", "", lambda *_: seen.append("cost"), frozenset({"cost"}), handles=ALL),
+    ]
+    solved(WIDE, *some, iterations=4)
+    assert seen == ["a", "b", "a", "b"]
+
+
+def test_turns_take_no_more_than_their_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock goes on by a second each time that it is read."""
+    clock = iter(range(1000))
+    monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    asked: list[float | None] = []
+
+    def slow(_: Instance, __: Schedule, turn: Turn) -> None:
+        asked.append(turn.seconds)
+        for _second in range(8):
+            next(clock)
+
+    with registry.added("neighbourhoods", [named(slow)]):
+        turns = module.Turns(PLAIN, Limits())
+    for _turn in range(100):
+        turns.take(best, deadline=500)
+    assert asked
+    assert set(asked) <= {module.TURN_SECONDS, *(module.SHARE * n for n in range(5))}
+    assert 9 * len(asked) <= module.SHARE * next(clock) + 9
+    assert next(clock) < 700
+    before = len(asked)
+    while next(clock) < 500:
+        pass
+    turns.take(best, deadline=500)
+    assert len(asked) == before
+
+
+def test_without_a_schedule_there_is_no_turn() -> None:
+    with registry.added("neighbourhoods", [named(lambda *_: pytest.fail("asked"))]):
+        assert module.Turns(PLAIN, Limits()).take(lambda: None, float("inf")) is None
+
+
+def test_exact_solves_let_them_take_turns() -> None:
+    seen = []
+    with registry.added("neighbourhoods", [named(lambda *_: seen.append("asked"))]):
+        assert solve(PLAIN, formulation="time-indexed", time_limit=3).schedule is not None
+    assert seen
+
+
+def test_added_parts_are_there_for_a_while() -> None:
+    mine = named(lambda *_: None)
+    before = registry.parts("neighbourhoods")
+    assert {BUDDY_BLOCKS, LIST_SCHEDULES, ORDERS, SERVERS} <= set(before)
+    with registry.added("neighbourhoods", [mine, ORDERS]):
+        assert registry.parts("neighbourhoods") == [*before, mine]
+    assert registry.parts("neighbourhoods") == before
+    with (
+        pytest.raises(UsageError, match="is not a neighbourhood: it lacks name"),
+        registry.added("neighbourhoods", ["json:dumps"]),
+    ):
+        pass
+
+
+def test_built_in_neighbourhoods_say_what_they_support() -> None:
+    short, flow = [objective("makespan")], [objective("total-flow")]
+    for one in (ORDERS, SERVERS, BUDDY_BLOCKS):
+        assert one.supports(PLAIN, short)
+        assert not one.supports(PLAIN, [*short, *flow])
+        assert not one.supports(WIDE, short)
+    assert LIST_SCHEDULES.supports(PLAIN, flow)
+    assert LIST_SCHEDULES.supports(WIDE, flow)
+    none_fits = parse_instance(instance_data(job_data("wide", gpus=4)))
+    assert ORDERS.supports(none_fits, short)
+    assert not BUDDY_BLOCKS.supports(none_fits, short)
+    assert module.Turns(PLAIN, Limits()).told() == ""

@@ -1,0 +1,86 @@
+"""The views of a state: each is made when the policy asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.model.lone import lone_options
+from rarmodel.model.rates import paces
+
+from .cluster import WorkingCluster
+
+Speeds = Mapping[tuple[int, str | None], int]
+
+
+class Views:
+    """What `State` says of the jobs that are there; see there."""
+
+    def __init__(self, cluster: WorkingCluster) -> None:
+        self._cluster = cluster
+        self._speeds: dict[int, Speeds] = {}
+
+    def of(self, active: Ints, completed: Ints) -> dict[str, Callable[[], Any]]:
+        """By name, what gives each view.
+
+        Parameters
+        ----------
+        active
+            Numbers of the jobs that are there.
+        completed
+            What complete jobs had attained.
+        """
+        cluster = self._cluster
+        instance, jobs = cluster.instance, cluster.jobs
+        numbers = active.tolist
+
+        def gpus() -> Ints:
+            held = cluster.held[active]
+            return np.where(held > 0, held, jobs.size[active])
+
+        def remaining() -> Ints:
+            return -(-cluster.left(active) // jobs.speed[active])
+
+        return {
+            "now": lambda: cluster.now,
+            "slot_seconds": lambda: instance.time.slot_seconds,
+            "cluster": lambda: instance.cluster,
+            "number": active.copy,
+            "release": lambda: jobs.release[active],
+            "gpus": gpus,
+            "sizes": lambda: tuple(jobs.sizes[k] for k in numbers()),
+            "weight": lambda: jobs.weight[active],
+            "due": lambda: jobs.due[active],
+            "deadline": lambda: jobs.deadline[active],
+            "tenant": lambda: tuple(instance.jobs[j].tenant for j in jobs.index[active].tolist()),
+            "running": lambda: cluster.holds[active],
+            "held": lambda: cluster.held[active],
+            "since": lambda: cluster.since[active],
+            "attained": lambda: cluster.attained(active),
+            "places": lambda: tuple(
+                dict(cluster.stays[k].ring) if k in cluster.stays else {} for k in numbers()
+            ),
+            "speeds": lambda: tuple(map(self._speeds_of, numbers())),
+            "idle": lambda: np.maximum(cluster.room.idle, 0),
+            "capacity": cluster.room.capacity.copy,
+            "completed_service": completed.copy,
+            "remaining": remaining,
+            "length": lambda: jobs.length[active],
+            "iterations": lambda: cluster.left(active),
+        }
+
+    def _speeds_of(self, k: int) -> Speeds:
+        """Iterations per slot alone in the best placement, by ring size and type of GPU."""
+        if k not in self._speeds:
+            unbegun, j = self._cluster.jobs.unbegun, int(self._cluster.jobs.index[k])
+            options = lone_options(unbegun)[j]
+            self._speeds[k] = {
+                shape: max(
+                    (one.pace.speed(*one[1:3]) for one in options if one.pace == own), default=0
+                )
+                for shape, own in paces(unbegun)[j].items()
+            }
+        return self._speeds[k]

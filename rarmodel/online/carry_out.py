@@ -99,8 +99,12 @@ class Foreman:
             *(order, self._wanted, jobs.row, jobs.within, free, jobs.tenant, quota, int(blocks)),
             chosen,
         )
-        for k in active[cluster.holds[active]].tolist():
-            if not (chosen[k] and self._stays(k)):
+        held = cluster.held[active]
+        goes_on = chosen[active] & (held == self._wanted[active])
+        for k in active[(held > 0) & ~goes_on].tolist():
+            cluster.stop(k)
+        for k in (*self._types, *self._places):
+            if cluster.holds[k] and not self._stays(k):
                 cluster.stop(k)
         for at in np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist():
             k = int(order[at])
@@ -108,15 +112,12 @@ class Foreman:
                 self._make_room(k, order[at + 1 :])
 
     def _stays(self, k: int) -> bool:
-        """Whether a running job goes on where it is, as far as the decision says."""
+        """Whether a running job has the place or the type that the decision gives it."""
         ring = self._cluster.stays[k].ring
         if k in self._places:
             return ring == self._places[k]
-        if k in self._types:
-            servers = self._cluster.instance.cluster.servers
-            if any(servers[s].gpu_type != self._types[k] for s in ring):
-                return False
-        return bool(self._cluster.held[k] == self._wanted[k])
+        servers = self._cluster.instance.cluster.servers
+        return all(servers[s].gpu_type == self._types[k] for s in ring)
 
     def _start(self, k: int) -> bool:
         """Put a job somewhere if there is room; whether there is."""

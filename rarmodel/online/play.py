@@ -164,7 +164,7 @@ class _Game:
         reserved = cluster.reserve()
         due = self._round is not None and self._slot % self._round == 0
         if (completed or arrived or reserved or due) and len(self._active):
-            self._decide()
+            self._decide(is_round=due)
         if self._done == len(self.jobs.index):
             return False
         return self._go_on(due=due)
@@ -190,9 +190,9 @@ class _Game:
             self._active = np.concatenate([self._active, come])
         return bool(ready) or len(come) > 0
 
-    def _decide(self) -> None:
+    def _decide(self, *, is_round: bool) -> None:
         """Ask the policy, and carry out what it says."""
-        views = self._views.of(self._active, self._service[: self._done])
+        views = self._views.of(self._active, self._service[: self._done], is_round=is_round)
         state = State(self._policy, views, self._random, self._memory)
         self.decisions += 1
         try:

@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import UsageError
-from rarmodel.schema import Cluster
+from rarmodel.schema import Cluster, Instance
 
+from .placement import Asked
 from .policy import DURATIONS, Policy
 
-OF_DURATIONS = frozenset({"remaining", "length", "iterations"})
+OF_DURATIONS = frozenset({"remaining", "length", "iterations", "problem"})
 """What only policies see that know durations."""
 
 
@@ -67,9 +68,18 @@ class State:
         (servers) GPUs without those that are reserved now.
     completed_service
         What the jobs that are complete had attained, in order of completion.
+    asks
+        What each asks for of its places, with as many GPUs as `gpus` says; see `Asked`.
+    interruptible
+        Whether running jobs may stop.
+    is_round
+        Whether a round begins.
     remaining, length, iterations
         Slots for the iterations that each has left, and for all that it had when it arrived, alone
         in its best placement; iterations left. Only for policies that know durations.
+    problem
+        All of this as an instance that begins now: with what is left of the jobs, and those that
+        run where they are. Only for policies that know durations.
     random
         Random numbers of this simulation.
     memory
@@ -98,6 +108,10 @@ class State:
     idle: Ints
     capacity: Ints
     completed_service: Ints
+    asks: tuple[Asked, ...]
+    interruptible: bool
+    is_round: bool
+    problem: Instance
     remaining: Ints
     length: Ints
     iterations: Ints

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from rarmodel.engine.arrays import Ints
+from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model.lone import lone_options
 from rarmodel.model.rates import paces
 
+from .carry_out import asked_for
 from .cluster import WorkingCluster
+from .jobs import NOBODY
+from .placement import Asked
+from .problem import known_problem
 
 Speeds = Mapping[tuple[int, str | None], int]
 
@@ -23,7 +27,7 @@ class Views:
         self._cluster = cluster
         self._speeds: dict[int, Speeds] = {}
 
-    def of(self, active: Ints, completed: Ints) -> dict[str, Callable[[], Any]]:
+    def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
         """By name, what gives each view.
 
         Parameters
@@ -32,6 +36,8 @@ class Views:
             Numbers of the jobs that are there.
         completed
             What complete jobs had attained.
+        is_round
+            Whether a round begins.
         """
         cluster = self._cluster
         instance, jobs = cluster.instance, cluster.jobs
@@ -44,7 +50,15 @@ class Views:
         def remaining() -> Ints:
             return -(-cluster.left(active) // jobs.speed[active])
 
+        def asks() -> tuple[Asked, ...]:
+            sizes = zip(numbers(), gpus().tolist(), strict=True)
+            return tuple(asked_for(instance, jobs, k, size, None) for k, size in sizes)
+
         return {
+            "asks": asks,
+            "interruptible": lambda: instance.preemption is not None,
+            "is_round": lambda: is_round,
+            "problem": lambda: known_problem(cluster, active),
             "now": lambda: cluster.now,
             "slot_seconds": lambda: instance.time.slot_seconds,
             "cluster": lambda: instance.cluster,
@@ -77,10 +91,12 @@ class Views:
         if k not in self._speeds:
             unbegun, j = self._cluster.jobs.unbegun, int(self._cluster.jobs.index[k])
             options = lone_options(unbegun)[j]
-            self._speeds[k] = {
-                shape: max(
-                    (one.pace.speed(*one[1:3]) for one in options if one.pace == own), default=0
-                )
-                for shape, own in paces(unbegun)[j].items()
-            }
+            found: dict[tuple[int, str | None], int] = {}
+            for shape, own in paces(unbegun)[j].items():
+                speeds = (one.pace.speed(*one[1:3]) for one in options if one.pace == own)
+                found[shape] = max(speeds, default=0)
+            tenant = self._cluster.jobs.tenant[k]
+            most = NEVER if tenant == NOBODY else int(self._cluster.jobs.cap[tenant])
+            small = {shape: speed for shape, speed in found.items() if shape[0] <= most}
+            self._speeds[k] = small or found
         return self._speeds[k]

@@ -264,7 +264,7 @@ def test_gavel_cost_prefers_the_cheap_type() -> None:
     # The fast type does twice as much for ten times the price.
     prices = {"prices_per_gpu_hour": {"fast": 10.0, "slow": 1.0}}
     jobs = [{"slots": 8, **ALIKE}]
-    instance = worked(jobs, servers=[1, 1], types=["fast", "slow"], restore=0, **prices)
+    instance = worked(jobs, servers=[1, 1], types=["fast", "slow"], restore=0, cluster=prices)
     assert ends(instance, "gavel-cost") == {"a": 8}
-    due = worked([{**jobs[0], "due": 4}], [1, 1], types=["fast", "slow"], restore=0, **prices)
+    due = worked([{**jobs[0], "due": 4}], [1, 1], types=["fast", "slow"], restore=0, cluster=prices)
     assert ends(due, "gavel-cost") == {"a": 4}

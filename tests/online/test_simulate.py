@@ -88,13 +88,13 @@ def test_job_that_can_never_start_is_named() -> None:
 def reserved() -> Any:
     """Two servers of 2 GPUs, one of which is away for ever."""
     away = [{"server": "s0", "gpus": 2, "from": 0}]
-    return worked([{"slots": 1}], servers=[2, 2], reservations=away).cluster
+    return worked([{"slots": 1}], servers=[2, 2], cluster={"reservations": away}).cluster
 
 
 def test_reservations_need_preemption() -> None:
     away = [{"server": "s0", "gpus": 1, "from": 2}]
     with pytest.raises(UsageError, match=r"cluster\.reservations\) without preemption"):
-        rarmodel.simulate(worked([{"slots": 1}], reservations=away), "fifo")
+        rarmodel.simulate(worked([{"slots": 1}], cluster={"reservations": away}), "fifo")
 
 
 def test_job_started_last_gives_way_to_a_reservation() -> None:
@@ -102,7 +102,7 @@ def test_job_started_last_gives_way_to_a_reservation() -> None:
     # at 5, after a restoration of a slot.
     away = [{"server": "s0", "gpus": 2, "from": 2, "to": 5}]
     jobs = [{"slots": 6}, {"slots": 6}, {"slots": 6, "release": 1}]
-    found = rarmodel.simulate(worked(jobs, [3], restore=1, reservations=away), "fifo")
+    found = rarmodel.simulate(worked(jobs, [3], restore=1, cluster={"reservations": away}), "fifo")
     assert found.verified
     assert found.report is not None
     assert found.report.completion == {"a": 6, "b": 10, "c": 11}
@@ -110,7 +110,7 @@ def test_job_started_last_gives_way_to_a_reservation() -> None:
 
 
 def test_running_job_keeps_its_gpus_without_preemption() -> None:
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {"slots": 5, "gpus": 2, "running": {"gpus": {"s0": [1, 3]}, "iterations_done": 2}},
         {"slots": 1, "gpus": 4},
     ]
@@ -126,7 +126,7 @@ def test_job_that_waits_for_another_is_not_there_before() -> None:
         seen.append((state.now, state.number.tolist()))
         return Decision()
 
-    jobs = [{"slots": 3}, {"slots": 1, "after": ["a"]}]
+    jobs: list[dict[str, Any]] = [{"slots": 3}, {"slots": 1, "after": ["a"]}]
     found = rarmodel.simulate(worked(jobs), Policy("watch", watch))
     assert seen == [(0, [0]), (3, [1])]
     assert found.verified
@@ -167,9 +167,7 @@ def test_state_has_no_job_that_was_not_released() -> None:
 
 def test_position_of_a_job_that_was_not_released_fails_in_one_line() -> None:
     jobs = [{"slots": 1}, {"slots": 1, "release": 5}]
-    with pytest.raises(
-        UsageError, match=r"^policy 'curious' failed at slot 0: IndexError: [^\n]*$"
-    ):
+    with pytest.raises(UsageError, match=r"^policy 'curious' failed at slot 0: IndexError: .*$"):
         rarmodel.simulate(worked(jobs), Policy("curious", lambda _: Decision(np.array([1]))))
 
 
@@ -177,7 +175,7 @@ def test_state_has_nothing_that_it_does_not_name() -> None:
     with pytest.raises(UsageError, match="'instance', which no policy sees"):
         rarmodel.simulate(
             worked([{"slots": 1}]),
-            Policy("curious", lambda s: Decision(s.instance)),  # type: ignore[attr-defined]
+            Policy("curious", lambda s: Decision(s.instance)),
         )
 
 

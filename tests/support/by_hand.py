@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rarmodel.files import parse_instance
@@ -12,13 +12,13 @@ MS_PER_SLOT = 1000.0
 
 
 def worked(
-    jobs: Sequence[dict[str, Any]],
+    jobs: Sequence[Mapping[str, Any]],
     servers: Sequence[int] = (4,),
     *,
     restore: float | None = None,
     types: Sequence[str] = (),
     network_gbps: float = 10.0,
-    **top: Any,
+    cluster: Mapping[str, Any] | None = None,
 ) -> Instance:
     """An instance of jobs `a`, `b`, …: `slots` of work, and `gpus`, 1 by default.
 
@@ -32,7 +32,7 @@ def worked(
         Slots of a restoration; None if jobs cannot be interrupted.
     network_gbps
         Rate of each server's link.
-    top
+    cluster
         More fields of the cluster.
     """
     data: dict[str, Any] = {
@@ -44,7 +44,7 @@ def worked(
             "network": {"kind": "star", "gbps": network_gbps},
             "intra_server_gbps": 1e6,
             "reduction_gbps": 1e6,
-            **top,
+            **(cluster or {}),
         },
         "contention": {
             "concurrency": 1.0,
@@ -60,7 +60,7 @@ def worked(
     return parse_instance(data)
 
 
-def _job(i: int, job: dict[str, Any]) -> dict[str, Any]:
+def _job(i: int, job: Mapping[str, Any]) -> dict[str, Any]:
     fields = {"name": chr(ord("a") + i), "gpus": 1, "gradient_mb": 0.0, **job}
     fields["iterations"] = fields.pop("slots")
     if "global_batch_size" not in fields:

@@ -216,7 +216,7 @@ def test_policy_of_ones_own_with_a_placement_of_ones_own() -> None:
 
 def test_placement_outside_of_what_is_idle_is_refused() -> None:
     wrong = Placement("wrong", lambda asked, site: {0: asked.size})
-    with pytest.raises(UsageError, match="placement 'wrong' gives it {0: 3}"):
+    with pytest.raises(UsageError, match=r"placement .wrong. gives it \{0: 3\}"):
         rarmodel.simulate(
             worked([{"slots": 1, "gpus": 3}], servers=[2, 2]), "fifo", placement=wrong
         )

@@ -64,8 +64,10 @@ def moments_of(drawing: Drawing) -> Iterator[Moment]:
         job = drawing.job_of(run)
         if job is None:
             continue
-        if job.release > 0:
+        if job.release > 0 and not run.segment:
             yield Moment(RELEASE, job.release, i)
+        if drawing.goes_on(i):
+            continue
         if job.due is not None:
             yield Moment(DUE, job.due, i)
         if job.deadline is not None:
@@ -126,7 +128,8 @@ def late_parts(drawing: Drawing, end: int) -> list[Late]:
 def ran_before(drawing: Drawing, run: Drawn) -> bool:
     """Whether a job runs at slot 0 already."""
     job = drawing.job_of(run)
-    return job is not None and job.running is not None and run.start == 0
+    begins = job is not None and job.running is not None and run.start == 0
+    return begins and run.restored == 0
 
 
 def asked_for(drawing: Drawing, run: Drawn) -> str:
@@ -135,9 +138,13 @@ def asked_for(drawing: Drawing, run: Drawn) -> str:
     if job is None:
         return ""
     found = []
-    if job.running is not None:
+    if job.running is not None and not run.segment:
         found.append("runs at slot 0 already")
-    if job.release != 0:
+    if run.segment:
+        found.append(f"segment {run.segment + 1}")
+    if run.restored > run.start:
+        found.append(f"restored until slot {run.restored:,}")
+    if job.release != 0 and not run.segment:
         waited = max(0, run.start - max(0, job.release))
         found.append(f"released at {job.release:,}" + (f", waited {waited:,}" if waited else ""))
     for name, slot in (("due", job.due), ("deadline", job.deadline)):

@@ -98,7 +98,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
             "reached": _values(drawing),
             "other": made_for if (made_for := drawing.schedule.instance) != instance.name else "",
             "violations": drawing.report.violations[:MAX_VIOLATIONS],
-            "runs": len(drawing.runs),
+            "runs": len(drawing.whole),
             "jobs": slowest(drawing),
             "alone": end != shared,
             "path": sparkline(drawing, shared),
@@ -192,7 +192,7 @@ def slowest(drawing: Drawing) -> list[JobRow]:
     stretches = MAX_STRETCH.terms(drawing.instance)
     report = drawing.report
     rows = []
-    for run in drawing.runs:
+    for run in drawing.whole:
         slots = None if run.end is None else run.end - run.start
         number = drawing.numbers[run.job]
         known = number < len(least)

@@ -163,11 +163,16 @@ class Schedule(Record):
     """The best lower bound known when the schedule was made."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row of plain data for each segment: job, start, GPUs, servers, placement."""
+        """One row of plain data for each segment: job, start, GPUs, servers, placement.
+
+        Where a job is interrupted, rows also have the end of their segment.
+        """
+        interrupted = any(len(assignment.segments) > 1 for assignment in self.assignments)
         return [
             {
                 "job": assignment.job,
                 "start": segment.start,
+                **({"end": segment.end} if interrupted else {}),
                 "gpus": sum(map(len, segment.gpus.values())),
                 "servers": sum(map(bool, segment.gpus.values())),
                 "placement": {server: list(gpus) for server, gpus in segment.gpus.items()},

@@ -42,7 +42,13 @@ def simulate(
     completion, ends, stuck_since = _completions(instance, rings, runs)
     ups = [run.start + run.restore for run in runs]
     up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]
-    periods = Periods(instance, [rings[i] for i in up], [ups[i] for i in up], [ends[i] for i in up])
+    periods = Periods(
+        instance,
+        [rings[i] for i in up],
+        [ups[i] for i in up],
+        [ends[i] for i in up],
+        stuck_since,
+    )
     return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods)
 
 
@@ -88,11 +94,13 @@ def _completions(
                 ended.append(i)
         while stops and stops[0][0] == slot:
             _, i = heappop(stops)
-            if i in running and left_at[i] is None:
+            if left_at[i] is not None:
+                continue
+            left_at[i] = slot
+            if i in running:
                 done[i] += speed[i] * (slot - since[i])
                 finish[i] = None
                 ended.append(i)
-            left_at[i] = slot
         while waiting and runs[waiting[-1]].start == slot:
             i = waiting.pop()
             before, restore = runs[i].follows, runs[i].restore

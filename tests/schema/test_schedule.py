@@ -107,8 +107,10 @@ def test_faults_of_segments_are_one_line_each(
         ),
         (
             {"segments": [{"stort": 1, "gpus": {}}]},
-            "assignments[0].segments[0].stort: "
-            + "unknown field; 'start' is missing here, was it meant?",
+            (
+                "assignments[0].segments[0].stort: unknown field; "
+                "'start' is missing here, was it meant?"
+            ),
         ),
         (
             {"segments": [{"start": 1, "gpus": {}, "until": 3}]},

@@ -26,10 +26,7 @@ def may_be_interrupted(instance: Instance, schedule: Schedule) -> Iterator[Viola
 
 def runs_on(job: Job, segment: Held) -> bool:
     """Whether a segment is where a running job is at slot 0, from slot 0 on."""
-    if job.running is None or segment.start != 0:
-        return False
-    held = {name: sorted(gpus) for name, gpus in segment.gpus.items() if gpus}
-    return held == {name: sorted(gpus) for name, gpus in job.running.gpus.items()}
+    return job.running is not None and job.running.goes_on(segment.start, segment.gpus)
 
 
 def run_of(

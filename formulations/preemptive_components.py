@@ -94,11 +94,12 @@ def holding(m: Any, data: TimeIndexedData) -> None:
             <= sum(m.holds[j, k, t] for k in data.options[j])
         ),
     )
-    m.stays_own = pyo.Constraint(
-        [j for j in able if OWN in data.options[j]],
-        slots[1:],
-        rule=lambda m, j, t: m.holds[j, OWN, t] <= m.holds[j, OWN, t - 1],
-    )
+    if owners := [j for j in able if OWN in data.options[j]]:
+        m.stays_own = pyo.Constraint(
+            owners,
+            slots[1:],
+            rule=lambda m, j, t: m.holds[j, OWN, t] <= m.holds[j, OWN, t - 1],
+        )
     keep_windows(m, scope)
 
 
@@ -161,10 +162,11 @@ def restoration(m: Any, data: TimeIndexedData) -> None:
         return m.begins[j, k, t] - (m.first[j, k, t] if scope.jobs[j].running is None else 0)
 
     windows = {t: range(max(0, t - wait + 1), t + 1) if wait else () for t in slots}
-    m.not_while_restored = pyo.Constraint(
-        [(j, k, t, u) for j, k in moved for t in slots for u in windows[t]],
-        rule=lambda m, j, k, t, u: m.active_in[j, k, t] + restores(m, j, k, u) <= 1,
-    )
+    if wait:
+        m.not_while_restored = pyo.Constraint(
+            [(j, k, t, u) for j, k in moved for t in slots for u in windows[t]],
+            rule=lambda m, j, k, t, u: m.active_in[j, k, t] + restores(m, j, k, u) <= 1,
+        )
     m.active_when_restored = pyo.Constraint(
         pairs,
         slots,

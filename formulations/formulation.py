@@ -233,6 +233,9 @@ class Formulation:
         Names of the entries of `data` that the formulation may read; None if unknown in advance.
     handles
         Names of the features of wider instances that it handles; see `rarmodel.model.features`.
+    meant_for
+        Names of features without which another formulation is the better choice. Comparisons of
+        all formulations leave it out where an instance has none of them.
     description
         Description in one line.
     """
@@ -252,6 +255,7 @@ class Formulation:
     lists_placements: bool = False
     reads: frozenset[str] | None = None
     handles: frozenset[str] = frozenset()
+    meant_for: frozenset[str] = frozenset()
     description: str = ""
 
     def extended(

@@ -36,7 +36,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import ALL
+from rarmodel.model.features import ALL, PREEMPTION
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Schedule
@@ -269,4 +269,5 @@ TIME_INDEXED_PREEMPTIVE = Formulation(
     lists_placements=True,
     reads=frozenset(),
     handles=ALL,
+    meant_for=frozenset({PREEMPTION.name}),
 )

@@ -9,14 +9,11 @@ import numpy as np
 
 from rarmodel.schema import Instance, Schedule
 
-from .arrays import NEVER, Arrays, Ints, State, arrays_of, new_state
+from .arrays import CUT_OFF, NEVER, OVERFULL, STUCK, Arrays, Ints, State, arrays_of, new_state
 from .compilation import compiled
 from .kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 from .modes import modes_in, modes_of
-
-OVERFULL, STUCK, CUT_OFF = -1, -2, -3
-"""Why an evaluation gave no makespan: a server holds more workers than it has GPUs; some job
-never completes; the makespan exceeds the limit."""
+from .segments import evaluated, segments_of
 
 
 class Placements(NamedTuple):
@@ -108,7 +105,12 @@ def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]
 
 
 def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
-    """Evaluate a schedule that assigns each job once to servers that exist."""
+    """Evaluate a schedule that assigns each job once to servers that exist.
+
+    What a job holds after its completion, in segments that should not be, counts for nothing.
+    """
+    if instance.preemption is not None:
+        return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
     return Engine(instance).evaluate(*decisions(instance, schedule))
 
 

@@ -1,6 +1,6 @@
 """Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL
 
 from .aims import shown_bounds
 from .campaign import campaign_page
@@ -11,7 +11,7 @@ from .pictures import picture
 from .reserved import Away
 from .steps import Steps
 
-HANDLES = ALL_BUT_PREEMPTION
+HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 
 __all__ = [

@@ -6,6 +6,7 @@ from .job import GpuTimes, Job, Running, Spread
 from .schedule import (
     AnyAssignment,
     Assignment,
+    Held,
     InterruptedAssignment,
     ProvenBound,
     ProvenValue,
@@ -20,6 +21,7 @@ __all__ = [
     "Cluster",
     "Contention",
     "GpuTimes",
+    "Held",
     "Instance",
     "InterruptedAssignment",
     "Job",

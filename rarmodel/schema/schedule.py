@@ -44,9 +44,14 @@ class Assignment(Record):
     """Indices (from 0) of the GPUs held on each server; as many in all as the job asks for."""
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
-        """The one segment."""
-        return (Segment.model_construct(start=self.start, end=None, gpus=self.gpus),)
+    def end(self) -> None:
+        """No slot in which the job is interrupted."""
+        return
+
+    @property
+    def segments(self) -> tuple[Held, ...]:
+        """The one segment: the assignment itself, as it has all that a segment has."""
+        return (self,)
 
 
 class InterruptedAssignment(Record):
@@ -60,7 +65,7 @@ class InterruptedAssignment(Record):
 
     @property
     def start(self) -> int:
-        """First slot in which the job holds GPUs."""
+        """First slot in which the job holds GPUs, a_j."""
         return self.segments[0].start
 
     @property
@@ -90,6 +95,10 @@ class InterruptedAssignment(Record):
         if problems:
             raise InputError(problems)
         return segments
+
+
+Held = Segment | Assignment
+"""GPUs that a job holds from one slot until before another, or until it completes."""
 
 
 def _in_segments(value: object) -> str:
@@ -154,11 +163,16 @@ class Schedule(Record):
     """The best lower bound known when the schedule was made."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row of plain data for each segment: job, start, GPUs, servers, placement."""
+        """One row of plain data for each segment: job, start, GPUs, servers, placement.
+
+        Where a job is interrupted, rows also have the end of their segment.
+        """
+        interrupted = any(len(assignment.segments) > 1 for assignment in self.assignments)
         return [
             {
                 "job": assignment.job,
                 "start": segment.start,
+                **({"end": segment.end} if interrupted else {}),
                 "gpus": sum(map(len, segment.gpus.values())),
                 "servers": sum(map(bool, segment.gpus.values())),
                 "placement": {server: list(gpus) for server, gpus in segment.gpus.items()},

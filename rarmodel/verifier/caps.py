@@ -8,7 +8,7 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
-from rarmodel.schema import Instance, Segment
+from rarmodel.schema import Held, Instance
 
 from .report import Violation
 from .segments import runs_on
@@ -23,11 +23,11 @@ class Stay(NamedTuple):
     gpus: int
     job: str
     running: bool
-    """Whether it ran at slot 0: then it keeps its GPUs whatever the cap."""
+    """Whether it has held them since slot 0: then it keeps them whatever the cap."""
 
 
 def caps_kept(
-    instance: Instance, sound: Sequence[tuple[Segment, Run]], ends: Sequence[int | None]
+    instance: Instance, sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None]
 ) -> Iterator[Violation]:
     """Reservations and quotas, against what jobs hold.
 
@@ -46,8 +46,11 @@ def caps_kept(
     for (segment, run), end in zip(sound, ends, strict=True):
         job = run.job
         until = inf if end is None else end
+        if until == run.start:  # The job had completed.
+            continue
+        ran = runs_on(job, segment)
         for server, gpus in segment.gpus.items():
-            stay = Stay(run.start, until, len(gpus), job.name, runs_on(job, segment))
+            stay = Stay(run.start, until, len(gpus), job.name, ran)
             by_server.setdefault(server, []).append(stay)
             if job.tenant is not None:
                 by_tenant.setdefault(job.tenant, []).append(stay)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rarmodel.schema import Instance, Job, Segment
+from rarmodel.schema import Held, Instance, Job
 
 from .report import Violation
 from .simulation_result import Run
@@ -17,7 +17,7 @@ def asks_for_places(job: Job) -> bool:
 
 
 def placement_demands(
-    instance: Instance, servers: Mapping[str, int], job: Job, segment: Segment
+    instance: Instance, servers: Mapping[str, int], job: Job, segment: Held
 ) -> Iterator[Violation]:
     """Servers are among those allowed, in number and type.
 

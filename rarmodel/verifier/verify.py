@@ -15,12 +15,12 @@ from math import inf
 from rarmodel.errors import VerificationError
 from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of
 from rarmodel.model.timing import restore_slots
-from rarmodel.schema import Instance, Job, Schedule, Segment
+from rarmodel.schema import Held, Instance, Job, Schedule
 
 from .caps import caps_kept
 from .demands import asks_for_places, placement_demands, time_demands
 from .report import Report, Violation
-from .segments import ends_with_completion, may_be_interrupted, needs_restoring, stays_where_it_runs
+from .segments import ends_with_completion, may_be_interrupted, run_of, stays_where_it_runs
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 
@@ -51,8 +51,8 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     violations = [*_assigned_once(jobs, schedule), *may_be_interrupted(instance, schedule)]
-    sound: list[tuple[Segment, Run]] = []
-    restored = restore_slots(instance)
+    sound: list[tuple[Held, Run]] = []
+    restore = restore_slots(instance)
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
             before: int | None = None
@@ -67,8 +67,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                     break
                 held = segment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
-                restore = restored if before is not None or needs_restoring(job, segment) else 0
-                run = Run(job, segment.start, workers, segment.end, restore, before)
+                run = run_of(job, segment, workers, restore, before)
                 before = len(sound)
                 sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
@@ -118,7 +117,7 @@ def _assigned_once(jobs: dict[str, Job], schedule: Schedule) -> Iterator[Violati
 
 
 def _carried_out(
-    instance: Instance, servers: Mapping[str, int], job: Job, segment: Segment
+    instance: Instance, servers: Mapping[str, int], job: Job, segment: Held
 ) -> Iterator[Violation]:
     """The start is a slot, servers and GPUs exist, and the gang is complete (1)."""
     slot = segment.start
@@ -154,7 +153,7 @@ def _carried_out(
 
 
 def _gpus_serve_one_worker(
-    sound: Sequence[tuple[Segment, Run]], result: SimulationResult
+    sound: Sequence[tuple[Held, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """No two jobs hold a GPU in the same slot. This is (2): at most O_s workers per server."""
     starts = [run.start for _, run in sound]
@@ -162,7 +161,8 @@ def _gpus_serve_one_worker(
     # Of the jobs that began so far, the one that holds each GPU longest.
     longest: dict[str, dict[int, int]] = {}
     shared: dict[tuple[int, str], dict[int, int]] = {}
-    for i in sorted(range(len(sound)), key=lambda i: (starts[i], i)):
+    holding = (i for i in range(len(sound)) if ends[i] > starts[i])
+    for i in sorted(holding, key=lambda i: (starts[i], i)):
         for server, gpus in sound[i][0].gpus.items():
             holders = longest.setdefault(server, {})
             for gpu in gpus:
@@ -184,7 +184,7 @@ def _gpus_serve_one_worker(
 
 
 def _in_time(
-    instance: Instance, sound: Sequence[tuple[Segment, Run]], result: SimulationResult
+    instance: Instance, sound: Sequence[tuple[Held, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """Every job completes, and within the horizon."""
     horizon = instance.time.horizon
@@ -204,7 +204,7 @@ def _in_time(
 def _report(
     instance: Instance,
     schedule: Schedule,
-    sound: Sequence[tuple[Segment, Run]],
+    sound: Sequence[tuple[Held, Run]],
     result: SimulationResult,
     violations: Sequence[Violation],
 ) -> Report:

@@ -143,7 +143,8 @@ def test_commands_work_with_preemption_or_name_it(
 ) -> None:
     outcome = invoke(*asked(wide(PREEMPTION.name), HANDLING[command]))
     if command.startswith("compare"):
-        assert outcome.code == 1  # Everything is skipped.
+        assert outcome.code in {0, 1}  # All but one are skipped, and time may not do for that one.
+        assert "time-indexed-preemptive" in outcome.out
         assert outcome.out.splitlines()[-1].endswith("preemption (preemption)")
     elif outcome.code == 2:
         (line,) = outcome.lines

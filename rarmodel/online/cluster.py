@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
+from rarmodel.engine.segments import within_speeds
 from rarmodel.model.rates import pace
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
@@ -101,7 +102,7 @@ class WorkingCluster:
         many = len(self._arrays.modes) > count
         self._modes = modes_of(instance) if many else _ONE_MODE_EACH
         self._compute = np.ascontiguousarray(self._arrays.modes["compute"])
-        self._within = rings.within_speeds(instance)
+        self._within = within_speeds(instance)
         self._scratch = np.zeros(count), np.zeros(count, np.int64)
         self._completed = np.zeros(count, np.int64)
         left = np.array([job.iterations_left for job in instance.jobs], np.int64)

@@ -7,31 +7,12 @@ also while it holds no GPUs or is restored.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from rarmodel.engine import kernel
-from rarmodel.engine.arrays import NEVER, NOWHERE, UNKNOWN, Arrays, Floats, Ints, State
+from rarmodel.engine import kernel, segments
+from rarmodel.engine.arrays import UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
-from rarmodel.engine.modes import Modes, mode_of, rates_within, rows_of
-from rarmodel.model import timing
-from rarmodel.model.columns import columns
-from rarmodel.schema import Instance
-
-_inner = partial(compiled, inner=True)
-
-
-def within_speeds(instance: Instance) -> Ints:
-    """(modes) Iterations per slot on one server; see `rarmodel.engine.modes`."""
-    rates = rates_within(instance)
-    if len(rates) == 1 and (found := columns(instance)):
-        seconds = np.zeros(len(instance.jobs))
-        for jobs, pace in found:
-            seconds[jobs] = pace.seconds(1, rates[0])
-        slot = instance.time.slot_seconds
-        return np.array([timing.speed(slot, one) for one in seconds.tolist()], np.int64)
-    return np.array([pace.speed(1, gbps) for pace, gbps in rows_of(instance)], np.int64)
+from rarmodel.engine.modes import Modes, mode_of
 
 
 @compiled
@@ -57,42 +38,19 @@ def begin(
     workers: Ints,
 ) -> None:
     """A job's ring exchanges gradients from now on, with `workers[i]` on `servers[i]`."""
-    used = len(servers)
-    mode = job
+    used, mode = len(servers), job
     if len(modes.first) > 0:
         mode = mode_of(modes, compute, job, servers, workers, used)
-    ring, now = state.rings[job], state.counters[kernel.CLOCK]
-    left = ring.remaining
-    if used > 1:
-        kernel.start(arrays, state, job, mode, servers, workers, used)
-        ring.remaining = left
-        return
-    ring.mode = mode
-    ring.servers = 1
-    ring.links = 0
-    ring.heap_at = NOWHERE
-    ring.since = now
-    ring.speed = within[mode]
-    ring.finish = NEVER
-    state.counters[kernel.RUNNING] += 1
-    if ring.speed > 0:
-        ring.finish = now + kernel.slots_needed(left, ring.speed)
-        kernel._heap_place(state, job)
+    segments.begin(arrays, state, within, job, mode, servers, workers, used)
 
 
 @compiled
 def stop(arrays: Arrays, state: State, job: int) -> None:
     """A ring exchanges no gradients any more; whole iterations done are kept."""
-    ring, now = state.rings[job], state.counters[kernel.CLOCK]
+    ring = state.rings[job]
     if ring.links > 0 and ring.settled == UNKNOWN:  # It began in this slot.
         kernel._settle(arrays, state)
-    ring.remaining -= ring.speed * (now - ring.since)
-    ring.since = now
-    ring.speed = 0
-    ring.finish = NEVER
-    kernel._heap_remove(state, job)
-    kernel._leave(arrays, state, job)
-    state.counters[kernel.RUNNING] -= 1
+    segments.stop(state, arrays, job)
 
 
 @compiled

@@ -159,6 +159,8 @@ class Gavel:
         for r in range(types):
             model.there[r] = float(demand.there[r])
         answer = self._solver.solve(model, Limits())
+        if answer.termination == "interrupted":  # The solver heard Ctrl-C, which meant us.
+            raise KeyboardInterrupt
         if not answer.has_solution:
             return None
         parts = np.array([[model.X[j, r].value or 0.0 for r in range(types)] for j in range(jobs)])

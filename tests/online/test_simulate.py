@@ -91,6 +91,32 @@ def reserved() -> Any:
     return worked([{"slots": 1}], servers=[2, 2], cluster={"reservations": away}).cluster
 
 
+def test_urgent_job_gets_its_own_server_though_gpus_are_idle_elsewhere() -> None:
+    # By numbers a and b both fit. But b may use s0 only, where a is: a moves to s1, restored until 2.
+    jobs: list[dict[str, Any]] = [
+        {"slots": 9, "gpus": 2},
+        {"slots": 2, "gpus": 2, "release": 1, "servers": ["s0"]},
+    ]
+    found = rarmodel.simulate(worked(jobs, servers=[2, 2], restore=1), "srtf")
+    assert found.report is not None
+    assert found.report.completion == {"a": 10, "b": 3}
+    assert found.preemptions == 1
+
+
+def test_job_that_finds_no_place_stops_nobody_in_vain() -> None:
+    # c needs both GPUs of s0, which b, more urgent, holds in part; a goes on where it is.
+    jobs: list[dict[str, Any]] = [
+        {"slots": 9, "servers": ["s0"]},
+        {"slots": 2, "servers": ["s0"]},
+        {"slots": 3, "gpus": 2, "servers": ["s0"]},
+    ]
+    found = rarmodel.simulate(worked(jobs, servers=[2, 2], restore=1), "srtf")
+    assert found.report is not None
+    # At 2 b is complete, and c is before a: a waits from 2 to 5 and is restored until 6.
+    assert found.report.completion == {"a": 13, "b": 2, "c": 5}
+    assert found.preemptions == 1
+
+
 def test_reservations_need_preemption() -> None:
     away = [{"server": "s0", "gpus": 1, "from": 2}]
     with pytest.raises(UsageError, match=r"cluster\.reservations\) without preemption"):

@@ -9,14 +9,15 @@ import numpy as np
 
 from rarmodel import registry
 from rarmodel.heuristics import attempt
-from rarmodel.limits import Limits
+from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.schema import Instance, Schedule
 
 from ..policy import DURATIONS, Decision, Policy
 from ..state import State
 
-ITERATIONS = 200
-"""Iterations of `search` for each plan: with a number and not a time, plans can be repeated."""
+ITERATIONS, PATIENCE = 50, 10
+"""Iterations of `search` for each plan, and so many without a better one are enough: with numbers
+and not a time, plans can be repeated."""
 
 
 class _Plan(NamedTuple):
@@ -33,6 +34,7 @@ def make_replan(
     formulation: str | None = None,
     solver: str | None = None,
     iterations: int | None = ITERATIONS,
+    patience: int | None = PATIENCE,
     time_limit: float | None = None,
     description: str = "",
 ) -> Policy:
@@ -50,8 +52,8 @@ def make_replan(
         Of the policy.
     method, formulation, solver
         What solves: a method, or a formulation with its solver.
-    iterations, time_limit
-        Limits of each solve: iterations for methods that count them, seconds for formulations.
+    iterations, patience, time_limit
+        Limits of each solve: iterations for methods that count them, and seconds.
     """
 
     def decide(state: State) -> Decision:
@@ -84,9 +86,17 @@ def make_replan(
         if formulation is None:
             found = registry.find("policies", method)
             counts = getattr(found, "counts_iterations", False)
-            count = iterations if counts else None
-            limits = Limits(time_limit, iterations=count, threads=1, second_aim=False)
-            return attempt(found, problem, limits).schedule
+            limits = Limits(
+                time_limit,
+                threads=1,
+                iterations=iterations if counts else None,
+                patience=patience if counts else None,
+                second_aim=False,
+            )
+            schedule, stopped, _ = attempt(found, problem, limits)
+            if stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.
+                raise KeyboardInterrupt
+            return schedule
         from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Pyomo
         from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415
 
@@ -96,7 +106,10 @@ def make_replan(
             if solver is None
             else [registry.find("solvers", solver)]
         )
-        return solve_formulation(problem, stated, solvers, Limits(time_limit)).schedule
+        result = solve_formulation(problem, stated, solvers, Limits(time_limit))
+        if result.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        return result.schedule
 
     return Policy(name, decide, description, DURATIONS)
 

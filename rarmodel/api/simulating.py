@@ -13,46 +13,45 @@ from rarmodel.limits import INTERRUPTED
 from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
-    from rarmodel.online import Placement, Policy, Simulation
-    from rarmodel.online.play import Progress
+    from rarmodel import online
 
 
 @overload
 def simulate(  # type: ignore[overload-overlap] # text is a sequence, too
     instance: Source,
-    policy: str | Policy,
+    policy: str | online.Policy,
     *,
-    placement: str | Placement = DEFAULT_PLACEMENT,
+    placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
-    progress: Callable[[str, Progress], None] | None = None,
-) -> Simulation: ...
+    progress: Callable[[str, online.Progress], None] | None = None,
+) -> online.Simulation: ...
 
 
 @overload
 def simulate(
     instance: Source,
-    policy: Sequence[str | Policy],
+    policy: Sequence[str | online.Policy],
     *,
-    placement: str | Placement = DEFAULT_PLACEMENT,
+    placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
-    progress: Callable[[str, Progress], None] | None = None,
-) -> list[Simulation]: ...
+    progress: Callable[[str, online.Progress], None] | None = None,
+) -> list[online.Simulation]: ...
 
 
 def simulate(
     instance: Source,
-    policy: str | Policy | Sequence[str | Policy],
+    policy: str | online.Policy | Sequence[str | online.Policy],
     *,
-    placement: str | Placement = DEFAULT_PLACEMENT,
+    placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
-    progress: Callable[[str, Progress], None] | None = None,
-) -> Simulation | list[Simulation]:
+    progress: Callable[[str, online.Progress], None] | None = None,
+) -> online.Simulation | list[online.Simulation]:
     """Play policies on the arriving jobs of an instance, and verify the schedules.
 
     Jobs become known at their releases. The policy decides who holds how many GPUs, the placement
@@ -96,10 +95,10 @@ def simulate(
     if round_slots is not None and round_slots < 1:
         raise UsageError(f"round {round_slots}: it must be at least 1 slot")
     problem = with_objective(load_instance(instance), objective)
-    chosen: Placement = registry.find("placements", placement)
+    chosen: online.Placement = registry.find("placements", placement)
     several = isinstance(policy, Sequence) and not isinstance(policy, str)
     asked = list(policy) if isinstance(policy, Sequence) and several else [policy]
-    policies: list[Policy] = [registry.find("online_policies", one) for one in asked]
+    policies: list[online.Policy] = [registry.find("online_policies", one) for one in asked]
     results = []
     for one in policies:
         results.append(
@@ -117,5 +116,7 @@ def simulate(
     return results if several else results[0]
 
 
-def _named(progress: Callable[[str, Progress], None], policy: str) -> Callable[[Progress], None]:
+def _named(
+    progress: Callable[[str, online.Progress], None], policy: str
+) -> Callable[[online.Progress], None]:
     return lambda how_far: progress(policy, how_far)

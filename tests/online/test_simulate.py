@@ -92,7 +92,7 @@ def reserved() -> Any:
 
 
 def test_urgent_job_gets_its_own_server_though_gpus_are_idle_elsewhere() -> None:
-    # By numbers a and b both fit. But b may use s0 only, where a is: a moves to s1, restored until 2.
+    # By numbers both fit. But b may use s0 only, where a is: a moves to s1, restored until 2.
     jobs: list[dict[str, Any]] = [
         {"slots": 9, "gpus": 2},
         {"slots": 2, "gpus": 2, "release": 1, "servers": ["s0"]},

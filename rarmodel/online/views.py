@@ -26,6 +26,7 @@ class Views:
     def __init__(self, cluster: WorkingCluster) -> None:
         self._cluster = cluster
         self._speeds: dict[int, Speeds] = {}
+        self._asks: dict[tuple[int, int], Asked] = {}
 
     def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
         """By name, what gives each view.
@@ -51,8 +52,7 @@ class Views:
             return -(-cluster.left(active) // jobs.speed[active])
 
         def asks() -> tuple[Asked, ...]:
-            sizes = zip(numbers(), gpus().tolist(), strict=True)
-            return tuple(asked_for(instance, jobs, k, size, None) for k, size in sizes)
+            return tuple(map(self._asked, numbers(), gpus().tolist()))
 
         return {
             "asks": asks,
@@ -85,6 +85,12 @@ class Views:
             "length": lambda: jobs.length[active],
             "iterations": lambda: cluster.left(active),
         }
+
+    def _asked(self, k: int, size: int) -> Asked:
+        if (k, size) not in self._asks:
+            instance, jobs = self._cluster.instance, self._cluster.jobs
+            self._asks[k, size] = asked_for(instance, jobs, k, size, None)
+        return self._asks[k, size]
 
     def _speeds_of(self, k: int) -> Speeds:
         """Iterations per slot alone in the best placement, by ring size and type of GPU."""

@@ -11,6 +11,7 @@ from by_hand import worked
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.online.policies.attained import gittins_indices, make_las
+from rarmodel.online.policies.replan import make_replan
 from rarmodel.schema import Instance
 
 
@@ -211,6 +212,17 @@ def test_replanning_keeps_running_jobs_and_takes_new_ones_in() -> None:
         {"slots": 2, "gpus": 4, "release": 2},
     ]
     found = ends(worked(jobs), "replan", objective="total-flow")
+    assert found == {"a": 4, "b": 15, "c": 6}
+
+
+def test_replanning_by_an_exact_model_follows_its_plan() -> None:
+    exact = make_replan("exact", formulation="time-indexed", time_limit=30.0)
+    jobs = [
+        {"slots": 4, "gpus": 4},
+        {"slots": 9, "gpus": 4, "release": 1},
+        {"slots": 2, "gpus": 4, "release": 2},
+    ]
+    found = ends(worked(jobs, restore=1), exact, objective="total-flow")
     assert found == {"a": 4, "b": 15, "c": 6}
 
 

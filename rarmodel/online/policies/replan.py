@@ -63,7 +63,7 @@ def make_replan(
         if not waiting:
             return Decision()
         if plan is None or state.is_round or not waiting <= plan.jobs:
-            plan = _plan(state, _solve(state.problem))
+            plan = _plan(state, solved(state.problem, int(state.random.integers(2**31))))
             state.memory["plan"] = plan
         if plan is None:
             return Decision()
@@ -82,13 +82,14 @@ def make_replan(
         places = {position: plan.starts[numbers[position]][1] for _, position in due}
         return Decision(np.array([*places], np.int64), places=places)
 
-    def _solve(problem: Instance) -> Schedule | None:
+    def solved(problem: Instance, seed: int) -> Schedule | None:
         if formulation is None:
             found = registry.find("policies", method)
             counts = getattr(found, "counts_iterations", False)
             limits = Limits(
                 time_limit,
                 threads=1,
+                seed=seed,
                 iterations=iterations if counts else None,
                 patience=patience if counts else None,
                 second_aim=False,
@@ -106,7 +107,7 @@ def make_replan(
             if solver is None
             else [registry.find("solvers", solver)]
         )
-        result = solve_formulation(problem, stated, solvers, Limits(time_limit))
+        result = solve_formulation(problem, stated, solvers, Limits(time_limit, seed=seed))
         if result.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         return result.schedule

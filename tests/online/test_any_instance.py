@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from wide_instances import FEATURES, random_wide
 
 from rarmodel import registry
+from rarmodel.engine import evaluate
 from rarmodel.engine.arrays import NEVER
 from rarmodel.model.features import RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
@@ -53,7 +54,7 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
     preemption=st.booleans(),
     rounds=st.sampled_from([None, 1, 3]),
 )
-def test_what_is_played_is_what_the_verifier_reads(
+def test_what_is_played_is_what_verifier_and_engine_read(
     policy: str, seed: int, placement: str, rounds: int | None, *, preemption: bool
 ) -> None:
     rule = registry.find("online_policies", policy)
@@ -75,3 +76,5 @@ def _agrees(instance: Instance, found: Played) -> None:
         report = verify(instance, schedule, slot_by_slot=slot_by_slot)
         assert [one for one in report.violations if one.constraint not in LATE] == []
         assert report.completion == ends
+    carried_out = evaluate(instance, schedule).completion.tolist()
+    assert carried_out == [ends[job.name] for job in instance.jobs]

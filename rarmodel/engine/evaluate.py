@@ -92,7 +92,15 @@ def placements_of(workers: Iterable[Mapping[int, int]]) -> Placements:
 
 
 def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]:
-    """Starts and placements of a schedule that assigns each job once to servers that exist."""
+    """Starts and placements of a schedule that assigns each job once to servers that exist.
+
+    Raises
+    ------
+    ValueError
+        If a job is interrupted: it has several of both.
+    """
+    if any(len(assignment.segments) > 1 for assignment in schedule.assignments):
+        raise ValueError("a job is interrupted, and has no one start and placement")
     index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     by_job = {assignment.job: assignment for assignment in schedule.assignments}
     assignments = [by_job[job.name] for job in instance.jobs]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import (
+    Discriminator,
+    FailFast,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.tabular import MOST_ROWS, frame, html_rows
@@ -112,6 +122,19 @@ AnyAssignment = Annotated[
 ]
 
 
+_plain: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(
+    Annotated[tuple[Assignment, ...], FailFast()]
+)
+
+
+def _plain_first(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Validate assignments without segments in compiled code, which needs no tag for each."""
+    try:
+        return _plain.validate_python(value)
+    except ValidationError:
+        return validate(value)
+
+
 class ProvenValue(Record):
     """A lower bound on the values of an objective that was proven when a schedule was made."""
 
@@ -156,7 +179,7 @@ class Schedule(Record):
     time: SlotTime | None = None
     """Length of the slots and time of slot 0, so that each start has a clock time."""
 
-    assignments: tuple[AnyAssignment, ...]
+    assignments: Annotated[tuple[AnyAssignment, ...], WrapValidator(_plain_first)]
     """One assignment for each job."""
 
     bound: ProvenBound | None = None

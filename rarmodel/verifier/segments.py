@@ -10,10 +10,8 @@ from .report import Violation
 from .simulation_result import Run, SimulationResult
 
 
-def may_be_interrupted(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
-    """Jobs have one segment each unless the instance allows preemption (3)."""
-    if instance.preemption is not None:
-        return
+def never_interrupted(schedule: Schedule) -> Iterator[Violation]:
+    """Jobs have one segment each where the instance does not allow more (3)."""
     for assignment in schedule.assignments:
         if len(assignment.segments) > 1:
             slot = assignment.segments[1].start
@@ -56,15 +54,15 @@ def stays_where_it_runs(instance: Instance, job: Job, segment: Held) -> Iterator
 
 def ends_with_completion(runs: Sequence[Run], result: SimulationResult) -> Iterator[Violation]:
     """No segment starts after its job has completed."""
-    completed: dict[int, int] = {}
+    completed: dict[int, int | None] = {}
     for i, run in enumerate(runs):
-        before = completed.get(run.follows) if run.follows is not None else None
+        if run.follows is None:
+            continue
+        before = completed.get(run.follows, result.completion[run.follows])
         if before is not None:
             message = (
                 f"job {run.job.name!r} has a segment from slot {run.start} on; "
                 f"it completed at slot {before}"
             )
             yield Violation("completed", run.job.name, None, run.start, message)
-        end = before if before is not None else result.completion[i]
-        if end is not None:
-            completed[i] = end
+        completed[i] = result.completion[i] if before is None else before

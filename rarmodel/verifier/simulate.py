@@ -75,9 +75,10 @@ def _completions(
     while True:
         while ends and finish[ends[0][1]] != ends[0][0]:
             heappop(ends)
-        for heap in (stops, restored):
-            while heap and left_at[heap[0][1]] is not None:
-                heappop(heap)
+        while stops and left_at[stops[0][1]] is not None:
+            heappop(stops)
+        while restored and left_at[restored[0][1]] is not None:
+            heappop(restored)
         if not (running or waiting or restored):
             return completion, left_at, None
         following = [heap[0][0] for heap in (ends, stops, restored) if heap]

@@ -20,7 +20,7 @@ from rarmodel.schema import Held, Instance, Job, Schedule
 from .caps import caps_kept
 from .demands import asks_for_places, placement_demands, time_demands
 from .report import Report, Violation
-from .segments import ends_with_completion, may_be_interrupted, run_of, stays_where_it_runs
+from .segments import ends_with_completion, never_interrupted, run_of, stays_where_it_runs
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 
@@ -50,7 +50,9 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     """
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
-    violations = [*_assigned_once(jobs, schedule), *may_be_interrupted(instance, schedule)]
+    violations = [*_assigned_once(jobs, schedule)]
+    if instance.preemption is None:
+        violations += never_interrupted(schedule)
     sound: list[tuple[Held, Run]] = []
     restore = restore_slots(instance)
     for assignment in schedule.assignments:
@@ -73,8 +75,9 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, result))
     violations.extend(_in_time(instance, sound, result))
-    violations.extend(ends_with_completion([run for _, run in sound], result))
-    violations.extend(time_demands([run for _, run in sound], result.completion))
+    runs = [run for _, run in sound]
+    violations.extend(ends_with_completion(runs, result))
+    violations.extend(time_demands(runs, result.completion))
     violations.extend(caps_kept(instance, sound, result.ends))
     return _report(instance, schedule, sound, result, violations)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from naive_segments import carried_out
-from segmented import segmented
+from segmented import random_schedule, segmented
+from wide_instances import random_wide
 
-from rarmodel.engine import NEVER, OVERFULL, STUCK, evaluate
+from rarmodel.engine import NEVER, OVERFULL, STUCK, decisions, evaluate
+from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
@@ -47,3 +51,23 @@ def check(problem: Problem) -> str:
 @given(segmented())
 def test_engine_gives_the_completions_of_the_verifier(problem: Problem) -> None:
     check(problem)
+
+
+def test_random_schedules_end_in_every_way() -> None:
+    """The property above would say little if no schedule were carried out to its end."""
+    found = set()
+    for seed in range(200):
+        random = Random(seed)
+        stall = random.random() < 0.5
+        instance = random_wide(random, {PREEMPTION.name}, jobs=2, servers=2, stall=stall)
+        found.add(check((instance, random_schedule(instance, random, 3))))
+    assert found == {"overfull", "stuck", "done"}
+
+
+def test_an_interrupted_job_has_no_one_start() -> None:
+    random = Random(1)
+    instance = random_wide(random, {PREEMPTION.name}, jobs=4, servers=2)
+    schedule = random_schedule(instance, random, 3)
+    assert any(len(one.segments) > 1 for one in schedule.assignments)
+    with pytest.raises(ValueError, match="a job is interrupted"):
+        decisions(instance, schedule)

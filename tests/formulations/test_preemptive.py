@@ -160,3 +160,10 @@ def test_a_new_segment_on_the_same_gpus_can_be_worth_its_restoration() -> None:
 
 def run_of(*servers: str, gpu: int = 0) -> dict[str, Any]:
     return {"gpus": {name: [gpu] for name in servers}, "iterations_done": 0}
+
+
+def test_comparisons_of_everything_have_it_only_where_jobs_may_be_interrupted() -> None:
+    data = instance_data(job_data("a", iterations=20), horizon=4)
+    for more, expected in (({}, False), ({"preemption": {"restore_seconds": 1.0}}, True)):
+        (compared,) = rarmodel.compare(parse_instance({**data, **more}), time_limit=0.2)
+        assert (NAME in {result.formulation for result in compared.results}) == expected

@@ -88,7 +88,7 @@ def simulate(
         preemptions=played.preemptions,
         decisions=played.decisions,
         seconds=perf_counter() - begun,
-        proven=proven_of(instance, played),
+        proven={} if played.interrupted else proven_of(instance, played),
         unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
         stopped=stopped,
     )

@@ -65,7 +65,7 @@ class Simulation:
     seconds
         Computing time.
     proven
-        What is proven, by objective.
+        What is proven, by objective; nothing if the user interrupted the simulation.
     unfinished
         Names of jobs that are not complete.
     stopped

@@ -273,3 +273,4 @@ def test_interrupted_simulation_gives_the_figures_so_far(monkeypatch: pytest.Mon
     )
     assert (found.stopped, found.unfinished, found.verified) == ("interrupted", ("b",), False)
     assert (found.metrics.mean_flow, found.metrics.max_flow) == (2.0, 2)
+    assert found.proven == {}

@@ -118,5 +118,5 @@ def test_a_module_in_the_working_folder_is_found(
 def test_an_installation_older_than_its_code_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: EntryPoints())
     registry._installed.cache_clear()
-    with pytest.raises(UsageError, match="no bounds are installed: .* run 'pip install'"):
+    with pytest.raises(UsageError, match=r"no bounds are installed: .* run 'pip install'"):
         names("bounds")

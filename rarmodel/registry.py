@@ -60,7 +60,13 @@ def names(kind: Kind) -> list[str]:
 @cache
 def _installed(kind: Kind) -> EntryPoints:
     """Entry points of all installed parts of a kind; finding them reads every distribution."""
-    return entry_points(group=f"rarmodel.{kind}")
+    found = entry_points(group=f"rarmodel.{kind}")
+    if not found:
+        raise UsageError(
+            f"no {kind} are installed: rarmodel's code is newer than its installation; run "
+            "'pip install' for rarmodel again"
+        )
+    return found
 
 
 def parts(kind: Kind) -> list[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.heuristics.policies import first_fit
 from rarmodel.registry import Kind, find, names
@@ -111,3 +113,10 @@ def test_a_module_in_the_working_folder_is_found(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     assert find("policies", "beside_the_instance:my_policy").name == "first-fit"
+
+
+def test_an_installation_older_than_its_code_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "entry_points", lambda group: EntryPoints())
+    registry._installed.cache_clear()
+    with pytest.raises(UsageError, match=r"no bounds are installed: .* run 'pip install'"):
+        names("bounds")

@@ -22,6 +22,8 @@ from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
+OWN_GAP = 1e-6
+"""Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
 
 @dataclass
@@ -135,7 +137,8 @@ class Known:
 
     def closed_at(self, stage: int) -> bool:
         """The same of one objective."""
-        return self.schedule is not None and self.gap(stage) <= self.limits.gap
+        gap = max(self.limits.gap, OWN_GAP) if self.own else self.limits.gap
+        return self.schedule is not None and self.gap(stage) <= gap
 
     @property
     def seconds_left(self) -> float | None:

@@ -30,14 +30,11 @@ from rarmodel.solvers import Solver
 from rarmodel.verifier import require_feasible
 
 from .diagnosis import explain
-from .known import Known
+from .known import OWN_GAP, Known
 from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import first_schedules, search_until
-
-OWN_GAP = 1e-6
-"""Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
     Field,
+    ModelWrapValidatorHandler,
     Tag,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_validator,
+    model_validator,
 )
 
 from rarmodel import registry
@@ -36,7 +38,7 @@ from .base import (
 from .cluster import Cluster
 from .job import Job, sound_jobs
 from .plain_jobs import plain_first
-from .problems import with_problems
+from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
 from .time import Time
 
@@ -106,6 +108,8 @@ _Names = Annotated[
 Objectives = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=True))]
 """Name of an objective, or several names, the most important first."""
 _Installed = Annotated[_Names, AfterValidator(partial(_objectives_exist, by_path=False))]
+_BESIDE_SERVERS = {("reservations",), ("prices_per_gpu_hour",)}
+"""Fields of a cluster whose faults leave its servers as they are."""
 
 
 class Instance(Record):
@@ -152,6 +156,27 @@ class Instance(Record):
     def objectives(self) -> tuple[str, ...]:
         """Names of what is minimised, the most important first."""
         return (self.objective,) if isinstance(self.objective, str) else self.objective
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _jobs_are_checked_against_servers_beside_other_faults(
+        cls, value: Any, validate: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        try:
+            return validate(value)
+        except ValidationError as error:
+            faults = [
+                at["loc"] for at in error.errors(include_url=False) if at["loc"][0] == "cluster"
+            ]
+            if not faults or any(loc[1:2] not in _BESIDE_SERVERS for loc in faults):
+                raise
+            beside = {loc[1] for loc in faults}
+            kept = {name: one for name, one in value["cluster"].items() if name not in beside}
+            try:
+                validate({**value, "cluster": kept})
+            except ValidationError as others:
+                raise with_faults_of("cluster", error, others) from None
+            raise
 
     @field_validator("tenants")
     @classmethod

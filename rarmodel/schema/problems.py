@@ -81,7 +81,19 @@ def with_problems(
     """The same error with more problems of the same value."""
     if not problems:
         return error
-    lines: list[InitErrorDetails] = [
+    lines = _lines(error)
+    lines.append({"type": "value_error", "input": value, "ctx": {"error": InputError(problems)}})
+    return ValidationError.from_exception_data(error.title, lines)
+
+
+def with_faults_of(field: str, error: ValidationError, other: ValidationError) -> ValidationError:
+    """An error of a record in which a field was mended, and beside it the faults of that field."""
+    faults = [line for line in _lines(error) if line["loc"][:1] == (field,)]
+    return ValidationError.from_exception_data(error.title, [*faults, *_lines(other)])
+
+
+def _lines(error: ValidationError) -> list[InitErrorDetails]:
+    return [
         {
             "type": detail["type"],
             "loc": detail["loc"],
@@ -90,8 +102,6 @@ def with_problems(
         }
         for detail in error.errors(include_url=False)
     ]
-    lines.append({"type": "value_error", "input": value, "ctx": {"error": InputError(problems)}})
-    return ValidationError.from_exception_data(error.title, lines)
 
 
 def _records(base: type[Record]) -> Iterator[type[Record]]:

@@ -1,59 +1,23 @@
 """SJF-BCO, dispatching rules and `search` on wide instances: arrivals, two types, moldable jobs.
 
 Run with `python tests/benchmarks/wide.py [--seconds S] [--threads N] [--seeds N] [--each]
-[OBJECTIVE...]`. Instances are those of `rarmodel generate paper` (160 jobs on 20 servers) with
-releases over the first 100 slots, each server of one of two types, a quarter of the jobs of more
-than one GPU moldable (half to twice their size), and due slots 20 to 150 slots after the release.
-`--each` prints a row for each instance, too.
+[OBJECTIVE...]`. Instances are those of `rarmodel generate wide`: 160 jobs on 20 servers. `--each`
+prints a row for each instance, too.
 """
 
 from __future__ import annotations
 
 import argparse
-from random import Random
 from statistics import fmean
-from typing import Any
 
 import rarmodel
 from rarmodel.bounds import least_values
 from rarmodel.errors import UsageError
-from rarmodel.files import parse_instance
 from rarmodel.schema import Instance
 
 OBJECTIVES = ("total-flow", "total-tardiness", "max-stretch", "makespan")
 RULES = ("fifo", "shortest-first", "weighted-shortest-first", "earliest-due-first")
 METHODS = ("sjf-bco", *RULES, "search")
-ARRIVALS = 100
-FASTER = 0.6
-"""Compute times on the faster type, as a part of those on the other."""
-
-
-def wide(seed: int, objective: str) -> Instance:
-    """One instance of the family."""
-    random = Random(seed)
-    data = rarmodel.generate("paper", seed=seed).model_dump(mode="json", exclude_unset=True)
-    data["objective"] = objective
-    del data["time"]["horizon"]
-    for server in data["cluster"]["servers"]:
-        server["gpu_type"] = random.choice(["A100", "V100"])
-    most = max(server["gpus"] for server in data["cluster"]["servers"])
-    for job in data["jobs"]:
-        _widen(random, job, most)
-    return parse_instance(data)
-
-
-def _widen(random: Random, job: dict[str, Any], most: int) -> None:
-    job["release"] = random.randrange(ARRIVALS)
-    job["due"] = job["release"] + random.randrange(20, 150)
-    size = job["gpus"]
-    if size > 1 and random.random() < 1 / 4:
-        job["global_batch_size"] = job.pop("batch_size") * size
-        job["gpus"] = sorted({size // 2, size, min(2 * size, max(size, most))})
-    forward, backward = job.pop("forward_ms_per_sample"), job.pop("backward_ms")
-    job["times"] = {
-        "A100": {"forward_ms_per_sample": forward * FASTER, "backward_ms": backward * FASTER},
-        "V100": {"forward_ms_per_sample": forward, "backward_ms": backward},
-    }
 
 
 def value(instance: Instance, method: str, seconds: float | None, threads: int) -> float | None:
@@ -75,7 +39,7 @@ def main(options: argparse.Namespace) -> None:
         values: dict[str, list[float]] = {method: [] for method in METHODS}
         bounds = []
         for seed in range(options.seeds):
-            instance = wide(seed, objective)
+            instance = rarmodel.generate("wide", seed=seed, objective=objective)
             bounds.append(float(least_values(instance)[0]))
             for method in METHODS:
                 seconds = options.seconds if method == "search" else None

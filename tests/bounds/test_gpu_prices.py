@@ -23,6 +23,8 @@ from rarmodel.model.objectives import Objective, Shape, Term, Value, objective
 from rarmodel.schema import Instance
 
 NAMES = [feature.name for feature in WIDE]
+LONG = {0, 18, 29, 32, 38}
+"""Seeds of instances whose optima take long to enumerate."""
 
 
 @st.composite
@@ -95,7 +97,10 @@ def test_worth_is_the_least_over_all_starts(case: tuple[Market, list[list[int]]]
     assert known.held.sum() == held
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.slow] * (seed in LONG)) for seed in range(40)],
+)
 def test_bound_is_never_above_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     monkeypatch.setattr(markets, "STEP_WORK", random.choice([1, 12, 30, 1000]))

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from documents import instance_data, job_data
+from rules import RULES
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 from wide_optimum import optima
 
@@ -20,24 +21,11 @@ from rarmodel.bounds import (
     slow_bounds,
     tightened,
 )
-from rarmodel.dispatch import (
-    earliest_due_first,
-    first_come_first_served,
-    shortest_first,
-    weighted_shortest_first,
-)
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import MAKESPAN, Shape, Term, Value, objective
 from rarmodel.schema import Instance
-
-RULES = (
-    first_come_first_served,
-    shortest_first,
-    weighted_shortest_first,
-    earliest_due_first,
-)
 
 
 def check(instance: Instance) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from documents import instance_data
-from measurements import contention, measured, nccl_output
+from measurements import contention, nccl_output, table_of
 
 from rarmodel.files import read_instance
 from rarmodel.schema import Contention
@@ -25,17 +25,10 @@ RATES = (
 PLACEMENTS = [(2, 1, 1), (2, 2, 1), (4, 2, 2), (8, 4, 4), (8, 2, 6), (8, 8, 8)]
 
 
-def text_of(constants: Contention) -> str:
-    """The table of measurements that the constants explain."""
-    rows = [row.model_dump(exclude_none=True) for row in measured(constants, PLACEMENTS)]
-    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "table.csv"
-    path.write_text(text_of(contention(0.8, 0.3, 5.0)), encoding="utf-8")
+    path.write_text(table_of(contention(0.8, 0.3, 5.0), PLACEMENTS), encoding="utf-8")
     return path
 
 
@@ -79,7 +72,9 @@ def test_json_has_everything(invoke: Invoke, table: Path, run: Path) -> None:
 
 
 def test_table_can_come_from_stdin(invoke: Invoke) -> None:
-    outcome = invoke("calibrate", "-", *RATES, "--json", stdin=text_of(contention(0.8, 0.3, 5.0)))
+    outcome = invoke(
+        "calibrate", "-", *RATES, "--json", stdin=table_of(contention(0.8, 0.3, 5.0), PLACEMENTS)
+    )
     assert outcome.json()["source"] == "standard input"
 
 

@@ -8,25 +8,13 @@ import pytest
 from documents import instance_data, job_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rules import RULES
 from wide_instances import WIDE, random_wide
 
 from rarmodel.api import solve
-from rarmodel.dispatch import (
-    earliest_due_first,
-    first_come_first_served,
-    shortest_first,
-    weighted_shortest_first,
-)
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
 from rarmodel.verifier import verify
-
-RULES = (
-    first_come_first_served,
-    shortest_first,
-    weighted_shortest_first,
-    earliest_due_first,
-)
 
 
 @settings(max_examples=300, deadline=None)

@@ -445,6 +445,25 @@ def test_faults_between_jobs_cluster_and_tenants_are_listed_at_once() -> None:
     ]
 
 
+def test_jobs_are_checked_against_servers_whose_reservations_and_prices_are_at_fault() -> None:
+    data = instance_data(
+        job_data("a", servers=["s7"]),
+        job_data("b", running=running({"s0": [0]})),
+        job_data("c", running=running({"s0": [0]})),
+    )
+    data["cluster"]["reservations"] = [{"server": "s9", "gpus": 1, "from": 0}]
+    data["cluster"]["prices_per_gpu_hour"] = {"A100": 1}
+    data["time"]["slot_seconds"] = -1
+    places = [line.partition(": ")[0] for line in lines_of(data)]
+    assert places == [
+        "cluster.reservations[0].server",
+        "cluster.prices_per_gpu_hour",
+        "time.slot_seconds",
+        "jobs[0].servers[0]",
+        "jobs[2].running.gpus",
+    ]
+
+
 def test_deadline_that_nobody_can_meet_is_no_fault_of_the_file() -> None:
     assert parse_instance(with_job(deadline=0)).jobs[0].deadline == 0
 

@@ -74,7 +74,7 @@ def test_the_optimum_is_found_and_proven(instance: Instance) -> None:
     assert proven(instance) == (optimum, optimum)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_what_is_alike_hides_no_schedule(seed: int) -> None:
     random = Random(seed)

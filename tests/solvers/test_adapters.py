@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import threading
 from collections.abc import Iterator
 from itertools import product
@@ -121,12 +122,14 @@ def interrupted(solver: Solver, *delays: float) -> Iterator[Answer]:
     for seconds in delays:
         model = knapsack(150)
         timer = threading.Timer(seconds, _thread.interrupt_main)
+        gc.disable()  # Hypothesis is told of collections, and a Ctrl-C in there is lost.
         try:
             timer.start()
             yield solver.solve(model, Limits(time_limit=60, threads=1))
         except KeyboardInterrupt:
             continue  # The machine is so busy that the solver had not begun.
         finally:
+            gc.enable()
             timer.join()
 
 

@@ -92,6 +92,13 @@ def measured(
     return rows
 
 
+def table_of(constants: Contention, placements: Sequence[tuple[int, int, int]]) -> str:
+    """The table of measurements that the constants explain, as CSV."""
+    rows = [row.model_dump(exclude_none=True) for row in measured(constants, placements)]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
 SIZES = tuple(2**n for n in range(20, 31))
 RESULT = "{time:>8}  {algbw:>6.2f}  {busbw:>6.2f}  {wrong:>5}"
 HEADERS = {

@@ -1,4 +1,4 @@
-r"""Gavel's programs: which part of the time each job has on each type of GPU.
+"""Gavel's programs: which part of the time each job has on each type of GPU.
 
 D. Narayanan, K. Santhanam, F. Kazhamiaka, A. Phanishayee, M. Zaharia, "Heterogeneity-aware cluster
 scheduling policies for deep learning workloads", OSDI 2020. These programs allocate shares of time
@@ -7,9 +7,8 @@ to the jobs that are known; they make no schedule.
 Indices: jobs j, and types of GPU r. Variables: `X[j,r]`, the part of the time in which job j has
 its k_j GPUs of type r; `level`, the least share s. τ_jr are the iterations per slot of j on r.
 
-.. math::
-
-    \sum_r X_{jr} \le 1, \qquad \sum_j k_j X_{jr} \le N_r
+Both programs keep `Σ_r X_jr ≤ 1` for each job, and `Σ_j k_j X_jr ≤ N_r` for each type, of which the
+cluster has N_r GPUs.
 
 Program `SHARES` maximises s with `Σ_r τ_jr X_jr ≥ s·n_j`, where the need n_j makes three of Gavel's
 policies:

@@ -71,15 +71,14 @@ def time_demands(runs: Sequence[Run], ends: Sequence[int | None]) -> Iterator[Vi
                 completion[run.job.name] = end
     for run, end in zip(runs, ends, strict=True):
         job, start = run.job, run.start
+        begins = run.follows is None
+        if begins and start < job.release:
+            message = f"job {job.name!r} starts at slot {start}; it is released at {job.release}"
+            yield Violation("release", job.name, None, start, message)
         if job.deadline is not None and end is not None and end > job.deadline:
             message = f"job {job.name!r} completes at slot {end}, past its deadline {job.deadline}"
             yield Violation("deadline", job.name, None, max(start, job.deadline), message)
-        if run.follows is not None:
-            continue
-        if start < job.release:
-            message = f"job {job.name!r} starts at slot {start}; it is released at {job.release}"
-            yield Violation("release", job.name, None, start, message)
-        for name in job.after:
+        for name in job.after if begins else ():
             before = completion.get(name, 0)
             if before is None or start < before:
                 until = "never completes" if before is None else f"completes at slot {before}"

@@ -58,9 +58,9 @@ REFUSING: dict[str, Sequence[object]] = {
 
 OTHERS = {
     *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
-    *("neighbourhoods", "objectives", "schema", "solvers"),
+    *("neighbourhoods", "objectives", "placements", "policies", "schema", "simulate", "solvers"),
 }
-"""Commands that take no instance; campaigns have a test below."""
+"""Commands that take no instance. Campaigns have a test below, and `simulate` a file of tests."""
 
 
 @cache

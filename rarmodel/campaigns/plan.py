@@ -88,7 +88,6 @@ class _Part:
 
     method: str | None = None
     formulation: str | None = None
-    policy: str | None = None
     solver: str | None = None
     solver_version: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -96,6 +95,7 @@ class _Part:
     options: Mapping[str, Any] = field(default_factory=dict)
     handles: frozenset[str] = frozenset()
     objective: Asked = None
+    policy: str | None = None
 
     @property
     def name(self) -> str:

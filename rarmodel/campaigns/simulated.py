@@ -44,4 +44,6 @@ def summary_of(instance: Instance, found: Simulation) -> dict[str, Any]:
         reasons=found.reasons,
     )
     own = found.summary()
+    if all(job.due is None for job in instance.jobs):  # Nothing can be late.
+        own |= {"late_jobs": None, "total_tardiness": None}
     return (own if found.schedule is not None else {"bounds": own["bounds"]}) | solved.summary()

@@ -84,6 +84,7 @@ def test_rows_are_those_of_simulate_and_of_solve(folder: Path, arriving: Instanc
         for name, bound in summary["bounds"].items():
             assert row[f"bounds_{name}"] == bound
             assert row[f"ratios_{name}"] == summary["ratios"][name]
+        assert row["late_jobs"] is None  # There are no due slots.
         first = row["objective"].partition(",")[0]
         assert row["objective_value"] == one.proven[first].value
         assert row["objective_bound"] == summary["bounds"][first] <= row["objective_value"]

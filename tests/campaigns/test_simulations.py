@@ -10,7 +10,13 @@ from by_hand import worked
 from campaign_files import rows, write_campaign
 
 import rarmodel
-from rarmodel.campaigns import campaign_report, plan_campaigns, run_campaigns, standing
+from rarmodel.campaigns import (
+    campaign_report,
+    plan_campaigns,
+    run_campaigns,
+    simulations_report,
+    standing,
+)
 from rarmodel.campaigns.task import Task
 from rarmodel.errors import InputError
 from rarmodel.files import read_schedule, to_json
@@ -93,6 +99,10 @@ def test_rows_are_those_of_simulate_and_of_solve(folder: Path, arriving: Instanc
         schedule = read_schedule(folder / "out" / "schedules" / f"{row['run']}.json")
         assert rarmodel.verify(arriving, schedule).completion == one.report.completion  # type: ignore[union-attr]
     assert standing(folder / "out").open == 0
+    compared = simulations_report(folder / "out")
+    for heading in ("arriving: total-flow", "arriving: makespan,total-flow"):
+        assert f">{heading}</button>" in compared
+    assert "srtf placement=first-fit, round_slots=3" in compared
     page = campaign_report(folder / "out")
     assert "srtf option" not in page
     assert "srtf placement=first-fit, round_slots=3" in page

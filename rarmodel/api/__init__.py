@@ -17,7 +17,7 @@ from .catalogue import (
 )
 from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
-from .plotting import plot, report
+from .plotting import plot, report, report_simulations
 from .simulating import simulate
 from .solving import formulate, solve, solvers_for
 from .sources import load_instance
@@ -48,6 +48,7 @@ __all__ = [
     "load_instance",
     "plot",
     "report",
+    "report_simulations",
     "simulate",
     "solve",
     "solvers_for",

@@ -4,7 +4,7 @@ from .metrics import Metrics
 from .placement import Asked, Placement, Site
 from .play import Progress
 from .policy import Decision, Policy, listed_first, ranked
-from .simulate import simulate
+from .simulate import simulate, unsuitable
 from .simulation import Proven, Simulation
 from .state import State
 
@@ -22,4 +22,5 @@ __all__ = [
     "listed_first",
     "ranked",
     "simulate",
+    "unsuitable",
 ]

@@ -59,7 +59,8 @@ def simulate(
     VerificationError
         If the schedule breaks a constraint other than a deadline or the horizon.
     """
-    require_suitable(instance, policy)
+    if why := unsuitable(instance, policy):
+        raise UsageError(why)
     _compile()
     begun = perf_counter()
     played = play(
@@ -107,24 +108,22 @@ def _compile() -> None:
         )
 
 
-def require_suitable(instance: Instance, policy: Policy) -> None:
-    """Refuse an instance that cannot be simulated, or not with this policy.
+def unsuitable(instance: Instance, policy: Policy) -> str | None:
+    """Why an instance cannot be simulated, or not with this policy, in a line that names the field.
 
-    Raises
-    ------
-    UsageError
-        In one line that names the field.
+    None if it can.
     """
     if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
-        raise UsageError(
+        return (
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "
             "where a reservation begins; give the instance preemption"
         )
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
-        raise UsageError(
+        return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
             "jobs[].gpus a list of sizes"
         )
+    return None
 
 
 def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:

@@ -9,6 +9,7 @@ from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
 from .reserved import Away
+from .simulations import Group, simulations_page
 from .steps import Steps
 
 HANDLES = ALL
@@ -20,6 +21,7 @@ __all__ = [
     "Bar",
     "Drawing",
     "Drawn",
+    "Group",
     "LinkRings",
     "Steps",
     "campaign_page",
@@ -28,4 +30,5 @@ __all__ = [
     "picture",
     "report_page",
     "shown_bounds",
+    "simulations_page",
 ]

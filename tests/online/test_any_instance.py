@@ -15,7 +15,7 @@ from rarmodel.engine.arrays import NEVER
 from rarmodel.model.features import RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
 from rarmodel.online.schedule import schedule_of
-from rarmodel.online.simulate import LATE, require_suitable
+from rarmodel.online.simulate import LATE, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify
@@ -59,7 +59,7 @@ def test_what_is_played_is_what_verifier_and_engine_read(
 ) -> None:
     rule = registry.find("online_policies", policy)
     instance = any_instance(Random(seed), preemption=preemption, elastic=rule.elastic)
-    require_suitable(instance, rule)
+    assert unsuitable(instance, rule) is None
     found = play(instance, rule, registry.find("placements", placement), round_slots=rounds, seed=1)
     if (found.completion == NEVER).any():
         return

@@ -22,7 +22,10 @@ policies:
   iff s ≥ 1, and the least R is found by bisection.
 
 Program `COST` maximises `Σ_jr τ_jr/τ_j^best / price_r · X_jr`, Gavel's throughput by cost, with
-`Σ_r τ_jr X_jr ≥ n_j` for jobs that have to be done by a slot.
+`Σ_r τ_jr X_jr ≥ n_j` for jobs that have to be done by a slot. As in Gavel's published code, this is
+the sum of the jobs' throughputs by price, and without these demands if they cannot be met; the
+paper has the ratio of two sums. Throughputs count in parts of each job's best one, as iterations of
+different models do not compare; Gavel's code adds them up as they are.
 
 With one type of GPU the optimum of `SHARES` is known: `X_j = s·n_j/τ_j`, with s the least of
 `N / Σ k_j n_j/τ_j` and all `τ_j/n_j`. It needs no solver.

@@ -21,7 +21,13 @@ policies:
   iff s ≥ 1, and the least R is found by bisection.
 
 Program `COST` maximises `Σ_jr τ_jr/τ_j^best / price_r · X_jr`, Gavel's throughput by cost, with
-`Σ_r τ_jr X_jr ≥ n_j` for jobs that have to be done by a slot.
+`Σ_r τ_jr X_jr ≥ n_j` for jobs that have to be done by a slot. As in Gavel's published code, this is
+the sum of the jobs' throughputs by price, and without these demands if they cannot be met; the
+paper has the ratio of two sums. Throughputs count in parts of each job's best one, as iterations of
+different models do not compare; Gavel's code adds them up as they are.
+
+With one type of GPU the optimum of `SHARES` is known: `X_j = s·n_j/τ_j`, with s the least of
+`N / Σ k_j n_j/τ_j` and all `τ_j/n_j`. It needs no solver.
 
 A model is built once, for a number of jobs. Its numbers are mutable parameters, so that it is only
 solved again when the jobs change; it is built again when they become more than it has room for.
@@ -106,7 +112,7 @@ def build(program: Program, jobs: int, types: int) -> pyo.ConcreteModel:
         model.level = pyo.Var(bounds=(0, None))
 
         @model.Constraint(model.jobs)  # type: ignore[untyped-decorator]
-        def at_least_the_level(model: Any, j: int) -> Any:
+        def meets_its_need(model: Any, j: int) -> Any:
             done = sum(model.speed[j, r] * model.X[j, r] for r in model.types)
             return done >= model.need[j] * model.level
 
@@ -115,7 +121,7 @@ def build(program: Program, jobs: int, types: int) -> pyo.ConcreteModel:
         model.worth = pyo.Param(model.jobs, model.types, mutable=True, initialize=0.0)
 
         @model.Constraint(model.jobs)  # type: ignore[untyped-decorator]
-        def in_time(model: Any, j: int) -> Any:
+        def meets_its_need(model: Any, j: int) -> Any:
             return sum(model.speed[j, r] * model.X[j, r] for r in model.types) >= model.need[j]
 
         model.goal = pyo.Objective(
@@ -140,15 +146,26 @@ class Gavel:
         self._model: pyo.ConcreteModel | None = None
 
     def __call__(self, demand: Demand) -> Allocation | None:
-        """Solve the program; None if the needs of `cost` cannot be met."""
+        """Solve the program; None if the needs of `cost` cannot be met, or nobody needs anything.
+
+        A job that runs nowhere needs nothing.
+        """
         jobs, types = demand.speed.shape
-        model = self._with_room(jobs, types)
         # Speeds count in parts of the best one, so that all rows are of one size.
-        best = np.maximum(demand.speed.max(axis=1), 1e-12)
+        best = demand.speed.max(axis=1)
+        need = np.divide(demand.need, best, out=np.zeros(jobs), where=best > 0)
+        best = np.maximum(best, 1e-12)
+        if self._program == "shares" and not need.any():
+            return None
+        if self._program == "shares" and types == 1:
+            return _of_one_type(demand, need)
+        model = self._with_room(jobs, types)
         for j in range(self._room):
             there = j < jobs
+            for rows in (model.one_place_at_a_time, model.meets_its_need):
+                (rows[j].activate if there else rows[j].deactivate)()
             model.gpus[j] = float(demand.gpus[j]) if there else 0.0
-            model.need[j] = float(demand.need[j] / best[j]) if there else 0.0
+            model.need[j] = float(need[j]) if there else 0.0
             for r in range(types):
                 part = float(demand.speed[j, r] / best[j]) if there else 0.0
                 model.speed[j, r] = part
@@ -173,3 +190,9 @@ class Gavel:
             self._model = build(self._program, self._room, types)
             self.built += 1
         return self._model
+
+
+def _of_one_type(demand: Demand, need: Floats) -> Allocation:
+    """Optimum of `SHARES` with one type; need in parts of the time."""
+    level = min(float(demand.there[0]) / float(demand.gpus @ need), 1.0 / float(need.max()))
+    return Allocation(np.clip(level * need, 0.0, 1.0)[:, None], level)

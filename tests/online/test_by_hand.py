@@ -123,14 +123,37 @@ def test_gittins_prefers_the_job_that_is_likely_to_end() -> None:
 
 
 def test_themis_gives_gpus_to_the_job_that_sharing_hurts_most() -> None:
-    # At 2, alone on half of the cluster a takes 8 · 2 slots and b 1 · 2: ρ is (2 + 6)/16 and
-    # (0 + 1)/2, so equal, and a goes on. At 3, b has (1 + 1)/2 and a (3 + 5)/16.
+    # At 2, alone a takes 8 slots, as nobody else was there so far, and b 1 · 2 on half of the
+    # cluster: ρ is (2 + 6)/8 and (0 + 1)/2, and a goes on. At 3, b has (1 + 1)/2, and a
+    # (3 + 5)/(8 · 4/3), as there were 4/3 jobs in the mean.
     jobs = [{"slots": 8, "gpus": 4}, {"slots": 1, "gpus": 4, "release": 2}]
     instance = worked(jobs, restore=0)
     found = ends(instance, "finish-time-fairness", round_slots=1)
     assert found == {"a": 9, "b": 4}
     # Without rounds of a slot nobody asks at 3.
     assert ends(instance, "finish-time-fairness", round_slots=100) == {"a": 8, "b": 9}
+
+
+def test_themis_counts_jobs_in_the_mean_of_a_job_s_life() -> None:
+    # At 3, a has (3 + 5)/(8 · 4/3) = 0.75 and b (1 + 4)/(4 · 2) = 0.625; with the 2 jobs that are
+    # there now, a would have 0.5. At 4, 0.67 and 0.75. b goes on at 5. At 6 both have 0.75: a. Then
+    # b has 0.875 until it is complete.
+    jobs = [{"slots": 8, "gpus": 4}, {"slots": 4, "gpus": 4, "release": 2}]
+    found = ends(worked(jobs, restore=0), "finish-time-fairness", round_slots=1)
+    assert found == {"a": 12, "b": 9}
+
+
+def test_themis_interrupts_nobody_before_the_lease_ends() -> None:
+    # c comes at 3, when b is worse off than a; but a keeps its GPUs until the round ends. At 8, b
+    # has (6 + 1)/(17/6), as 17/6 jobs were there in the mean, and c (5 + 1)/3.
+    jobs = [
+        {"slots": 8, "gpus": 4},
+        {"slots": 1, "gpus": 4, "release": 2},
+        {"slots": 1, "gpus": 4, "release": 3},
+    ]
+    instance = worked(jobs, restore=0)
+    found = ends(instance, "finish-time-fairness", round_slots=100)
+    assert found == {"a": 8, "b": 9, "c": 10}
 
 
 ELASTIC = {"gpus": [1, 2, 4], "global_batch_size": 8, "forward_ms_per_sample": 125.0}

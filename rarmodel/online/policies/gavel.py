@@ -86,29 +86,59 @@ def _makespan(state: State, known: _Known, program: Gavel) -> Floats:
 
 
 def _fairness(state: State, known: _Known, program: Gavel) -> Floats:
-    """The least of the greatest ratios of finish times, sharing and alone on an n-th."""
-    left = state.iterations.astype(np.float64)
+    """The least of the greatest ratios of finish times, sharing and alone on an n-th.
+
+    Alone, a job has been there for as long as what it did takes in its parts of the cluster, which
+    change with n, and completes after what is left takes in its present part.
+    """
+    able = known.speed.max(axis=1) > 0
+    left = np.where(able, state.iterations, 0).astype(np.float64)
     elapsed = (state.now - state.release).astype(np.float64)
-    alone = np.maximum(_proportional(known), 1e-12)
-    share = state.cluster.total_gpus / len(state)
-    slower = np.maximum(1.0, known.gpus / share)
-    isolated = elapsed + left * slower / alone
-    best = np.maximum(known.speed.max(axis=1), 1e-12)
-    low = float(((elapsed + left / best) / isolated).max())
-    first = program(known.demand(left / isolated))
-    if first is None or first.level <= 0:
+    isolated = _isolated(state, known)
+
+    def ratio(done: Floats) -> float:
+        """The greatest ratio if jobs do so many iterations in a slot."""
+        shared = elapsed + left / np.maximum(done, 1e-12)
+        return float((shared / isolated)[able].max(initial=0.0))
+
+    found = program(known.demand(left / isolated))
+    if found is None:
         return np.zeros_like(known.speed)
-    done = np.maximum((first.parts * known.speed).sum(axis=1), 1e-12)
-    parts, high = first.parts, float(((elapsed + left / done) / isolated).max())
+    # What any solution reaches is an upper bound, and a ratio that cannot be kept a lower one.
+    parts, high = found.parts, ratio((found.parts * known.speed).sum(axis=1))
+    low = ratio(known.speed.max(axis=1))
     while high > CLOSE * low:
-        ratio = (low + high) / 2
-        spare = ratio * isolated - elapsed
-        found = None if (spare <= 0).any() else program(known.demand(left / spare))
-        if found is not None and found.level >= 1 - 1e-9:
-            parts, high = found.parts, ratio
-        else:
-            low = ratio
+        wanted = (low + high) / 2
+        spare = wanted * isolated - elapsed
+        found = None
+        if (spare[able] > 0).all():
+            found = program(known.demand(left / np.where(able, spare, 1.0)))
+        if found is None:
+            low = wanted
+            continue
+        if found.level < 1 - 1e-9:
+            low = wanted
+        reached = ratio((found.parts * known.speed).sum(axis=1))
+        if reached < high:
+            parts, high = found.parts, reached
+        elif found.level >= 1 - 1e-9:  # Rounding keeps it from getting better.
+            break
     return parts
+
+
+def _isolated(state: State, known: _Known) -> Floats:
+    """(jobs) Slots from submission to completion alone on an n-th of the cluster."""
+    share = state.cluster.total_gpus / len(state)
+    pace = np.maximum(_proportional(known) / np.maximum(1.0, known.gpus / share), 1e-12)
+    before: dict[int, tuple[float, int, float]] = state.memory.get("alone", {})
+    alone = {}
+    for k, left, now in zip(
+        state.number.tolist(), state.iterations.tolist(), pace.tolist(), strict=True
+    ):
+        slots, had, then = before.get(k, (0.0, left, now))
+        alone[k] = (slots + (had - left) / then, left, now)
+    state.memory["alone"] = alone
+    return np.array([slots + left / now for slots, left, now in alone.values()])
 
 
 def _cost(state: State, known: _Known, program: Gavel) -> Floats:

@@ -77,7 +77,7 @@ def data_of(
 
 
 def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
-    """A job starts once and completes once, (1) and (3), at least its least time apart.
+    """Gang and no preemption, (1) and (3): a job is active from its start to its completion.
 
     ```
     started[j,t] ≥ started[j,t−1]      ended[j,t+1] ≥ ended[j,t]

@@ -340,6 +340,11 @@ def _identifier(name: str) -> str:
     return "".join(char if char.isalnum() else "_" for char in name)
 
 
+def is_set(variable: Any) -> bool:
+    """Whether a binary variable has a value, and that is 1 but for a solver's tolerance."""
+    return variable.value is not None and variable.value > 0.5
+
+
 def put(variable: Any, value: float) -> None:
     """Set a variable to a value, unless it is fixed."""
     if not variable.fixed:

@@ -16,8 +16,7 @@ from rarmodel.model.timing import restore_slots
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .placements import Placement, own_placement, placements
-from .time_indexed_components import TimeIndexedData, data_of
-from .when import keep_windows, may_have_ended, may_have_started
+from .time_indexed_components import TimeIndexedData, data_of, starts_and_ends
 
 OWN = "own"
 """Label of the GPUs that a running job holds from slot 0 on; other labels have a colon."""
@@ -47,38 +46,17 @@ def _pairs(data: TimeIndexedData, *, own: bool = True) -> list[tuple[str, str]]:
 def holding(m: Any, data: TimeIndexedData) -> None:
     """A gang of one placement, or nothing, in each slot from the start to the completion, (1).
 
+    Start and completion are those of `starts_and_ends`, and:
+
     ```
-    started[j,t] ≥ started[j,t−1]      ended[j,t+1] ≥ ended[j,t]
-    ended[j,t+ρ] ≤ started[j,t]        with ρ = ρ_j^min, the least execution time
     Σ_k holds_jkt ≤ started[j,t] − ended[j,t]
     started[j,t] − started[j,t−1] ≤ Σ_k holds_jkt      jobs that do not run at slot 0
     holds_jkt ≤ holds_jk(t−1)          t > 0, k the GPUs that a running job has
     ```
     """
     scope = data.scope
-    h, least = scope.horizon, scope.least_slots
-    jobs, slots = list(scope.jobs), range(h)
-    m.started = pyo.Var(
-        jobs, slots, domain=pyo.Binary, bounds=lambda _, j, t: may_have_started(scope, j, t)
-    )
-    m.ended = pyo.Var(
-        jobs, range(h + 1), domain=pyo.Binary, bounds=lambda _, j, t: may_have_ended(scope, j, t)
-    )
-    m.running = pyo.Expression(jobs, slots, rule=lambda m, j, t: m.started[j, t] - m.ended[j, t])
-    m.start = pyo.Expression(jobs, rule=lambda m, j: h - sum(m.started[j, t] for t in slots))
-    m.completion = pyo.Expression(
-        jobs, rule=lambda m, j: h + 1 - sum(m.ended[j, t] for t in range(h + 1))
-    )
-    m.stays_started = pyo.Constraint(
-        jobs, slots[1:], rule=lambda m, j, t: m.started[j, t] >= m.started[j, t - 1]
-    )
-    m.stays_ended = pyo.Constraint(
-        jobs, slots, rule=lambda m, j, t: m.ended[j, t + 1] >= m.ended[j, t]
-    )
-    m.takes_least_time = pyo.Constraint(
-        [(j, t) for j in jobs for t in range(h - least[j] + 1)],
-        rule=lambda m, j, t: m.ended[j, t + least[j]] <= m.started[j, t],
-    )
+    jobs, slots = list(scope.jobs), range(scope.horizon)
+    starts_and_ends(m, data)
     m.holds = pyo.Var(_pairs(data), slots, domain=pyo.Binary)
     able = [j for j in jobs if data.options[j]]
     m.holds_one = pyo.Constraint(
@@ -100,7 +78,6 @@ def holding(m: Any, data: TimeIndexedData) -> None:
             slots[1:],
             rule=lambda m, j, t: m.holds[j, OWN, t] <= m.holds[j, OWN, t - 1],
         )
-    keep_windows(m, scope)
 
 
 def restoration(m: Any, data: TimeIndexedData) -> None:

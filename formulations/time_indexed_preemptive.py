@@ -45,7 +45,7 @@ from rarmodel.verifier import Run, run_of, simulate
 from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
 from .caps import server_caps, tenant_caps, yields
-from .formulation import Formulation, Plan, Scope, put
+from .formulation import Formulation, Plan, Scope, is_set, put
 from .placements import MAX_PLACEMENTS, label_of, most_rings, ways_anywhere
 from .preemptive_components import (
     OWN,
@@ -220,7 +220,7 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
         ends: list[int] = []
         before = None
         for t in range(scope.horizon + 1):
-            held = (k for k in options[j] if t < scope.horizon and _is_set(m.holds[j, k, t]))
+            held = (k for k in options[j] if t < scope.horizon and is_set(m.holds[j, k, t]))
             label = next(held, None)
             again = label not in {None, OWN} and _begins(m, j, label, t)
             if label != before or again:
@@ -250,11 +250,7 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
 
 def _begins(m: Any, j: str, k: str | None, t: int) -> bool:
     """Whether a segment begins here; without restorations it makes no difference."""
-    return m.component("begins") is not None and _is_set(m.begins[j, k, t])
-
-
-def _is_set(variable: Any) -> bool:
-    return variable.value is not None and variable.value > 0.5
+    return m.component("begins") is not None and is_set(m.begins[j, k, t])
 
 
 TIME_INDEXED_PREEMPTIVE = Formulation(

@@ -132,19 +132,15 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
     held = _held(instance, played.stays)
+    may = "are not" if instance.preemption is None else "may be"
+    assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
     objectives: list[Objective] = registry.parts("objectives")
     for one in objectives:
         bound = objective_bound(instance, one)
         if bound is not None:
             value = one.value(instance, completions.tolist(), held) if done else None
-            knows = "every job and duration is known from the start"
-            alike = (
-                "jobs are not interrupted"
-                if instance.preemption is None
-                else ("jobs may be interrupted")
-            )
-            found[one.name] = Proven(value, bound.value, f"{bound.name}: {knows}; {alike}")
+            found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from .contention import contention_level, linear_degradation, ring_share
 from .digest import instance_digest
+from .duty import RingOnLinks, duty_bandwidths, duty_units, effective_rings, share_by_duty
 from .extremes import (
     Extremes,
     LeastSlots,
@@ -32,12 +33,16 @@ __all__ = [
     "Extremes",
     "LeastSlots",
     "Pace",
+    "RingOnLinks",
     "Topology",
     "Window",
     "best_placements",
     "check_instance",
     "compute_seconds",
     "contention_level",
+    "duty_bandwidths",
+    "duty_units",
+    "effective_rings",
     "exchange_bits",
     "handled",
     "horizon_of",
@@ -53,6 +58,7 @@ __all__ = [
     "plain_pace",
     "reduction_seconds",
     "ring_share",
+    "share_by_duty",
     "slots_needed",
     "slowest_alone",
     "speed",

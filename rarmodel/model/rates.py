@@ -49,6 +49,10 @@ class Pace(NamedTuple):
         overhead = timing.overhead_seconds(overhead_ms, servers)
         return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
 
+    def rest(self, servers: int) -> float:
+        """Seconds of an iteration without its exchange."""
+        return self._replace(bits=0.0).seconds(servers, 1.0)
+
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""
         return timing.speed(self.slot_seconds, self.seconds(servers, gbps))

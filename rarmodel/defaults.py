@@ -25,3 +25,9 @@ MAX_MB = 512.0
 """Greatest size of a file, unzipped, in MB (10^6 bytes): a larger file is probably a mistake."""
 ARRIVALS = ("submitted", "zero")
 """What `import` makes of times of submission; the first is the default."""
+
+TESTBED_SERVERS, TESTBED_MBIT, TESTBED_BUFFER_MS = 6, 100.0, 20.0
+"""Servers, rate of links in Mbit/s and length of queues of a testbed: slow enough that processors
+do not limit rings."""
+TESTBED_SECONDS = 5.0
+"""Time to measure each run on a testbed."""

@@ -53,6 +53,17 @@ def read_instance(source: str | os.PathLike[str]) -> Instance:
     return parse_instance(_read_text(source), _name_of(source))
 
 
+def read_record(schema: type[_R], source: str | os.PathLike[str]) -> _R:
+    """Read any other record from JSON or YAML, or from standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    return _record(schema, _document(_read_text(source), _name_of(source)), _name_of(source))
+
+
 def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instance:
     """Make an instance from JSON text or from the decoded object; errors as in `read_instance`.
 

@@ -16,7 +16,7 @@ from .catalogue import (
     list_solvers,
 )
 from .comparison import Comparison, Comparisons, compare
-from .inputs import calibrate, generate, import_trace
+from .inputs import calibrate, compare_models, generate, import_trace
 from .plotting import plot, report, report_simulations
 from .simulating import simulate
 from .solving import formulate, solve, solvers_for
@@ -31,6 +31,7 @@ __all__ = [
     "audit",
     "calibrate",
     "compare",
+    "compare_models",
     "describe",
     "formulate",
     "generate",

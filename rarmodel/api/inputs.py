@@ -14,7 +14,13 @@ from rarmodel.schema import Instance
 from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
-    from rarmodel.calibration import Calibration, Measurement
+    from rarmodel.calibration import (
+        Calibration,
+        Measurement,
+        Measurements,
+        ModelComparison,
+        Rates,
+    )
     from rarmodel.workloads import Imported
 
 
@@ -173,25 +179,87 @@ def calibrate(
     """
     from rarmodel import calibration  # noqa: PLC0415 - few need it
 
-    known = {field.name for field in fields(calibration.Rates)}
-    if unknown := sorted(set(rates or {}) - known):
-        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
+    known = _rates(rates)
     span = calibration.DEFAULT_SPAN if message_mb is None else message_mb
     if not 0 <= span[0] <= span[1]:
         raise UsageError(f"messages of {span[0]:g} to {span[1]:g} MB: least and greatest expected")
-    most = MAX_MB if max_size_mb is None else max_size_mb
-    if not most > 0:
-        raise UsageError(f"max size {most} MB: it must be above 0")
-    measurements = None
-    if isinstance(table, str | os.PathLike):
-        measurements = calibration.read_measurements(os.fspath(table), most)
-    elif table is not None:
-        measurements = calibration.made_measurements(table)
+    most = _most(max_size_mb)
     return calibration.calibrate(
-        measurements,
+        None if table is None else _measurements(table, most),
         [calibration.read_run(os.fspath(source), most) for source in nccl_tests],
-        rates=calibration.Rates(**(rates or {})),
+        rates=known,
         instance=None if instance is None else load_instance(instance),
         given=contention,
         span=span,
     )
+
+
+def compare_models(
+    table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]],
+    *,
+    instance: Source | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | None = None,
+    seed: int = 0,
+    max_size_mb: float | None = None,
+) -> ModelComparison:
+    """Fit the constants of each model of contention to one part of a table, and test them.
+
+    Parameters
+    ----------
+    table
+        A CSV file of measurements, `-` for standard input, or rows with the fields of
+        `calibration.Measurement`. Each row has `run`, `links` and `compute_ms`, and the rows of a
+        run are all rings that ran at the same time. `part` says which rows are fitted and which
+        tested; without it, rarmodel draws half of the runs to fit.
+    instance, rates, contention, max_size_mb
+        As in `calibrate`.
+    seed
+        Seed of the draw.
+
+    Returns
+    -------
+    ModelComparison
+        Constants and errors of each model.
+
+    Raises
+    ------
+    InputError
+        If the table is malformed, or lacks what the comparison needs.
+    UsageError
+        If an option is unknown or out of its range.
+    """
+    from rarmodel import calibration  # noqa: PLC0415 - few need it
+
+    known = _rates(rates)
+    if instance is not None:
+        known = known.over(load_instance(instance))
+    return calibration.compare_models(
+        _measurements(table, _most(max_size_mb)), rates=known, given=contention, seed=seed
+    )
+
+
+def _rates(rates: Mapping[str, float] | None) -> Rates:
+    from rarmodel.calibration import Rates  # noqa: PLC0415
+
+    known = {field.name for field in fields(Rates)}
+    if unknown := sorted(set(rates or {}) - known):
+        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
+    return Rates(**(rates or {}))
+
+
+def _most(max_size_mb: float | None) -> float:
+    most = MAX_MB if max_size_mb is None else max_size_mb
+    if not most > 0:
+        raise UsageError(f"max size {most} MB: it must be above 0")
+    return most
+
+
+def _measurements(
+    table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]], max_size_mb: float
+) -> Measurements:
+    from rarmodel import calibration  # noqa: PLC0415
+
+    if isinstance(table, str | os.PathLike):
+        return calibration.read_measurements(os.fspath(table), max_size_mb)
+    return calibration.made_measurements(table)

@@ -2,10 +2,11 @@
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual
+from .comparison import Errors, ModelComparison, ModelFit, compare_models
 from .estimate import calibrate
 from .measurement import Measurement
 from .nccl_tests import read_run
-from .picture import kind_of, picture
+from .picture import kind_of, picture, picture_of_models
 from .run import Message, Run
 from .table import Measurements, made_measurements, read_measurements
 
@@ -13,18 +14,23 @@ __all__ = [
     "DEFAULT_SPAN",
     "Bandwidth",
     "Calibration",
+    "Errors",
     "Measurement",
     "Measurements",
     "Message",
+    "ModelComparison",
+    "ModelFit",
     "Parameter",
     "Rates",
     "Residual",
     "Run",
     "bandwidths",
     "calibrate",
+    "compare_models",
     "kind_of",
     "made_measurements",
     "picture",
+    "picture_of_models",
     "read_measurements",
     "read_run",
 ]

@@ -95,6 +95,23 @@ class Rates:
         if wrong:
             raise UsageError("; ".join(wrong))
 
+    def over(self, instance: Instance) -> Rates:
+        """These rates, and the instance's where they are unknown."""
+        own = {name: value for name, value in asdict(self).items() if value is not None}
+        return Rates(**(rates_of(instance) | own))
+
+
+def rates_of(instance: Instance) -> dict[str, float]:
+    """Rates of an instance by name; a tree has no rate of its links."""
+    cluster = instance.cluster
+    found = {
+        "intra_server_gbps": cluster.intra_server_gbps,
+        "reduction_gbps": cluster.reduction_gbps,
+    }
+    if isinstance(cluster.network, StarNetwork):
+        found["network_gbps"] = cluster.network.gbps
+    return found
+
 
 @dataclass(frozen=True)
 class Calibration:

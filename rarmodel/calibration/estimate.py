@@ -12,8 +12,9 @@ from rarmodel.schema import Contention, Instance, StarNetwork
 from rarmodel.schema.base import MAX_NUMBER
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
-from .calibration import Calibration, Parameter, Rates, Residual, Status
+from .calibration import Calibration, Parameter, Rates, Residual, Status, rates_of
 from .fit import DEFAULTS, Fit, fit
+from .models import contention_of
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, cases_of, predictions
 from .run import Run
 from .table import Measurements
@@ -60,13 +61,13 @@ def calibrate(
     UsageError
         If there are no measurements, a constant is out of its range, or a rate is given twice.
     """
-    given = _checked(given or {})
+    given = checked_constants(given or {})
     if table is None and not runs:
         raise UsageError("no measurements; give a table or the output of nccl-tests")
     if table is None and given:
         raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}
-    own = _rates_of(instance)
+    own = {} if instance is None else rates_of(instance)
     reduction = known.get("reduction_gbps", own.get("reduction_gbps"))
     found = bandwidths(runs, span, reduction or math.inf)
     if twice := [rate.name for rate in found if rate.name in known]:
@@ -92,7 +93,7 @@ def calibrate(
     notes += [*_notes_of_fit(best, values), *_notes_of_units(residuals, values)]
     return Calibration(
         source=table.source,
-        contention=_contention(values),
+        contention=contention_of(values),
         parameters=tuple(_parameters(cases, best, values, given)),
         correlation=_correlation(best),
         degrees_of_freedom=len(table.rows) - len(best.free),
@@ -105,7 +106,7 @@ def calibrate(
     )
 
 
-def _checked(given: Mapping[str, float]) -> dict[str, float]:
+def checked_constants(given: Mapping[str, float]) -> dict[str, float]:
     """The given constants, within their ranges."""
     wrong = []
     for name, value in given.items():
@@ -120,35 +121,12 @@ def _checked(given: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in given.items()}
 
 
-def _rates_of(instance: Instance | None) -> dict[str, float]:
-    if instance is None:
-        return {}
-    cluster = instance.cluster
-    found = {
-        "intra_server_gbps": cluster.intra_server_gbps,
-        "reduction_gbps": cluster.reduction_gbps,
-    }
-    if isinstance(cluster.network, StarNetwork):
-        found["network_gbps"] = cluster.network.gbps
-    return found
-
-
 def _constants(contention: Contention) -> dict[str, float]:
     return {
         CONCURRENCY: contention.concurrency,
         ALPHA: contention.degradation.alpha,
         OVERHEAD: contention.overhead_ms_per_server,
     }
-
-
-def _contention(values: Mapping[str, float]) -> Contention:
-    return Contention.model_validate(
-        {
-            "concurrency": values[CONCURRENCY],
-            "degradation": {"kind": "linear", "alpha": values[ALPHA]},
-            "overhead_ms_per_server": values[OVERHEAD],
-        }
-    )
 
 
 def _notes(

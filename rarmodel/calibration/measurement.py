@@ -47,6 +47,15 @@ class Measurement(Record):
     iterations: Count | None = None
     """Iterations done within `completion_s`."""
 
+    run: Name | None = None
+    """Name of the run: its rows are all rings that ran at the same time."""
+
+    links: Annotated[str, Field(strict=True)] = ""
+    """Names of the links that the ring uses, separated by spaces."""
+
+    part: Literal["fit", "test"] | None = None
+    """Whether a comparison of models fits constants to the row, or tests them on it."""
+
     iteration_ms: Positive | None = None
     """Measured time of an iteration in milliseconds."""
 

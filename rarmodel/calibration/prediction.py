@@ -153,7 +153,7 @@ def _lines(lines: Sequence[int]) -> str:
     return f"line{'s' * (len(lines) > 1)} {few}{', …' * (len(lines) > 8)}"
 
 
-def _factors(cases: Cases, values: Mapping[str, float]) -> Column:
+def count_factors(cases: Cases, values: Mapping[str, float]) -> Column:
     """Degradation f of each row's exchange; 1 without a link."""
     return np.array(
         [
@@ -168,7 +168,7 @@ def _compute_ms(cases: Cases, values: Mapping[str, float]) -> Column:
     return cases.compute + fitted[cases.job]
 
 
-def _seconds(cases: Cases, values: Mapping[str, float], factors: Column) -> Column:
+def seconds_of(cases: Cases, values: Mapping[str, float], factors: Column) -> Column:
     """Time of an iteration, τ of (8); slightly above 0 for a job that does nothing."""
     seconds = iteration_seconds(
         cases.bits,
@@ -180,7 +180,7 @@ def _seconds(cases: Cases, values: Mapping[str, float], factors: Column) -> Colu
     return np.maximum(seconds, _LEAST_SECONDS)
 
 
-def predictions(cases: Cases, values: Mapping[str, float]) -> Column:
+def predictions(cases: Cases, values: Mapping[str, float], factors: Column | None = None) -> Column:
     """The model's prediction for each row, in the row's own unit.
 
     Parameters
@@ -189,9 +189,13 @@ def predictions(cases: Cases, values: Mapping[str, float]) -> Column:
         The measurements.
     values
         A number for each of `Cases.names`.
+    factors
+        Degradation of each row's exchange; by default that of the count (6).
     """
-    seconds = _seconds(cases, values, _factors(cases, values))
-    alone = _seconds(cases, values, 1.0)
+    if factors is None:
+        factors = count_factors(cases, values)
+    seconds = seconds_of(cases, values, factors)
+    alone = seconds_of(cases, values, 1.0)
     return np.where(np.isnan(cases.scale), seconds / alone, seconds * cases.scale)
 
 
@@ -200,8 +204,8 @@ def slopes(cases: Cases, values: Mapping[str, float]) -> Column:
 
     At a number of rings for which f is exactly 1, they are the derivatives without contention.
     """
-    factors = _factors(cases, values)
-    seconds, alone = _seconds(cases, values, factors), _seconds(cases, values, 1.0)
+    factors = count_factors(cases, values)
+    seconds, alone = seconds_of(cases, values, factors), seconds_of(cases, values, 1.0)
     exchange = cases.bits / (cases.gbps * 1e9)
     level = np.array([contention_level(values[CONCURRENCY], p) for p in cases.rings])
     shared = level > 1.0

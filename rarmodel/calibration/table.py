@@ -28,7 +28,7 @@ NEEDED = tuple(name for name, field in Measurement.model_fields.items() if field
 TIMES = ("iteration_ms", "completion_s", "relative_time")
 """Columns of which exactly one is required."""
 
-_TEXTS = {"job"}
+_TEXTS = {"job", "run", "links", "part"}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
 

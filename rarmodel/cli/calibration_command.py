@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.errors import one_line
+from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
-from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEVERAL, Number, Span
+from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEED, SEVERAL, Number, Span
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
@@ -69,6 +69,13 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 @click.option(
     "--output", metavar="FILE", help="Write the calibrated sections to this file; - for stdout."
 )
+@click.option(
+    "--compare-models",
+    is_flag=True,
+    help="Fit the constants of each model of contention to one part of TABLE, and show its errors "
+    "on the rest.",
+)
+@SEED
 @MAX_SIZE
 @JSON
 def calibrate(
@@ -79,12 +86,16 @@ def calibrate(
     max_size_mb: float | None,
     plot: str | None,
     output: str | None,
+    compare_models: bool,  # noqa: FBT001
+    seed: int,
     as_json: bool,  # noqa: FBT001
     **constants: float | None,
 ) -> int:
     """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
     from rarmodel import api, files  # noqa: PLC0415
-    from rarmodel.calibration import kind_of, picture  # noqa: PLC0415
+    from rarmodel.calibration import kind_of, picture, picture_of_models  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     share_stdin(table, instance, *nccl_tests)
@@ -93,15 +104,25 @@ def calibrate(
         files.check_writable(plot)
     model = None if instance is None else api.load_instance(instance)
     given = {name: value for name, value in constants.items() if value is not None}
-    found = api.calibrate(
-        table,
-        nccl_tests=nccl_tests,
-        instance=model,
-        rates={name: given[name] for name in RATES if name in given},
-        contention={name: given[name] for name in CONTENTION if name in given},
-        message_mb=message_mb,
-        max_size_mb=max_size_mb,
-    )
+    known: dict[str, Any] = {
+        "instance": model,
+        "rates": {name: given[name] for name in RATES if name in given},
+        "contention": {name: given[name] for name in CONTENTION if name in given},
+        "max_size_mb": max_size_mb,
+    }
+    if compare_models:
+        if table is None or nccl_tests or message_mb or output is not None:
+            others = "--nccl-tests, --message-mb and --output"
+            raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
+        compared = api.compare_models(table, seed=seed, **known)
+        if plot is not None and kind is not None:
+            files.write_bytes(plot, picture_of_models(compared, kind))
+        if as_json:
+            answer_json(compared.summary())
+        else:
+            show(tables.models(compared))
+        return 0
+    found = api.calibrate(table, nccl_tests=nccl_tests, message_mb=message_mb, **known)
     if output is not None:
         text = files.format_json(found.sections()) + "\n"
         if model is not None:

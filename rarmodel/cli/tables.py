@@ -18,10 +18,11 @@ from rarmodel.verifier import Report
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
     from rarmodel.auditor.claims import Range
-    from rarmodel.calibration import Calibration
+    from rarmodel.calibration import Calibration, ModelComparison
     from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.schema import SlotTime
+    from rarmodel.testbed import Timing
 
 
 WORDS = {
@@ -339,6 +340,46 @@ def residuals(found: Calibration) -> Table:
             f"{row.measured:.5g}",
             f"{row.predicted:.5g}",
             f"{round(row.error, 3) + 0.0:+.1%}",  # + 0.0 makes -0.0 a plain 0.
+        )
+    return table
+
+
+def models(found: ModelComparison) -> Table:
+    """Constants and errors of models of contention."""
+    table = _table(
+        None,
+        ("model", "left"),
+        *((name, "right") for name in ("ξ1", "α", "ξ2, ms")),
+        *((f"{part}, {error}", "right") for part in ("fit", "test") for error in ("mean", "worst")),
+    )
+    for one in found.models:
+        constants = [f"{value:.3g}" for value in one.constants.values()]
+        errors = [one.fit.mean, one.fit.worst, one.test.mean, one.test.worst]
+        table.add_row(one.model, *constants, *(f"{error:.1%}" for error in errors))
+    return table
+
+
+def timings(found: Sequence[Timing]) -> Table:
+    """Measured rings."""
+    table = _table(
+        None,
+        ("run", "left"),
+        ("job", "left"),
+        ("servers", "left"),
+        *((name, "right") for name in ("MB", "compute ms", "iterations")),
+        *((name, "right") for name in ("iteration ms", "exchange ms")),
+    )
+    for one in found:
+        ring = one.ring
+        table.add_row(
+            one_line(one.run.name),
+            one_line(one.job),
+            " ".join(map(str, ring.servers)),
+            f"{ring.gradient_mb:g}",
+            f"{ring.compute_ms:g}",
+            str(one.iterations),
+            f"{one.iteration_ms:.1f}",
+            f"{one.exchange_ms:.1f}",
         )
     return table
 

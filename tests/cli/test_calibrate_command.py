@@ -208,3 +208,50 @@ def test_every_problem_of_a_table_is_a_line(invoke: Invoke, tmp_path: Path) -> N
         ),
         f"{path}: line 3, column 'iteration_ms': -1; it must be above 0",
     ]
+
+
+COMPARED = """\
+run,links,gpus,servers,concurrent_jobs,gradient_mb,compute_ms,iteration_ms,part
+one,a b,2,2,1,1,0,80,fit
+two,a b,2,2,2,1,80,200,fit
+two,a b,2,2,2,1,80,200,fit
+three,a b,2,2,2,2,160,400,test
+three,a c,2,2,2,2,160,400,test
+"""
+
+
+def test_models_are_compared(invoke: Invoke, tmp_path: Path) -> None:
+    path, drawn = tmp_path / "table.csv", tmp_path / "models.svg"
+    path.write_text(COMPARED, encoding="utf-8")
+    words = ["calibrate", path, "--compare-models", "--network-gbps", 0.1]
+    outcome = invoke(*words, "--plot", drawn)
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = {line.split("  ")[0].strip(): line.split()[-5:] for line in outcome.out.splitlines()}
+    # By duty: half of the time each, so 1.5 times 80 ms of exchange, as measured.
+    assert rows["duty"] == ["0", "0.0%", "0.0%", "0.0%", "0.0%"]
+    assert "duty-fixed-point" in drawn.read_text(encoding="utf-8")
+    (duty,) = [
+        one for one in json.loads(invoke(*words, "--json").out)["models"] if one["model"] == "duty"
+    ]
+    assert duty["constants"]["concurrency"] == pytest.approx(1.0, abs=1e-3)
+    assert duty["test"]["worst"] < 1e-3
+    assert [row["part"] for row in duty["rows"]] == ["fit"] * 3 + ["test"] * 2
+
+
+@pytest.mark.parametrize(
+    "words", [["--nccl-tests", "run.txt"], ["--message-mb", "1..2"], ["--output", "-"]]
+)
+def test_models_are_compared_without_other_answers(
+    invoke: Invoke, tmp_path: Path, words: list[str]
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(COMPARED, encoding="utf-8")
+    outcome = invoke("calibrate", path, "--compare-models", *words)
+    assert outcome.code == 2
+    assert outcome.lines == [
+        "--compare-models needs TABLE, and goes without --nccl-tests, --message-mb and --output"
+    ]
+
+
+def test_models_are_compared_on_a_table_only(invoke: Invoke) -> None:
+    assert "--compare-models needs TABLE" in invoke("calibrate", "--compare-models").err

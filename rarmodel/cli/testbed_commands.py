@@ -1,4 +1,4 @@
-"""The commands of the testbed: `testbed up`, `run`, `measure` and `down`."""
+"""The commands of the testbed: `testbed up`, `run`, `measure`, `play` and `down`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from rarmodel.defaults import (
     TESTBED_SERVERS,
 )
 
+from .commands import INSTANCE
+from .inputs import share_stdin
 from .options import POSITIVE, SEED
 from .terminal import answer, say, show
 
@@ -89,6 +91,40 @@ def run(plan: str, output: str, **options: Any) -> int:
     from rarmodel import testbed as bed  # noqa: PLC0415
 
     return _measure(bed.read_plan(plan), output, options)
+
+
+@testbed.command()
+@INSTANCE
+@click.argument("schedule")
+@click.option(
+    "--scale",
+    type=POSITIVE,
+    metavar="X",
+    default=100.0,
+    show_default=True,
+    help="Divide rates of links and sizes of gradients by X, so that times stay those of INSTANCE.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Write measured and predicted times of each job to this CSV file.",
+)
+def play(instance: str, schedule: str, scale: float, output: str) -> int:
+    """Play SCHEDULE with real rings, and show when its jobs complete beside the predictions."""
+    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import testbed as bed  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    share_stdin(instance, schedule)
+    files.check_writable(output)
+    problem, plan = api.load_instance(instance), files.read_schedule(schedule)
+    played = bed.play(problem, plan, scale=scale, progress=say)
+    rows = bed.rows_of(problem, plan, played)
+    files.write_text(output, bed.csv_of(rows))
+    show(tables.of_rows(None, [{name: str(cell) for name, cell in row.items()} for row in rows]))
+    return 0
 
 
 @testbed.command()

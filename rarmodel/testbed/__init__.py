@@ -2,18 +2,27 @@
 
 from .network import check_possible, down, existing, up, up_star
 from .plan import Plan, Ring, Together, read_plan, standard_plan
-from .timing import Timing, measure, table_of
+from .played import PlayedJob, parts_of, play
+from .predicted import MODELS, predicted, rows_of
+from .timing import Timing, csv_of, measure, table_of
 
 __all__ = [
+    "MODELS",
     "Plan",
+    "PlayedJob",
     "Ring",
     "Timing",
     "Together",
     "check_possible",
+    "csv_of",
     "down",
     "existing",
     "measure",
+    "parts_of",
+    "play",
+    "predicted",
     "read_plan",
+    "rows_of",
     "standard_plan",
     "table_of",
     "up",

@@ -168,10 +168,17 @@ def lent(servers: int | None, mbit: float | None, buffer_ms: float | None) -> It
             raise UsageError(f"{message}remove it with `rarmodel testbed down`")
         yield there
         return
-    number = servers or TESTBED_SERVERS
-    up_star(number, mbit or TESTBED_MBIT, buffer_ms or TESTBED_BUFFER_MS)
+    links = star(servers or TESTBED_SERVERS, mbit or TESTBED_MBIT)
+    with made([link.node for link in links], links, buffer_ms or TESTBED_BUFFER_MS):
+        yield len(links)
+
+
+@contextmanager
+def made(servers: Sequence[str], links: Sequence[Link], buffer_ms: float) -> Iterator[None]:
+    """A network for as long as it is needed; parameters and errors as in `up`."""
+    up(servers, links, buffer_ms)
     try:
-        yield number
+        yield
     finally:
         down()
 

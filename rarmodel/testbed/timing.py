@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -141,9 +141,14 @@ def _timings(run: Together, seconds: float) -> list[Timing]:
 
 def table_of(timings: Sequence[Timing]) -> str:
     """The table in CSV; empty cells where a run belongs to no part."""
+    rows = [timing.measurement().model_dump(exclude_none=True) for timing in timings]
+    return csv_of([{column: row.get(column, "") for column in _COLUMNS} for row in rows])
+
+
+def csv_of(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows with the same columns in CSV."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    for timing in timings:
-        writer.writerow(timing.measurement().model_dump(exclude_none=True))
+    writer.writerows(rows)
     return text.getvalue()

@@ -1,0 +1,112 @@
+"""What models of contention say of a schedule that is played: the same order, in seconds.
+
+Speeds are constant between two events, as everywhere, but nothing is rounded to slots or whole
+iterations per slot, as nothing is in the testbed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from rarmodel.model import (
+    RingOnLinks,
+    duty_bandwidths,
+    iteration_seconds,
+    ring_share,
+    topology,
+)
+from rarmodel.schema import Contention, Instance, Schedule
+
+from .played import Part, PlayedJob, parts_of
+
+Bandwidths = Callable[[Contention, Sequence[float], Sequence[RingOnLinks]], list[float]]
+"""A model: the bandwidth of each ring on links of given rates, in Gbit/s."""
+
+
+def _count(
+    contention: Contention, gbps: Sequence[float], rings: Sequence[RingOnLinks]
+) -> list[float]:
+    """Bandwidths by the count of (6) and (7)."""
+    users = Counter(link for ring in rings for link in ring.links)
+    return [
+        min(ring_share(contention, gbps[link], users[link]) for link in ring.links)
+        for ring in rings
+    ]
+
+
+MODELS: Mapping[str, Bandwidths] = {
+    "count": _count,
+    "duty": duty_bandwidths,
+    "duty-fixed-point": partial(duty_bandwidths, fixed_point=True),
+}
+
+
+def rows_of(
+    instance: Instance, schedule: Schedule, played: Sequence[PlayedJob]
+) -> list[dict[str, str | float]]:
+    """A row for each job: its measured start and completion, and what models predict, in seconds.
+
+    Parameters
+    ----------
+    instance, schedule
+        The problem, and the schedule that was played.
+    played
+        What was measured.
+    """
+    gbps = [link.gbps for link in topology(instance.cluster).links]
+    parts = parts_of(instance, schedule)
+    models = {
+        name: predicted(instance.contention, gbps, parts, model) for name, model in MODELS.items()
+    }
+    return [
+        {
+            "job": job.job,
+            "start_s": round(job.start, 3),
+            "completion_s": round(job.completion, 3),
+            **{f"{name}_s": round(jobs[i].completion, 3) for name, jobs in models.items()},
+        }
+        for i, job in enumerate(played)
+    ]
+
+
+def predicted(
+    contention: Contention, gbps: Sequence[float], parts: Sequence[Part], model: Bandwidths
+) -> list[PlayedJob]:
+    """Start and completion of each job as a model has them.
+
+    Parameters
+    ----------
+    contention
+        ξ1 and f.
+    gbps
+        Rate of each link.
+    parts
+        The jobs.
+    model
+        One of `MODELS`.
+    """
+    left = [float(part.pace.iterations) for part in parts]
+    start: dict[int, float] = {}
+    completion: dict[int, float] = {}
+    now = 0.0
+    while len(completion) < len(parts):
+        for number, part in enumerate(parts):
+            if number not in start and completion.keys() >= set(part.after):
+                start[number] = now
+        running = [number for number in start if number not in completion]
+        seconds = {number: parts[number].rest for number in running}
+        linked = [number for number in running if parts[number].links]
+        rings = [RingOnLinks(p.links, p.pace.bits, p.rest) for p in map(parts.__getitem__, linked)]
+        for number, ring, share in zip(linked, rings, model(contention, gbps, rings), strict=True):
+            seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, ring.rest)
+        step = min(left[number] * seconds[number] for number in running)
+        now += step
+        for number in running:
+            left[number] -= step / seconds[number]
+            if left[number] * seconds[number] <= 1e-9 * now:
+                completion[number] = now
+    return [
+        PlayedJob(part.job, start[number], completion[number]) for number, part in enumerate(parts)
+    ]

@@ -146,7 +146,10 @@ def compare_models(
     runs = {part: runs_of(half, rates) for part, half in halves.items()}
     found = []
     for name, model in MODELS.items():
-        values = _constants(name, model, runs[FIT], given)
+        try:
+            values = _constants(name, model, runs[FIT], given)
+        except InputError as error:
+            raise InputError(error.problems, f"{table.source}, runs to fit") from error
         rows = {part: _residuals(halves[part], runs[part], model, values) for part in halves}
         errors = {part: _errors(rows[part]) for part in halves}
         found.append(ModelFit(name, values, errors[FIT], errors[TEST], rows[FIT], rows[TEST]))
@@ -160,7 +163,7 @@ def _problems(table: Measurements) -> list[Problem]:
     for row in table.rows:
         by_run.setdefault(row.run or "", []).append(row)
     users = {
-        run: Counter(link for row in rows for link in set(row.links.split()) if row.exchanges)
+        run: Counter(link for row in rows for link in row.links_used)
         for run, rows in by_run.items()
     }
     for row, line in zip(table.rows, table.lines, strict=True):
@@ -175,15 +178,14 @@ def _problems(table: Measurements) -> list[Problem]:
             problems.append(Problem(place, message))
         if len({one.part for one in by_run[row.run]}) > 1:
             problems.append(Problem(place, f"run {row.run!r} is in several parts; one is expected"))
-        if row.on_link and not row.links:
+        most = max((users[row.run][link] for link in row.links_used), default=0)
+        if row.on_link and not most:
             problems.append(Problem(place, f"no links; a ring on {row.servers} servers uses some"))
-        elif row.links and row.servers == 1:
+        elif row.servers == 1 and most:
             problems.append(Problem(place, f"links {row.links!r}; a ring on one server uses none"))
-        elif row.on_link:
-            most = max(users[row.run][link] for link in row.links.split())
-            if most != row.concurrent_jobs:
-                message = f"concurrent_jobs {row.concurrent_jobs}; by the run's links it is {most}"
-                problems.append(Problem(place, message))
+        elif row.on_link and most != row.concurrent_jobs:
+            message = f"concurrent_jobs {row.concurrent_jobs}; by the run's links it is {most}"
+            problems.append(Problem(place, message))
     return problems
 
 
@@ -220,9 +222,10 @@ def runs_of(table: Measurements, rates: Rates) -> Runs:
     for i, row in enumerate(table.rows):
         run = row.run or ""
         known = names.setdefault(run, {})
-        used = set(row.links.split()) if row.on_link else set()
-        links.append(tuple(sorted(known.setdefault(link, len(known)) for link in used)))
-        if used:
+        links.append(
+            tuple(sorted(known.setdefault(link, len(known)) for link in sorted(row.links_used)))
+        )
+        if row.links_used:
             together.setdefault(run, []).append(i)
     return Runs(cases, links, tuple(together.values()))
 

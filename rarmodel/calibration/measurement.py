@@ -119,3 +119,8 @@ class Measurement(Record):
     def on_link(self) -> bool:
         """Whether the job exchanges gradients between servers."""
         return self.exchanges and self.servers > 1
+
+    @property
+    def links_used(self) -> frozenset[str]:
+        """Names of the links over which the job exchanges gradients."""
+        return frozenset(self.links.split()) if self.exchanges else frozenset()

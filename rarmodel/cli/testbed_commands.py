@@ -21,7 +21,7 @@ from .options import POSITIVE, SEED
 from .terminal import answer, say, show
 
 if TYPE_CHECKING:
-    from rarmodel.testbed import Plan
+    from rarmodel.testbed import Plan, Timing
 
 NETWORK = (
     click.option(
@@ -152,8 +152,10 @@ def _measure(plan: Plan, output: str, options: dict[str, Any]) -> int:
     from . import tables  # noqa: PLC0415
 
     files.check_writable(output)
-    timings = bed.measure(plan, progress=say, **options)
-    files.write_text(output, bed.table_of(timings))
+    timings: list[Timing] = []
+    for found in bed.measure(plan, progress=say, **options):
+        timings += found
+        files.write_text(output, bed.table_of(timings))  # Nothing is lost of a run cut short.
     show(tables.timings(timings))
     return 0
 

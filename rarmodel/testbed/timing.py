@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -83,7 +83,7 @@ def measure(
     mbit: float | None = None,
     buffer_ms: float | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> list[Timing]:
+) -> Iterator[list[Timing]]:
     """Carry out a plan on the testbed that is up, or on one that is up meanwhile.
 
     Parameters
@@ -98,6 +98,11 @@ def measure(
     progress
         Is told of each run before it begins.
 
+    Yields
+    ------
+    list
+        The rings of each run, when it is over.
+
     Raises
     ------
     UsageError
@@ -105,16 +110,13 @@ def measure(
     RarmodelError
         If a ring fails, or takes too long.
     """
-    found: list[Timing] = []
     with lent(servers, mbit, buffer_ms) as there:
         if plan.servers > there:
             raise UsageError(f"the plan needs {plan.servers} servers; the testbed has {there}")
         for number, run in enumerate(plan.runs):
             progress(f"run {number + 1} of {len(plan.runs)}: {run.name}")
-            found += _timings(
-                run, max(seconds, _LEAST_ITERATIONS * _slowest(run, mbit or TESTBED_MBIT))
-            )
-    return found
+            least = _LEAST_ITERATIONS * _slowest(run, mbit or TESTBED_MBIT)
+            yield _timings(run, max(seconds, least))
 
 
 def _slowest(run: Together, mbit: float) -> float:

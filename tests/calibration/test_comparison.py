@@ -193,6 +193,7 @@ def _put(field: str, value: object) -> Change:
             "line 2: network_gbps; comparisons of models need links of one rate, as an option",
         ),
         (_put("links", ""), "line 2: no links; a ring on 2 servers uses some"),
+        (_put("links", " "), "line 2: no links; a ring on 2 servers uses some"),
         (_put("concurrent_jobs", 3), "line 2: concurrent_jobs 3; by the run's links it is 2"),
         (_put("part", "test"), "line 2: run 'fit 0' is in several parts; one is expected"),
         (_put("servers", 1), "line 2: links '0 1'; a ring on one server uses none"),
@@ -211,6 +212,15 @@ def test_a_table_of_one_part_is_refused(part: str) -> None:
     other = "test" if part == "fit" else "fit"
     with pytest.raises(InputError, match=f"no runs to {other}; at least one to fit and one to"):
         rarmodel.compare_models(rows_of([("01", 1.0, 0.0)] * 2, part=part), rates=RATES)
+
+
+def test_runs_without_contention_cannot_be_fitted() -> None:
+    rows = [
+        *rows_of([("01", 1.0, 0.0)], part="fit"),
+        *rows_of([("01", 1.0, 0.0)] * 2, part="test"),
+    ]
+    with pytest.raises(InputError, match="measurements, runs to fit: the rows determine none of"):
+        rarmodel.compare_models(rows, rates=RATES, contention={"overhead_ms_per_server": 0.0})
 
 
 def test_a_row_without_part_among_others_is_refused() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rarmodel import testbed
-from rarmodel.errors import UsageError
+from rarmodel.errors import RarmodelError, UsageError
 from rarmodel.testbed import Plan, Timing, network
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Measuring that takes no time and needs no network; the options that it was given."""
     found: list[dict[str, Any]] = []
 
-    def measure(plan: Plan, **options: Any) -> list[Timing]:
+    def measure(plan: Plan, **options: Any) -> Iterator[list[Timing]]:
         options.pop("progress")("run 1")
         found.append({"runs": [run.name for run in plan.runs], **options})
-        rings = [(run, number) for run in plan.runs for number in range(len(run.rings))]
-        return [Timing(run, number, 7, 95.5, 90.25) for run, number in rings]
+        for run in plan.runs:
+            if run.name == "failing":
+                raise RarmodelError("a ring has failed: why")
+            yield [Timing(run, number, 7, 95.5, 90.25) for number in range(len(run.rings))]
 
     monkeypatch.setattr(testbed, "measure", measure)
     return found
@@ -47,6 +50,17 @@ def test_run_writes_a_table_and_shows_it(
     assert asked == [
         {"runs": ["alone"], "servers": None, "mbit": 50, "buffer_ms": None, "seconds": 5}
     ]
+
+
+def test_runs_before_one_that_fails_are_kept(
+    invoke: Invoke, tmp_path: Path, asked: list[dict[str, Any]]
+) -> None:
+    plan, table = tmp_path / "plan.yaml", tmp_path / "table.csv"
+    failing = PLAN.replace("alone", "failing").removeprefix("runs:\n")
+    plan.write_text(PLAN + failing, encoding="utf-8")
+    outcome = invoke("testbed", "run", plan, "--output", table)
+    assert (outcome.code, outcome.lines[-1]) == (1, "a ring has failed: why")
+    assert len(table.read_text(encoding="utf-8").splitlines()) == 2
 
 
 def test_measure_has_the_standard_plan(

@@ -46,9 +46,7 @@ def exchange_ms(*runs: Sequence[Sequence[int]]) -> list[list[float]]:
             for number, rings in enumerate(runs)
         )
     )
-    found: list[list[float]] = [[] for _ in runs]
-    for timing in measure(plan, seconds=3.0):
-        found[int(timing.run.name)].append(timing.exchange_ms)
+    found = [[one.exchange_ms for one in each] for each in measure(plan, seconds=3.0)]
     assert existing() == []
     return found
 

@@ -54,7 +54,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> list[list[Work]]:
 
 def test_the_table_is_read_by_calibrate(pretended: list[list[Work]], tmp_path: Path) -> None:
     told: list[str] = []
-    timings = measure(PLAN, progress=told.append)
+    timings = [one for each in measure(PLAN, progress=told.append) for one in each]
     assert told == ["run 1 of 3: alone, first", "run 2 of 3: two", "run 3 of 3: inside"]
     assert [[work.servers for work in works] for works in pretended] == [
         [(0, 1)],
@@ -77,7 +77,7 @@ def test_the_table_is_read_by_calibrate(pretended: list[list[Work]], tmp_path: P
 def test_a_plan_with_too_many_servers_is_refused(pretended: list[list[Work]]) -> None:
     wide = Plan(runs=(run("wide", "fit", ([0, 4], 1.0, 0.0)),))
     with pytest.raises(UsageError, match="the plan needs 5 servers; the testbed has 4"):
-        measure(wide)
+        list(measure(wide))
     assert not pretended
 
 
@@ -85,7 +85,7 @@ def test_options_of_a_network_beside_one_that_is_up_are_refused(
     pretended: list[list[Work]],
 ) -> None:
     with pytest.raises(UsageError, match="a testbed is up, with its own servers and rate"):
-        measure(PLAN, mbit=50.0)
+        list(measure(PLAN, mbit=50.0))
     assert not pretended
 
 
@@ -94,4 +94,4 @@ def test_a_ring_that_completes_nothing_is_an_error(
 ) -> None:
     monkeypatch.setattr("rarmodel.testbed.timing.measured", lambda works, *_: [[] for _ in works])
     with pytest.raises(RarmodelError, match="alone, first: a ring did not complete an iteration"):
-        measure(PLAN)
+        list(measure(PLAN))

@@ -96,6 +96,7 @@ BY_NAME = {
     "form": Completed(_formats),
     "model": Completed(_models),
     "file": Completed(_campaigns, "file"),
+    "plan": FILE,
     "schedule": FILE,
     "table": FILE,
     "trace": FILE,

@@ -33,7 +33,7 @@ NETWORK = (
     click.option(
         "--mbit",
         type=POSITIVE,
-        metavar="RATE",
+        metavar="MBIT",
         help=f"Rate of its links in Mbit/s. By default {TESTBED_MBIT:g}.",
     ),
     click.option(
@@ -48,7 +48,7 @@ MEASURED = (
     click.option(
         "--seconds",
         type=POSITIVE,
-        metavar="S",
+        metavar="SECONDS",
         default=TESTBED_SECONDS,
         show_default=True,
         help="Time to measure each run, in seconds; longer where iterations are long.",

@@ -67,6 +67,7 @@ def own_names(kind: registry.Kind, *, but: str = "") -> set[str]:
         ("rarmodel solve lab.json --output sched", set(), "file"),
         ("rarmodel solve lab.json --data ", set(), "file"),
         ("rarmodel verify lab.json ", set(), "file"),
+        ("rarmodel testbed run ", set(), "file"),
         ("rarmodel report lab.json a.json ", set(), "file"),
         ("rarmodel plot lab.json a.json --part ", {"gantt", "contention", "utilisation"}, None),
         ("rarmodel generate ", set(FAMILIES), None),

@@ -1,0 +1,303 @@
+"""Compare a plan with the queue as it is now, hand it back, and see that Slurm took it."""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from typing import Any
+
+from rarmodel.duration import duration
+from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
+from rarmodel.model.gpu_assignment import assign_gpus
+from rarmodel.schema import Assignment, Schedule
+from rarmodel.verifier import verify
+from rarmodel.workloads.slurm import expand
+
+from .choices import Choices
+from .counts import conflicts
+from .handing import Command, Handed, handed, script
+from .outputs import Run, SlurmError, live
+from .queue import Queue, SlurmJob, gpus_in, queue_of, value
+from .reading import Reading, read
+from .requests import fits
+
+LEAD_SECONDS = 2.0
+"""Time in seconds that handing back takes at most: no job is told to start sooner."""
+
+
+class StaleError(RarmodelError):
+    """The queue is no longer as it was when it was planned."""
+
+    def __init__(self, changes: list[str]) -> None:
+        self.changes = tuple(changes)
+        super().__init__("\n".join(changes))
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of a plan.
+
+    Attributes
+    ----------
+    plan
+        Where and when each job shall run, in order of start.
+    late_seconds
+        By how much every start moved, because the plan's first start had passed.
+    untouched
+        Waiting jobs that are not marked, or not held: they were not touched.
+    commands
+        The commands that ran, in order; none if the plan was only written.
+    differences
+        What Slurm did not take, a line each.
+    """
+
+    plan: tuple[Handed, ...]
+    late_seconds: float
+    untouched: tuple[str, ...]
+    commands: tuple[Command, ...] = ()
+    differences: tuple[str, ...] = ()
+
+    def script(self) -> str:
+        """The commands as a shell script."""
+        return script(self.plan, self.lines())
+
+    def lines(self) -> list[str]:
+        """What is done, in lines."""
+        found = [f"{len(self.plan)} held and marked jobs are handed back, in order of start"]
+        if self.late_seconds:
+            found.append(f"the plan's first start has passed: all start {self._late()} later")
+        if self.untouched:
+            found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "jobs": [
+                {
+                    "job": one.job,
+                    "nodes": [*one.nodes],
+                    "gpus_per_node": one.per_node,
+                    "start": one.start.isoformat(),
+                }
+                for one in self.plan
+            ],
+            "late_seconds": self.late_seconds,
+            "untouched": [*self.untouched],
+            "commands": [[*one] for one in self.commands],
+            "differences": [*self.differences],
+        }
+
+    def _late(self) -> str:
+        return duration(self.late_seconds)
+
+
+def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) -> Applied:
+    """Compare a plan with the queue as it is now.
+
+    The queue is read on the plan's own slots, and the verifier checks the plan against it: so a
+    node that was lost, GPUs that a job still holds, and a job that asks for something else are
+    seen alike. A job that ended early only frees GPUs.
+
+    Parameters
+    ----------
+    schedule
+        The plan, with the times of its slots.
+    outputs
+        Slurm's outputs, as of now.
+    choices
+        The choices of the reading that was planned.
+
+    Raises
+    ------
+    InputError
+        If the schedule has no times, or more GPUs on one node than on another.
+    StaleError
+        With everything that changed since the plan was made.
+    UsageError
+        If no job of the plan may be touched.
+    """
+    time = schedule.time
+    if time is None or time.origin is None:
+        message = "missing; a plan of `rarmodel slurm plan` says when its slots are"
+        raise InputError([Problem("time.origin", message)], schedule.instance)
+    origin = time.origin if time.origin.tzinfo else time.origin.replace(tzinfo=UTC)
+    own = replace(
+        choices, slot_seconds=time.slot_seconds, origin=origin, whose="mine", around=False
+    )
+    reading = read(outputs, own)
+    ours = [one for one in schedule.assignments if one.job in reading.mine]
+    if changes := [*_changed(schedule, reading)]:
+        raise StaleError(changes)
+    if not ours:
+        raise UsageError("no job of the plan is held and marked; nothing may be touched")
+    first = origin + timedelta(seconds=time.seconds(min(one.start for one in ours)))
+    late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
+    if late:
+        reading = read(outputs, replace(own, origin=origin + late))
+    moved, changes = _as_now(schedule, reading, ours)
+    if changes:
+        raise StaleError(changes)
+    starts = {
+        one.job: origin + late + timedelta(seconds=time.seconds(one.start))
+        for one in moved.assignments
+    }
+    waiting = (job for job in reading.queue.jobs.values() if job.state == "PENDING")
+    names = {one.job for one in ours}
+    return Applied(
+        plan=tuple(handed(moved, {name: reading.queue.jobs[name] for name in names}, starts)),
+        late_seconds=late.total_seconds(),
+        untouched=tuple(job.id for job in waiting if job.id not in names),
+    )
+
+
+def _changed(schedule: Schedule, reading: Reading) -> Iterator[str]:
+    """Jobs of the plan that are gone or changed, or that Slurm cannot be told to place so."""
+    known = {job.name: job for job in reading.instance.jobs}
+    for one in schedule.assignments:
+        job, now = reading.queue.jobs.get(one.job), known.get(one.job)
+        gpus = {server: len(held) for server, held in one.gpus.items() if held}
+        if job is None:
+            if one.start > 0:  # Others ran, or could have run: their end only frees GPUs.
+                yield f"job {one.job} is gone"
+        elif job.is_held and job.is_marked and one.job not in reading.mine:
+            yield f"job {one.job} changed: rarmodel can no longer plan it"
+        elif now is not None and now.running is None:
+            if len(set(gpus.values())) > 1:
+                yield f"job {one.job} has unequal GPUs per node, which Slurm cannot be told"
+            elif lost := [name for name in gpus if name not in reading.queue.nodes]:
+                yield f"job {one.job}: nodes {listed(lost)} are gone"
+            elif not fits(now, gpus):
+                yield f"job {one.job} changed: it no longer asks for the GPUs or nodes planned"
+
+
+def _as_now(
+    schedule: Schedule, reading: Reading, ours: Sequence[Assignment]
+) -> tuple[Schedule, list[str]]:
+    """The plan beside what runs now, with GPUs numbered anew, and what is wrong with it.
+
+    Slurm chooses the indices of GPUs, so those of the plan are only counts.
+    """
+    planned = {one.job: one for one in ours}
+    jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
+    # A job that must end first and is gone has ended.
+    names = {job.name for job in jobs}
+    jobs = tuple(
+        job.model_copy(update={"after": tuple(one for one in job.after if one in names)})
+        for job in jobs
+    )
+    instance = reading.instance.model_copy(update={"jobs": jobs})
+    beside = [
+        Assignment(job=job.name, start=0, gpus=job.running.gpus)
+        if job.running
+        else planned[job.name]
+        for job in jobs
+    ]
+    counted = schedule.model_copy(update={"assignments": tuple(beside)})
+    ends = verify(instance, counted).completion
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    try:
+        assignments = assign_gpus(
+            instance,
+            [one.start for one in beside],
+            [ends[one.job] or one.start + 1 for one in beside],
+            [{index[s]: len(held) for s, held in one.gpus.items() if held} for one in beside],
+        )
+    except InputError as error:
+        jobs_named = [
+            f"job {jobs[_index(one.place)].name}: {one.message}" for one in error.problems
+        ]
+        return counted, jobs_named
+    moved = counted.model_copy(update={"assignments": assignments})
+    report = verify(instance, moved)
+    found = [one.message for one in report.violations]
+    return moved, found + [
+        one.message for one in conflicts(reading.queue, moved, report.completion)
+    ]
+
+
+def _index(place: str) -> int:
+    return int(place.removeprefix("jobs[").removesuffix("]"))
+
+
+def needs_operator(applied: Applied, queue: Queue, user: str | None = None) -> list[str]:
+    """Which jobs an ordinary user may not change, a line each; none for root and Slurm's user.
+
+    Parameters
+    ----------
+    user
+        Name of the user; by default of who runs this.
+    """
+    user = user or getpass.getuser()
+    if user in {"root", queue.slurm_user}:
+        return []
+    found = []
+    for one in applied.plan:
+        job = queue.jobs[one.job]
+        if job.user != user:
+            found.append(f"job {one.job} is {job.user}'s: only an operator may change it")
+        elif value(job.record, "Reason") == "JobHeldAdmin":
+            found.append(f"job {one.job} was held by an operator: only an operator may release it")
+    return found
+
+
+def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:
+    """Run the commands in order of start, read back, and compare.
+
+    A job whose update Slurm refuses is not released.
+
+    Parameters
+    ----------
+    run
+        Runs a command, as `outputs.run` does.
+    tell
+        Is told each command before it runs.
+    """
+    done, differences, updated = list[Command](), list[str](), list[Handed]()
+
+    def succeeds(command: Command) -> bool:
+        if tell is not None:
+            tell(shlex.join(command))
+        done.append(command)
+        try:
+            run(command)
+        except SlurmError as error:
+            differences.append(str(error))
+            return False
+        return True
+
+    for one in applied.plan:
+        if succeeds(one.update()):
+            updated.append(one)
+    for one in updated:
+        succeeds(one.release())
+    jobs = queue_of(live(run)).jobs
+    for one in updated:
+        differences += [f"job {one.job}: {told}" for told in _differences(one, jobs.get(one.job))]
+    return replace(applied, commands=tuple(done), differences=tuple(differences))
+
+
+def _differences(one: Handed, job: SlurmJob | None) -> Iterator[str]:
+    """How a job differs from what was handed back."""
+    if job is None:
+        yield "is gone"
+        return
+    waits = job.state == "PENDING"
+    nodes = {*expand(value(job.record, "ReqNodeList" if waits else "NodeList"))}
+    gpus = sum(gpus_in(value(job.record, "TresPerNode")).values())
+    counts = {len(held) for held in job.held.values()}
+    if nodes != set(one.nodes):
+        yield f"is on nodes {listed(sorted(nodes))}; {listed(one.nodes)} were planned"
+    if (counts or {gpus}) != {one.per_node}:
+        yield f"has {gpus} GPUs on each node; {one.per_node} were planned"
+    if waits and job.is_held:
+        yield "is still held"
+    start = job.moment("StartTime")
+    if not waits and start and start < one.start - timedelta(seconds=LEAD_SECONDS):
+        yield f"started at {start:%H:%M:%S}; {one.start:%H:%M:%S} was planned"
+    eligible = job.moment("EligibleTime")
+    if waits and eligible and eligible < one.start.replace(microsecond=0):
+        yield f"may start at {eligible:%H:%M:%S}; {one.start:%H:%M:%S} was planned"

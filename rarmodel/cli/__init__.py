@@ -16,6 +16,7 @@ from .listing_commands import (
 )
 from .process import main
 from .report_commands import plot, report
+from .slurm_commands import slurm
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(bounds)
@@ -31,6 +32,7 @@ rarmodel.add_command(neighbourhoods)
 rarmodel.add_command(objectives)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)
+rarmodel.add_command(slurm)
 rarmodel.add_command(solvers)
 complete(rarmodel)
 

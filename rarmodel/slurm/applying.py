@@ -20,9 +20,10 @@ from .choices import Choices
 from .counts import conflicts
 from .handing import Command, Handed, handed, script
 from .outputs import Run, SlurmError, live
-from .queue import Queue, SlurmJob, gpus_in, queue_of, value
+from .queue import Queue, SlurmJob, queue_of
 from .reading import Reading, read
 from .requests import fits
+from .values import gpus_in, value
 
 LEAD_SECONDS = 2.0
 """Time in seconds that handing back takes at most: no job is told to start sooner."""

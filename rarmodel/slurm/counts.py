@@ -46,12 +46,13 @@ def conflicts(
         The plan, and the slot after the last of each job.
     """
     on_nodes: dict[str, list[_Held]] = defaultdict(list)
-    for one in schedule.assignments:
-        job, nodes = queue.jobs[one.job], [name for name, gpus in one.gpus.items() if gpus]
+    for assigned in schedule.assignments:
+        job = queue.jobs[assigned.job]
+        nodes = [name for name, gpus in assigned.gpus.items() if gpus]
         asked = cpus_per_node(job, len(nodes)), memory_per_node(job, len(nodes))
-        end = ends[one.job] or one.start + 1
+        end = ends[assigned.job] or assigned.start + 1
         for name in nodes:
-            on_nodes[name].append(_Held(one.start, end, one.job, *asked))
+            on_nodes[name].append(_Held(assigned.start, end, assigned.job, *asked))
     for name, several in on_nodes.items():
         node = queue.nodes[name]
         active: list[_Held] = []

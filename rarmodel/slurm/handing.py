@@ -11,6 +11,7 @@ from rarmodel.errors import one_line
 from rarmodel.schema import Schedule
 
 from .queue import SlurmJob
+from .requests import asked_type
 
 Command = tuple[str, ...]
 """A program with its arguments."""
@@ -84,10 +85,18 @@ def handed(
             counts = {server: len(gpus) for server, gpus in one.gpus.items() if gpus}
             (per_node,) = set(counts.values())
             asked = int(jobs[one.job].record.get("NumTasks", "0"))
-            # A task for each GPU stays so; other numbers of tasks are the user's affair.
-            whole = per_node * len(counts)
-            tasks = whole if asked > 1 and asked % whole == 0 else None
-            found.append(Handed(one.job, tuple(counts), per_node, starts[one.job], tasks and asked))
+            # Tasks are shared evenly, as the GPUs are; where that leaves a rest, Slurm decides.
+            tasks = asked if asked > 1 and asked % len(counts) == 0 else None
+            found.append(
+                Handed(
+                    job=one.job,
+                    nodes=tuple(counts),
+                    per_node=per_node,
+                    start=starts[one.job],
+                    tasks=tasks,
+                    gpu_type=asked_type(jobs[one.job]),
+                )
+            )
     return sorted(found, key=lambda one: (one.start, one.job))
 
 

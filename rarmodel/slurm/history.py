@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from statistics import median
 
-from .queue import SlurmJob, value
+from .queue import SlurmJob
+from .values import value
 
 FEWEST = 3
 """Fewest earlier runs that teach a duration."""

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.workloads.cells import CellError
-from rarmodel.workloads.cells import duration as seconds_in
 from rarmodel.workloads.formats import gpus_of_gres
 from rarmodel.workloads.slurm import expand
 
-from .records import Line, Record, lines, value
+from .records import Line, Record, lines
+from .values import indices, memory_mb, moment, seconds, value, whole_number
 
 MARK = "rarmodel"
 """First word of the comment of the jobs that rarmodel may touch."""
 HELD = {"JobHeldUser", "JobHeldAdmin"}
 HOLDING = {"RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "STOPPED", "STAGE_OUT", "SIGNALING"}
 """States in which a job has GPUs."""
-_UNITS = {"": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "K": 1 / 1024}
 MOST_TASKS = 100_000
 """Most tasks of one array."""
 
@@ -142,27 +141,6 @@ class Queue(NamedTuple):
     unreadable: tuple[str, ...]
 
 
-def moment(text: str) -> datetime | None:
-    """A point in time as Slurm writes it, in UTC; None for words such as `Unknown`."""
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
-        return None
-
-
-def seconds(text: str) -> float | None:
-    """A length of time as Slurm writes it, `2-03:00:00`; None for words such as `UNLIMITED`."""
-    try:
-        return seconds_in({"": text}, "")
-    except CellError:
-        return None
-
-
-def gpus_in(text: str) -> dict[str, int]:
-    """GPUs by type in a request such as `gres:gpu:4` or `gres/gpu:h100=4`."""
-    return gpus_of_gres(re.sub(r"gres[:/]gpu", "gpu", text).replace("=", ":"), "GPUs")
-
-
 def queue_of(outputs: Mapping[str, str]) -> Queue:
     """The queue in Slurm's outputs, by name as in `outputs.COMMANDS`.
 
@@ -189,7 +167,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     if problems or now is None:
         raise InputError(problems)
     jobs, unreadable = _jobs(outputs["job"], nodes)
-    nodes = {name: node._replace(**_left(node, jobs)) for name, node in nodes.items()}
+    nodes = {name: _left(node, jobs) for name, node in nodes.items()}
     return Queue(
         name=_setting(config, "ClusterName") or "slurm",
         now=now,
@@ -203,13 +181,13 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     )
 
 
-def _left(node: Node, jobs: Mapping[str, SlurmJob]) -> dict[str, int]:
-    """Processors and memory that jobs without GPUs leave of a node."""
+def _left(node: Node, jobs: Mapping[str, SlurmJob]) -> Node:
+    """A node with the processors and the memory that jobs without GPUs leave of it."""
     idle = [job for job in jobs.values() if job.state in HOLDING and not job.held]
     inside = [job for job in idle if node.name in expand(value(job.record, "NodeList"))]
     cpus = sum(cpus_per_node(job, nodes_of(job)) for job in inside)
     memory = sum(memory_per_node(job, nodes_of(job)) for job in inside)
-    return {"cpus": node.cpus - cpus, "memory_mb": node.memory_mb - memory}
+    return node._replace(cpus=node.cpus - cpus, memory_mb=node.memory_mb - memory)
 
 
 def nodes_of(job: SlurmJob) -> int:
@@ -228,18 +206,6 @@ def memory_per_node(job: SlurmJob, nodes: int) -> int:
     if text := value(job.record, "MinMemoryCPU"):
         return memory_mb(text) * cpus_per_node(job, nodes)
     return memory_mb(value(job.record, "MinMemoryNode"))
-
-
-def memory_mb(text: str) -> int:
-    """Memory as Slurm writes it, such as `1.5G`, in MB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)", text)
-    return round(float(found[1]) * _UNITS[found[2]]) if found else 0
-
-
-def whole_number(record: Record, key: str) -> int:
-    """The whole number with which a value begins; 0 if there is none."""
-    found = re.match(r"\d+", record.get(key, ""))
-    return int(found[0]) if found else 0
 
 
 def _setting(config: str, name: str) -> str:
@@ -277,7 +243,7 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
                 name=line.name,
                 gpus=sum(gpus.values()),
                 gpu_type=kinds,
-                used=frozenset(_indices(record.get("GresUsed", ""))),
+                used=frozenset(indices(record.get("GresUsed", ""))),
                 cpus=cpus,
                 memory_mb=memory,
                 features=frozenset(value(record, "ActiveFeatures").split(",")),
@@ -308,16 +274,6 @@ def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:
             continue
         nodes = _hosts(value(line.values, "Nodes"), "reservation", problems)
         yield Reserved(line.name, tuple(nodes), start, moment(value(line.values, "EndTime")))
-
-
-def _indices(gres: str) -> list[int]:
-    """Indices in `gpu:h100:3(IDX:0-2)`, of GPUs only."""
-    found = []
-    for part in re.findall(r"\bgpu[^(,]*\(IDX:([0-9,-]+)\)", gres):
-        for piece in part.split(","):
-            first, _, last = piece.partition("-")
-            found += range(int(first), int(last or first) + 1)
-    return found
 
 
 def _jobs(text: str, nodes: Mapping[str, Node]) -> tuple[dict[str, SlurmJob], tuple[str, ...]]:
@@ -362,6 +318,6 @@ def _held(line: Line, nodes: Mapping[str, Node]) -> dict[str, tuple[int, ...]]:
         if key == "Nodes":
             group = _hosts(text, "", [])
         elif key == "GRES":
-            gpus = tuple(_indices(text))
+            gpus = tuple(indices(text))
             held |= {name: gpus for name in group if name in nodes and gpus}
     return held

@@ -11,16 +11,8 @@ from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.profiles import is_type
 from rarmodel.workloads.slurm import expand
 
-from .queue import (
-    Node,
-    Queue,
-    SlurmJob,
-    cpus_per_node,
-    gpus_in,
-    memory_per_node,
-    value,
-    whole_number,
-)
+from .queue import Node, Queue, SlurmJob, cpus_per_node, memory_per_node
+from .values import gpus_in, value, whole_number
 
 _AFTER = re.compile(r"after(?:ok|any|notok)((?::\d+(?:_\d+|_\*)?)+)(?:\(\w+\))?")
 
@@ -201,20 +193,14 @@ def predecessors(job: SlurmJob, known: Sequence[str]) -> list[str]:
     text = value(job.record, "Dependency")
     found = []
     for part in filter(None, text.split(",")):
-        one = re.fullmatch(
-            r"after(?:ok|any|notok|burstbuffer)((?::\d+(?:_\d+|_\*)?)+)(?:\(.*\))?", part
-        )
-        if one is None or "?" in text:
-            raise UnusableError(
-                f"dependency {part!r}; only afterok, afterany and afternotok are read"
-            )
+        dependency = _AFTER.fullmatch(part)
+        if dependency is None or "?" in text:
+            kinds = "afterok, afterany and afternotok"
+            raise UnusableError(f"dependency {part!r}; only {kinds} are read")
         for name in dependency[1].strip(":").split(":"):
             stem = name.removesuffix("*")
-            tasks = [
-                other
-                for other in known
-                if other == name or (stem != name and other.startswith(stem))
-            ]
+            every = stem != name  # `12_*` means all tasks of the array 12.
+            tasks = [one for one in known if one == name or (every and one.startswith(stem))]
             if not tasks:
                 raise UnusableError("depends on a job that is not in the instance")
             found += tasks

@@ -204,11 +204,18 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 def _free_ports(count: int) -> int:
     """The first of so many free ports in a row, below those that the system gives out."""
-    start = 10000 + os.getpid() * 37 % 15000
-    for base in [*range(start, 30000 - count, count), *range(10000, start, count)]:
-        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            for port in range(base, base + count):
-                probe = stack.enter_context(socket.socket())
-                probe.bind(("127.0.0.1", port))
-            return base
+    start: int = 10000 + os.getpid() * 37 % 15000
+    bases = [*range(start, 30000 - count, count), *range(10000, start, count)]
+    for base in bases:
+        if all(map(_is_free, range(base, base + count))):
+            return int(base)
     raise RuntimeError("no free ports")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

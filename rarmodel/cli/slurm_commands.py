@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import rich_click as click
 
 from rarmodel.defaults import SEARCH_SECONDS, SLOT_SECONDS
 from rarmodel.errors import UsageError, one_line
+from rarmodel.workloads.cells import UNITS
 
 from .inputs import share_stdin
 from .options import (
@@ -21,6 +23,7 @@ from .options import (
     SEED,
     SEVERAL,
     THREADS,
+    Number,
     objective_option,
 )
 from .outputs import check_output, write_json
@@ -329,3 +332,77 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
         say_first([one_line(one) for one in applied.differences], "differences")
         done, refused = len(applied.commands), len(applied.differences)
         answer(f"{done} commands, {refused} differences")
+
+
+@slurm.command()
+@click.option(
+    "--every",
+    metavar="DURATION",
+    default="60s",
+    show_default=True,
+    help="Time between two looks at the queue, such as 30s or 5min.",
+)
+@click.option(
+    "--threshold",
+    type=Number(0, 1),
+    metavar="PART",
+    default=0.05,
+    show_default=True,
+    help="Change a plan that still holds only for a gain above this part of its value.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    metavar="N",
+    default=50,
+    show_default=True,
+    help="Hand back at most N jobs at one look.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="End after N looks. By default rarmodel looks until you interrupt it.",
+)
+@click.option(
+    "--operator", is_flag=True, help="You are an operator of Slurm: change other users' jobs too."
+)
+@READING
+@objective_option("Objective to minimise")
+@SOLVING
+def watch(
+    every: str,
+    threshold: float,
+    most: int,
+    looks: int | None,
+    operator: bool,  # noqa: FBT001
+    objective: list[str] | None,
+    **options: Any,
+) -> int:
+    """Plan the queue again as it changes, and hand back each job shortly before its start.
+
+    Each command is printed before it runs. Ctrl-C ends the watch; held jobs stay held.
+    """
+    from rarmodel import slurm as room  # noqa: PLC0415
+
+    choices, limits = _choices(options), _limits(options)
+    room.watch(
+        every=_seconds(every),
+        threshold=threshold,
+        most=most,
+        looks=looks,
+        operator=operator,
+        tell=answer,
+        limits=limits,
+        objective=objective,
+        **choices,
+    )
+    return FINE
+
+
+def _seconds(text: str) -> float:
+    """A length of time such as `90`, `60s` or `5min` in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", text)
+    if not found or not float(found[1]):
+        raise UsageError(f"--every {text!r}: a length of time such as 30s or 5min is expected")
+    return float(found[1]) * UNITS[found[2] or "s"]

@@ -12,7 +12,8 @@ from .planning import Plan, Planned
 from .profiles import Profile, Rule, Rules, read_rules
 from .queue import Queue
 from .reading import Reading
-from .session import apply, plan, read
+from .session import apply, plan, read, watch
+from .watching import Watch
 
 __all__ = [
     "Applied",
@@ -25,8 +26,10 @@ __all__ = [
     "Rule",
     "Rules",
     "StaleError",
+    "Watch",
     "apply",
     "plan",
     "read",
     "read_rules",
+    "watch",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Schedule
-from rarmodel.verifier import verify
+from rarmodel.verifier import Report, verify
 from rarmodel.workloads.slurm import expand
 
 from .choices import Choices
@@ -53,6 +53,8 @@ class Applied:
         The commands that ran, in order; none if the plan was only written.
     differences
         What Slurm did not take, a line each.
+    report
+        The verifier's report on the plan beside what runs now.
     """
 
     plan: tuple[Handed, ...]
@@ -60,6 +62,7 @@ class Applied:
     untouched: tuple[str, ...]
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
+    report: Report | None = field(default=None, repr=False, compare=False)
 
     def script(self) -> str:
         """The commands as a shell script."""
@@ -139,7 +142,7 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
     late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
     if late:
         reading = read(outputs, replace(own, origin=origin + late))
-    moved, changes = _as_now(schedule, reading, ours)
+    moved, changes, report = _as_now(schedule, reading, ours)
     if changes:
         raise StaleError(changes)
     starts = {
@@ -152,6 +155,7 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         plan=tuple(handed(moved, {name: reading.queue.jobs[name] for name in names}, starts)),
         late_seconds=late.total_seconds(),
         untouched=tuple(job.id for job in waiting if job.id not in names),
+        report=report,
     )
 
 
@@ -177,8 +181,8 @@ def _changed(schedule: Schedule, reading: Reading) -> Iterator[str]:
 
 def _as_now(
     schedule: Schedule, reading: Reading, ours: Sequence[Assignment]
-) -> tuple[Schedule, list[str]]:
-    """The plan beside what runs now, with GPUs numbered anew, and what is wrong with it.
+) -> tuple[Schedule, list[str], Report]:
+    """The plan beside what runs now, with GPUs numbered anew, what is wrong with it, and a report.
 
     Slurm chooses the indices of GPUs, so those of the plan are only counts.
     """
@@ -198,7 +202,8 @@ def _as_now(
         for job in jobs
     ]
     counted = schedule.model_copy(update={"assignments": tuple(beside)})
-    ends = verify(instance, counted).completion
+    report = verify(instance, counted)
+    ends = report.completion
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     try:
         assignments = assign_gpus(
@@ -208,20 +213,14 @@ def _as_now(
             [{index[s]: len(held) for s, held in one.gpus.items() if held} for one in beside],
         )
     except InputError as error:
-        jobs_named = [
-            f"job {jobs[_index(one.place)].name}: {one.message}" for one in error.problems
-        ]
-        return counted, jobs_named
+        places = [int(one.place.removeprefix("jobs[").removesuffix("]")) for one in error.problems]
+        told = zip(places, error.problems, strict=True)
+        return counted, [f"job {jobs[i].name}: {one.message}" for i, one in told], report
     moved = counted.model_copy(update={"assignments": assignments})
     report = verify(instance, moved)
     found = [one.message for one in report.violations]
-    return moved, found + [
-        one.message for one in conflicts(reading.queue, moved, report.completion)
-    ]
-
-
-def _index(place: str) -> int:
-    return int(place.removeprefix("jobs[").removesuffix("]"))
+    found += [one.message for one in conflicts(reading.queue, moved, report.completion)]
+    return moved, found, report
 
 
 def needs_operator(applied: Applied, queue: Queue, user: str | None = None) -> list[str]:

@@ -31,6 +31,8 @@ HISTORY = (
 """Earlier runs; the name comes last, because it may hold any character."""
 OPTIONAL = {"topology", "reservation", "sacct"}
 """Outputs that a cluster may not have."""
+SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
+"""Settings of Slurm that a reading needs."""
 SECONDS = 60.0
 """Longest time of one command."""
 
@@ -83,10 +85,18 @@ def live(run: Run = run) -> dict[str, str]:
         except SlurmError:
             if name not in OPTIONAL:
                 raise
+    found["config"] = _settings(found["config"])
     if "accounting_storage/none" not in found["config"]:
         with suppress(SlurmError, UsageError):  # Without sacct no durations are learned.
             found["sacct"] = run(HISTORY)
     return found
+
+
+def _settings(config: str) -> str:
+    """The lines of a configuration that a reading needs: recordings keep no others."""
+    first, *others = config.splitlines() or [""]
+    kept = [line for line in others if line.split("=")[0].strip() in SETTINGS]
+    return "\n".join([first, *kept]) + "\n"
 
 
 def recorded(folder: str | os.PathLike[str]) -> dict[str, str]:

@@ -106,6 +106,11 @@ class SlurmJob(NamedTuple):
         """Slurm's priority; 0 if it is held."""
         return int(self.record.get("Priority", "0"))
 
+    @property
+    def wanted_nodes(self) -> list[str]:
+        """Nodes that it asks for by name; none if they are not a host list."""
+        return _hosts(value(self.record, "ReqNodeList"), "", [])
+
     def moment(self, key: str) -> datetime | None:
         """A point in time; None if it is unknown."""
         return moment(value(self.record, key))

@@ -119,6 +119,8 @@ class _Reader:
         self.notes: dict[str, list[str]] = defaultdict(list)
         self.estimates: dict[str, Estimate] = {}
         self.profiles: dict[str, Found] = {}
+        pending = (job for job in queue.jobs.values() if job.state == "PENDING")
+        self.priorities = {job.priority for job in pending if not job.is_held}
         contention = choices.contention
         self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
 
@@ -302,14 +304,9 @@ class _Reader:
 
     def _weight(self, job: SlurmJob) -> int:
         """Held jobs have weight 1; priorities of the others are scaled to 1 … 100."""
-        all_of_them = [
-            one.priority
-            for one in self.queue.jobs.values()
-            if one.state == "PENDING" and not one.is_held
-        ]
-        if job.is_held or not all_of_them or (low := min(all_of_them)) == max(all_of_them):
+        if job.is_held or (low := min(self.priorities)) == max(self.priorities):
             return 1
-        return 1 + round(99 * (job.priority - low) / (max(all_of_them) - low))
+        return 1 + round(99 * (job.priority - low) / (max(self.priorities) - low))
 
     # Instances -----------------------------------------------------------------------------------
 

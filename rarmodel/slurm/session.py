@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
+from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError
 
 from . import applying, planning, reading
@@ -17,6 +18,7 @@ from .outputs import Run, live, record, recorded, run
 from .planning import Plan
 from .queue import queue_of
 from .reading import Reading
+from .watching import EVERY, MOST, THRESHOLD, Watch
 
 ROUNDS = 8
 """Most plans that are made to respect processors and memory."""
@@ -169,6 +171,52 @@ def apply(
     if not operator and (lacking := applying.needs_operator(applied, queue_of(outputs))):
         raise UsageError("; ".join([*lacking, "--operator says that you are one"]))
     return applying.carried_out(applied, run, tell) if carry_out else applied
+
+
+def watch(
+    *,
+    every: float = EVERY,
+    threshold: float = THRESHOLD,
+    most: int = MOST,
+    looks: int | None = None,
+    operator: bool = False,
+    run: Run = run,
+    tell: Callable[[str], None] = print,
+    limits: Mapping[str, Any] | None = None,
+    **choices: Any,
+) -> Watch:
+    """Plan a queue again as it changes, and hand back each job shortly before its start.
+
+    Parameters
+    ----------
+    every, threshold, most, operator, run, tell
+        See `Watch`.
+    looks
+        End after so many looks; by default rarmodel looks until you interrupt it.
+    limits
+        Limits of each plan, as for `solve`; by default half the time between two looks, at most
+        that of `solve`.
+    **choices
+        Choices of `read`.
+
+    Returns
+    -------
+    Watch
+        With every command that changed something.
+    """
+    asked = {"time_limit": min(every / 2, SEARCH_SECONDS), **(limits or {})}
+    found = Watch(
+        plan=lambda seen: plan(seen, **asked),
+        choices=_chosen(choices),
+        every=every,
+        threshold=threshold,
+        most=most,
+        operator=operator,
+        run=run,
+        tell=tell,
+    )
+    found.watch(looks)
+    return found
 
 
 def _outputs(source: str | os.PathLike[str] | None, run: Run) -> dict[str, str]:

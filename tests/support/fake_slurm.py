@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rarmodel.slurm.outputs import COMMANDS
+from rarmodel.slurm.outputs import SlurmError, live
 
 SCHEDULER = "sched_interval=1,sched_min_interval=0,bf_interval=1,bf_resolution=1"
 """By default Slurm looks at the queue twice a minute; tests do not have that time."""
@@ -58,7 +58,7 @@ class FakeSlurm:
             check=False,
         )
         if done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {done.stderr or done.stdout}")
+            raise SlurmError(f"{' '.join(command)}: {done.stderr or done.stdout}")
         return done.stdout
 
     def submit(self, *options: str, seconds: float = 60, held: bool = True) -> str:
@@ -69,7 +69,7 @@ class FakeSlurm:
 
     def outputs(self) -> dict[str, str]:
         """What rarmodel reads."""
-        return {name: self.run(command) for name, command in COMMANDS.items()}
+        return live(self.run)
 
     def wait(self, happened: Callable[[], bool], seconds: float, what: str) -> None:
         """Wait until something has happened."""
@@ -98,7 +98,7 @@ class FakeSlurm:
     def __exit__(self, *_: object) -> None:
         for state in ("PENDING", "RUNNING"):
             self._answers("scancel", f"--state={state}")
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(RuntimeError, SlurmError):
             self.wait(lambda: not self.run(["squeue", "-h"]), 5, "end of jobs")
         for daemon in reversed(self.daemons):
             daemon.terminate()
@@ -116,7 +116,7 @@ class FakeSlurm:
     def _answers(self, *command: str) -> bool:
         try:
             self.run(command)
-        except RuntimeError:
+        except SlurmError:
             return False
         return True
 

@@ -1,0 +1,187 @@
+"""Watch a queue: plan again as it changes, and hand back what is due.
+
+rarmodel holds each job until its start is near, and then tells Slurm where and when. So a new plan
+costs nothing: only jobs that are due were ever handed back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from rarmodel.errors import InputError, NoScheduleError, UsageError, one_line
+from rarmodel.schema import Schedule
+
+from .applying import (
+    LEAD_SECONDS,
+    Applied,
+    StaleError,
+    carried_out,
+    checked,
+    needs_operator,
+)
+from .choices import Choices
+from .handing import Command
+from .outputs import Run, SlurmError, live
+from .outputs import run as run_on_this_machine
+from .planning import Plan
+from .queue import Queue, SlurmJob
+from .reading import Reading, read
+
+EVERY, THRESHOLD, MOST = 60.0, 0.05, 50
+"""Seconds between two looks, least gain that changes a plan, most jobs handed back at once."""
+
+
+@dataclass
+class Watch:
+    """A queue under watch.
+
+    Attributes
+    ----------
+    plan
+        Plans a reading.
+    choices
+        What to read of the queue.
+    every
+        Seconds from one look to the next.
+    threshold
+        A plan that still holds is changed only for a gain above this part of its value.
+    most
+        Most jobs that are handed back at one look.
+    operator
+        Whether jobs of other users may be changed.
+    run
+        Runs Slurm's commands.
+    tell
+        Is told, a line each, what is done and every command.
+    commands
+        All commands that changed something, in order.
+    """
+
+    plan: Callable[[Reading], Plan]
+    choices: Choices
+    every: float = EVERY
+    threshold: float = THRESHOLD
+    most: int = MOST
+    operator: bool = False
+    run: Run = run_on_this_machine
+    tell: Callable[[str], None] = print
+    commands: list[Command] = field(default_factory=list)
+    _kept: Schedule | None = None
+    _due: dict[str, datetime] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("every", 1e-3), ("threshold", 0), ("most", 1)):
+            if not getattr(self, name) >= least:
+                raise UsageError(f"{name} {getattr(self, name)}: at least {least:g} is expected")
+
+    def watch(self, looks: int | None = None) -> None:
+        """Look again and again, until so many looks are done or the user interrupts.
+
+        An interruption waits until no command is under way; jobs that are still held stay held.
+        """
+        while looks is None or looks > 0:
+            begun = time.monotonic()
+            try:
+                self.look()
+            except (SlurmError, InputError, NoScheduleError) as error:
+                self._say(str(error).splitlines()[0])
+            looks = None if looks is None else looks - 1
+            if looks is None or looks > 0:
+                time.sleep(max(0.0, begun + self.every - time.monotonic()))
+
+    def look(self) -> Applied | None:
+        """Read, plan where that gains enough, and hand back what is due."""
+        outputs = live(self.run)
+        choices = replace(self.choices, whose="mine")
+        try:
+            reading = read(outputs, choices)
+        except InputError as error:
+            self._say(f"nothing to plan: {error}")
+            return None
+        if self._hold_what_is_stuck(reading.queue):
+            return None  # The next look plans these again.
+        if not reading.mine:
+            return None
+        kept = self._still_good(reading, outputs, choices)
+        made = self.plan(reading)
+        schedule, applied = made.schedule, None
+        if kept is not None and not self._gains(made, kept):
+            applied, schedule = kept, self._kept or schedule
+        else:
+            self._say(f"new plan of {len(reading.mine)} held jobs: {made.lines()['gain']}")
+            try:
+                applied = checked(schedule, live(self.run), choices)
+            except StaleError as error:
+                self._say(f"stale at once, planned again at the next look: {error.changes[0]}")
+                return None
+        self._kept = schedule
+        return self._hand_back(applied, reading.queue)
+
+    def _still_good(
+        self, reading: Reading, outputs: Mapping[str, str], choices: Choices
+    ) -> Applied | None:
+        """The plan of before for the jobs that are still held, if it has them all and holds."""
+        if self._kept is None:
+            return None
+        left = tuple(one for one in self._kept.assignments if one.job in reading.mine)
+        if {one.job for one in left} != set(reading.mine):
+            return None
+        try:
+            return checked(self._kept.model_copy(update={"assignments": left}), outputs, choices)
+        except StaleError as error:
+            self._say(f"the plan no longer holds: {error.changes[0]}")
+            return None
+
+    def _gains(self, made: Plan, kept: Applied) -> bool:
+        goal = made.result.objective[0]
+        before = None if kept.report is None else (kept.report.objective or {}).get(goal.name)
+        if before is None or goal.value is None:
+            return True
+        return float(before) - float(goal.value) > self.threshold * float(before)
+
+    def _hand_back(self, applied: Applied, queue: Queue) -> Applied | None:
+        """Change the jobs that start before the next look, the first ones first."""
+        soon = datetime.now(UTC) + timedelta(seconds=self.every + LEAD_SECONDS)
+        near = [one for one in applied.plan if one.start <= soon]
+        due = replace(applied, plan=tuple(near[: self.most]))
+        if not due.plan:
+            return None
+        if not self.operator and (lacking := needs_operator(due, queue)):
+            raise UsageError("; ".join(lacking))
+        done = carried_out(due, self.run, self._say)
+        self.commands += done.commands
+        self._due |= {one.job: one.start for one in done.plan}
+        for difference in done.differences:
+            self._say(difference)
+        return done
+
+    def _hold_what_is_stuck(self, queue: Queue) -> bool:
+        """Hold jobs that were handed back and cannot start: their nodes are lost, or GPUs held."""
+        held = False
+        for name, start in [*self._due.items()]:
+            job = queue.jobs.get(name)
+            if job is None or job.state != "PENDING" or job.is_held:
+                del self._due[name]  # It runs, or has ended, or someone holds it.
+            elif job.is_marked and (_lost(job, queue) or self._is_late(start, queue)):
+                del self._due[name]
+                command = ("scontrol", "hold", name)
+                self._say(" ".join(command))
+                self.run(command)
+                self.commands.append(command)
+                held = True
+        return held
+
+    def _is_late(self, start: datetime, queue: Queue) -> bool:
+        return queue.now > start + timedelta(seconds=max(self.every, 2 * LEAD_SECONDS))
+
+    def _say(self, text: str) -> None:
+        self.tell(one_line(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}"))
+
+
+def _lost(job: SlurmJob, queue: Queue) -> bool:
+    """Whether a node of its list takes no jobs."""
+    nodes = job.wanted_nodes
+    return any(name not in queue.nodes or queue.nodes[name].away for name in nodes)

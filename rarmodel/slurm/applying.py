@@ -14,6 +14,7 @@ from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, list
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Schedule
 from rarmodel.verifier import Report, verify
+from rarmodel.workloads.account import counted
 from rarmodel.workloads.slurm import expand
 
 from .choices import Choices
@@ -53,6 +54,8 @@ class Applied:
         The commands that ran, in order; none if the plan was only written.
     differences
         What Slurm did not take, a line each.
+    lacking
+        What only an operator of Slurm may do of this, a line each.
     report
         The verifier's report on the plan beside what runs now.
     """
@@ -62,6 +65,7 @@ class Applied:
     untouched: tuple[str, ...]
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     report: Report | None = field(default=None, repr=False, compare=False)
 
     def script(self) -> str:
@@ -70,12 +74,12 @@ class Applied:
 
     def lines(self) -> list[str]:
         """What is done, in lines."""
-        found = [f"{len(self.plan)} held and marked jobs are handed back, in order of start"]
+        found = [f"{counted(len(self.plan), 'held job')} handed back, in order of start"]
         if self.late_seconds:
             found.append(f"the plan's first start has passed: all start {self._late()} later")
         if self.untouched:
             found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
-        return found
+        return [*found, *self.lacking]
 
     def summary(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -91,6 +95,7 @@ class Applied:
             ],
             "late_seconds": self.late_seconds,
             "untouched": [*self.untouched],
+            "lacking": [*self.lacking],
             "commands": [[*one] for one in self.commands],
             "differences": [*self.differences],
         }
@@ -162,6 +167,11 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
 def _changed(schedule: Schedule, reading: Reading) -> Iterator[str]:
     """Jobs of the plan that are gone or changed, or that Slurm cannot be told to place so."""
     known = {job.name: job for job in reading.instance.jobs}
+    nodes = reading.queue.nodes
+    used = {name for one in schedule.assignments if one.job in reading.mine for name in one.gpus}
+    for name in sorted(used):
+        if name not in nodes or nodes[name].away:
+            yield f"node {name} is lost: {nodes[name].away if name in nodes else 'gone'}"
     for one in schedule.assignments:
         job, now = reading.queue.jobs.get(one.job), known.get(one.job)
         gpus = {server: len(held) for server, held in one.gpus.items() if held}
@@ -169,12 +179,11 @@ def _changed(schedule: Schedule, reading: Reading) -> Iterator[str]:
             if one.start > 0:  # Others ran, or could have run: their end only frees GPUs.
                 yield f"job {one.job} is gone"
         elif job.is_held and job.is_marked and one.job not in reading.mine:
-            yield f"job {one.job} changed: rarmodel can no longer plan it"
+            why = next((note for note, ids in reading.notes.items() if one.job in ids), "changed")
+            yield f"job {one.job} can no longer be planned: {why}"
         elif now is not None and now.running is None:
             if len(set(gpus.values())) > 1:
                 yield f"job {one.job} has unequal GPUs per node, which Slurm cannot be told"
-            elif lost := [name for name in gpus if name not in reading.queue.nodes]:
-                yield f"job {one.job}: nodes {listed(lost)} are gone"
             elif not fits(now, gpus):
                 yield f"job {one.job} changed: it no longer asks for the GPUs or nodes planned"
 
@@ -201,8 +210,8 @@ def _as_now(
         else planned[job.name]
         for job in jobs
     ]
-    counted = schedule.model_copy(update={"assignments": tuple(beside)})
-    report = verify(instance, counted)
+    bare = schedule.model_copy(update={"assignments": tuple(beside)})
+    report = verify(instance, bare)
     ends = report.completion
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     try:
@@ -215,8 +224,8 @@ def _as_now(
     except InputError as error:
         places = [int(one.place.removeprefix("jobs[").removesuffix("]")) for one in error.problems]
         told = zip(places, error.problems, strict=True)
-        return counted, [f"job {jobs[i].name}: {one.message}" for i, one in told], report
-    moved = counted.model_copy(update={"assignments": assignments})
+        return bare, [f"job {jobs[i].name}: {one.message}" for i, one in told], report
+    moved = bare.model_copy(update={"assignments": assignments})
     report = verify(instance, moved)
     found = [one.message for one in report.violations]
     found += [one.message for one in conflicts(reading.queue, moved, report.completion)]

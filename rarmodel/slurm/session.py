@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
@@ -168,8 +169,11 @@ def apply(
         fresh = plan(reading.read(outputs, made), **(limits or {}))
         outputs = _outputs(source, run)
         applied = applying.checked(fresh.schedule, outputs, made)
-    if not operator and (lacking := applying.needs_operator(applied, queue_of(outputs))):
-        raise UsageError("; ".join([*lacking, "--operator says that you are one"]))
+    if source is None and not operator:
+        lacking = applying.needs_operator(applied, queue_of(outputs))
+        if lacking and carry_out:
+            raise UsageError("; ".join([*lacking, "--operator says that you are one"]))
+        applied = replace(applied, lacking=tuple(lacking))
     return applying.carried_out(applied, run, tell) if carry_out else applied
 
 

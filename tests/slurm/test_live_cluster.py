@@ -1,0 +1,138 @@
+"""The same against a real slurmctld, with a slurmd for each node and faked GPUs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+from fake_slurm import FakeSlurm, missing
+
+from rarmodel import slurm
+from rarmodel.slurm.records import lines
+from rarmodel.slurm.values import moment
+from rarmodel.workloads.slurm import expand
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.xdist_group("slurm"),
+]
+SLACK = 2.0
+"""Seconds from the planned to the real start, at most."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeSlurm]:
+    """Eight nodes of 8 GPUs."""
+    with FakeSlurm(8) as running:
+        yield running
+
+
+def marked(seconds: float) -> str:
+    return f'--comment=rarmodel {{"seconds": {seconds:g}}}'
+
+
+def states(cluster: FakeSlurm) -> dict[str, dict[str, str]]:
+    """What Slurm says of every job, also of those that have ended."""
+    text = cluster.run(["scontrol", "-o", "-d", "show", "job"])
+    return {line.name: dict(line.values) for line in lines(text, "JobId")}
+
+
+def all_done(cluster: FakeSlurm, jobs: list[str], seconds: float) -> dict[str, dict[str, str]]:
+    """The jobs after the last of them has ended."""
+    over = {"COMPLETED", "CANCELLED", "TIMEOUT"}
+    cluster.wait(
+        lambda: {states(cluster)[job]["JobState"] for job in jobs} <= over, seconds, "their end"
+    )
+    return states(cluster)
+
+
+def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
+    for seconds in (3, 5, 7):
+        cluster.submit("-N1", "--gres=gpu:8", marked(seconds), seconds=seconds, held=False)
+    other = cluster.submit("-N1", "--gres=gpu:2")
+    shapes = [
+        ["--gpus=8", "--ntasks=8"],
+        ["-N2", "--gres=gpu:4"],
+        ["-N1", "--gres=gpu:h100:2"],
+        ["--nodes=2-4", "--gpus-per-node=2"],
+        ["--gpus-per-task=1", "--ntasks=4"],
+        ["--gpus=16", "--ntasks=16"],
+        ["--gpus=32", "--ntasks=32"],
+    ]
+    mine = [cluster.submit(*shape, marked(3), seconds=2) for shape in (*shapes, *shapes)]
+    cluster.wait(
+        lambda: sum(one["JobState"] == "RUNNING" for one in states(cluster).values()) == 3,
+        10,
+        "running jobs",
+    )
+    reading = slurm.read(run=cluster.run, slot_seconds=1.0)
+    assert set(reading.mine) == set(mine)
+    plan = slurm.plan(reading, time_limit=1)
+    applied = slurm.apply(plan.schedule, carry_out=True, run=cluster.run, slot_seconds=1.0)
+    assert not applied.differences
+    assert {one.job for one in applied.plan} == set(mine)
+    handed = slurm.read(run=cluster.run, slot_seconds=1.0, whose="all")
+    assert not {*mine} & {*handed.mine}
+    found = all_done(cluster, mine, 60)
+    for one in applied.plan:
+        assert set(expand(found[one.job]["NodeList"])) == set(one.nodes)
+        start = moment(found[one.job]["StartTime"])
+        assert start is not None
+        assert abs((start - one.start).total_seconds()) <= SLACK
+    assert found[other]["Reason"] == "JobHeldUser"
+
+
+def test_a_watch_replans_and_touches_nothing_else(cluster: FakeSlurm) -> None:
+    late = cluster.submit("-N2", "--gres=gpu:8", marked(3), seconds=9, held=False)
+    others = [cluster.submit("-N1", "--gres=gpu:4"), cluster.submit("--gpus=4", "--comment=mine")]
+    sizes = [16, 8, 32, 4, 16, 8, 32, 2]
+    mine = [cluster.submit(f"--gpus={g}", f"--ntasks={g}", marked(3), seconds=2) for g in sizes]
+
+    def disturb() -> None:
+        time.sleep(4)
+        cluster.run(["scontrol", "update", "nodename=node8", "state=drain", "reason=a fan"])
+        cluster.run(["scancel", mine[2]])
+        mine.append(cluster.submit("--gpus=8", "--ntasks=8", marked(3), seconds=2))
+
+    disturbance = Thread(target=disturb)
+    disturbance.start()
+    told: list[str] = []
+    watch = slurm.watch(
+        every=1.5,
+        looks=14,
+        run=cluster.run,
+        tell=told.append,
+        slot_seconds=1.0,
+        limits={"time_limit": 0.3},
+    )
+    disturbance.join()
+    touched = {command[2].removeprefix("jobid=") for command in watch.commands}
+    assert touched <= set(mine)
+    assert {command[:2] for command in watch.commands} <= {
+        ("scontrol", "update"),
+        ("scontrol", "release"),
+        ("scontrol", "hold"),
+    }
+    assert all(any(" ".join(one[:2]) in line for line in told) for one in watch.commands)
+    found = all_done(cluster, [late, *mine], 30)
+    ends = [found[job]["JobState"] for job in mine]
+    assert ends.count("COMPLETED") >= len(mine) - 1  # All but the one that was cancelled.
+    for job in others:
+        assert found[job]["Reason"] == "JobHeldUser"
+        assert found[job]["Comment" if "Comment" in found[job] else "JobId"] in {"mine", job}
+
+
+def test_a_large_cluster_is_read_planned_and_written() -> None:
+    with FakeSlurm(128) as cluster:
+        for _ in range(5):
+            cluster.submit("-N16", "--gres=gpu:8", "-t60", held=False, seconds=600)
+        for size in (1, 2, 4, 8):
+            cluster.submit("--array=0-24", f"--gres=gpu:{size}", "-t30", "--comment=rarmodel")
+        reading = slurm.read(run=cluster.run)
+        assert len(reading.mine) == 100
+        plan = slurm.plan(reading, time_limit=2)
+        applied = slurm.apply(plan.schedule, run=cluster.run)
+        assert len(applied.plan) == 100

@@ -11,7 +11,6 @@ import rich_click as click
 
 from rarmodel.defaults import SEARCH_SECONDS, SLOT_SECONDS
 from rarmodel.errors import UsageError, one_line
-from rarmodel.workloads.cells import UNITS
 
 from .inputs import share_stdin
 from .options import (
@@ -232,7 +231,9 @@ def plan(
     if output is not None:
         write_json(files.to_json(made.schedule), output)
     if picture is not None:
-        files.write_bytes(picture, api.plot(made.instance, made.schedules, form=form))
+        parts = None if form == "html" else ["gantt"]
+        drawn = api.plot(made.instance, made.schedules, form=form, parts=parts)
+        files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())
     elif output != "-":
@@ -402,6 +403,8 @@ def watch(
 
 def _seconds(text: str) -> float:
     """A length of time such as `90`, `60s` or `5min` in seconds."""
+    from rarmodel.workloads.cells import UNITS  # noqa: PLC0415 - loads slowly
+
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", text)
     if not found or not float(found[1]):
         raise UsageError(f"--every {text!r}: a length of time such as 30s or 5min is expected")

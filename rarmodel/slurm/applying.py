@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -232,21 +232,21 @@ def _as_now(
     return moved, found, report
 
 
-def needs_operator(applied: Applied, queue: Queue, user: str | None = None) -> list[str]:
+def needs_operator(applied: Applied, queue: Queue, user: int | None = None) -> list[str]:
     """Which jobs an ordinary user may not change, a line each; none for root and Slurm's user.
 
     Parameters
     ----------
     user
-        Name of the user; by default of who runs this.
+        Number of the user; by default of who runs this.
     """
-    user = user or getpass.getuser()
-    if user in {"root", queue.slurm_user}:
+    user = os.geteuid() if user is None else user
+    if user in {0, queue.slurm_user}:
         return []
     found = []
     for one in applied.plan:
         job = queue.jobs[one.job]
-        if job.user != user:
+        if job.uid != user:
             found.append(f"job {one.job} is {job.user}'s: only an operator may change it")
         elif value(job.record, "Reason") == "JobHeldAdmin":
             found.append(f"job {one.job} was held by an operator: only an operator may release it")

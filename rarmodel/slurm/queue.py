@@ -92,6 +92,11 @@ class SlurmJob(NamedTuple):
         return self.record["UserId"].rpartition("(")[0]
 
     @property
+    def uid(self) -> int | None:
+        """Number of the user; None if it is not told."""
+        return user_number(self.record["UserId"])
+
+    @property
     def is_held(self) -> bool:
         """Whether it waits for its release."""
         return self.state == "PENDING" and self.record.get("Priority") == "0"
@@ -128,7 +133,7 @@ class Queue(NamedTuple):
     name, now
         Name of the cluster, and the moment, in UTC.
     slurm_user
-        The user who may do anything beside root.
+        Number of the user who may do anything beside root; None if it is not told.
     parents
         Switch above each node and each switch; None where Slurm knows no switches.
     unreadable
@@ -137,7 +142,7 @@ class Queue(NamedTuple):
 
     name: str
     now: datetime
-    slurm_user: str
+    slurm_user: int | None
     nodes: Mapping[str, Node]
     partitions: Mapping[str, tuple[str, ...]]
     parents: Mapping[str, str] | None
@@ -176,7 +181,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     return Queue(
         name=_setting(config, "ClusterName") or "slurm",
         now=now,
-        slurm_user=_setting(config, "SlurmUser").partition("(")[0],
+        slurm_user=user_number(_setting(config, "SlurmUser")),
         nodes=nodes,
         partitions=partitions,
         parents=parents,
@@ -193,6 +198,12 @@ def _left(node: Node, jobs: Mapping[str, SlurmJob]) -> Node:
     cpus = sum(cpus_per_node(job, nodes_of(job)) for job in inside)
     memory = sum(memory_per_node(job, nodes_of(job)) for job in inside)
     return node._replace(cpus=node.cpus - cpus, memory_mb=node.memory_mb - memory)
+
+
+def user_number(text: str) -> int | None:
+    """The number in a user such as `alice(1000)`."""
+    found = re.search(r"\((\d+)\)$", text)
+    return int(found[1]) if found else None
 
 
 def nodes_of(job: SlurmJob) -> int:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.duration import duration
 from rarmodel.errors import FEW, InputError, Problem, UsageError
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
@@ -398,8 +397,3 @@ def _may_touch(job: SlurmJob, choices: Choices) -> bool:
 
 def _number(name: str) -> tuple[int, ...]:
     return tuple(map(int, name.split("_")))
-
-
-def told_duration(estimate: Estimate) -> str:
-    """An estimate in words."""
-    return f"{duration(estimate.seconds)}, from {estimate.origin}"

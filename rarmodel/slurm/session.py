@@ -58,7 +58,16 @@ def read(
     outputs = _outputs(source, run)
     if record_to is not None:
         record(outputs, record_to)
-    return reading.read(outputs, _chosen(choices))
+    made = reading.read(outputs, _chosen(choices))
+    return made if source is not None else _by_local_clock(made)
+
+
+def _by_local_clock(made: Reading) -> Reading:
+    """The same, with slot 0 told in the time of this machine."""
+    time = made.instance.time
+    local = None if time.origin is None else time.origin.astimezone()
+    told = time.model_copy(update={"origin": local})
+    return made._replace(instance=made.instance.model_copy(update={"time": told}))
 
 
 def plan(

@@ -56,6 +56,8 @@ class Watch:
         Runs Slurm's commands.
     tell
         Is told, a line each, what is done and every command.
+    clock
+        The time, in UTC.
     commands
         All commands that changed something, in order.
     """
@@ -68,6 +70,7 @@ class Watch:
     operator: bool = False
     run: Run = run_on_this_machine
     tell: Callable[[str], None] = print
+    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     commands: list[Command] = field(default_factory=list)
     _kept: Schedule | None = None
     _due: dict[str, datetime] = field(default_factory=dict)
@@ -144,7 +147,7 @@ class Watch:
 
     def _hand_back(self, applied: Applied, queue: Queue) -> Applied | None:
         """Change the jobs that start before the next look, the first ones first."""
-        soon = datetime.now(UTC) + timedelta(seconds=self.every + LEAD_SECONDS)
+        soon = self.clock() + timedelta(seconds=self.every + LEAD_SECONDS)
         near = [one for one in applied.plan if one.start <= soon]
         due = replace(applied, plan=tuple(near[: self.most]))
         if not due.plan:
@@ -167,7 +170,7 @@ class Watch:
                 del self._due[name]  # It runs, or has ended, or someone holds it.
             elif job.is_marked and (_lost(job, queue) or self._is_late(start, queue)):
                 del self._due[name]
-                command = ("scontrol", "hold", name)
+                command = ("scontrol", "uhold", name)  # As the user's own hold, also by root.
                 self._say(" ".join(command))
                 self.run(command)
                 self.commands.append(command)
@@ -178,7 +181,7 @@ class Watch:
         return queue.now > start + timedelta(seconds=max(self.every, 2 * LEAD_SECONDS))
 
     def _say(self, text: str) -> None:
-        self.tell(one_line(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}"))
+        self.tell(one_line(f"{self.clock():%Y-%m-%dT%H:%M:%SZ} {text}"))
 
 
 def _lost(job: SlurmJob, queue: Queue) -> bool:

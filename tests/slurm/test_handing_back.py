@@ -152,9 +152,10 @@ def test_gpus_that_are_still_held_make_a_plan_stale(queue: Any) -> None:
 def test_what_needs_an_operator_is_said_before_anything_is_done(queue: Any) -> None:
     applied = slurm.apply(planned(queue).schedule, run=queue)
     everything = queue_of(queue.outputs)
-    assert not needs_operator(applied, everything, "alice")
-    assert not needs_operator(applied, everything, "slurm")
-    assert len(needs_operator(applied, everything, "bob")) == len(MINE)
+    assert not needs_operator(applied, everything, 1000)
+    assert not needs_operator(applied, everything, 0)
+    assert not needs_operator(applied, everything, 64030)
+    assert len(needs_operator(applied, everything, 1001)) == len(MINE)
 
 
 def test_nothing_to_touch_is_refused(queue: Any) -> None:

@@ -141,9 +141,9 @@ def day(*, watched: bool) -> None:
 if __name__ == "__main__":
     what, *seed = sys.argv[1:]
     random.seed(int(seed[0]) if seed else 7)
-    {
-        "round-trip": round_trip,
-        "queue": queue,
-        "backfill": lambda: day(watched=False),
-        "watch": lambda: day(watched=True),
-    }[what]()
+    if what == "round-trip":
+        round_trip()
+    elif what == "queue":
+        queue()
+    else:
+        day(watched=what == "watch")

@@ -79,6 +79,10 @@ class Applied:
             found.append(f"the plan's first start has passed: all start {self._late()} later")
         if self.untouched:
             found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
+        shared = [one.job for one in self.plan if one.tasks and len(one.nodes) > 1 and not one.even]
+        if shared:
+            told = "Slurm divides the tasks among the nodes, as only an operator may say how"
+            found.append(f"{told} ({listed(shared)})")
         return [*found, *self.lacking]
 
     def summary(self) -> dict[str, Any]:
@@ -251,6 +255,14 @@ def needs_operator(applied: Applied, queue: Queue, user: int | None = None) -> l
         elif value(job.record, "Reason") == "JobHeldAdmin":
             found.append(f"job {one.job} was held by an operator: only an operator may release it")
     return found
+
+
+def for_user(applied: Applied, queue: Queue, *, operator: bool) -> Applied:
+    """A plan as the user who runs this may hand it back, and what only an operator may do of it."""
+    if operator or os.geteuid() in {0, queue.slurm_user}:
+        return applied
+    plan = tuple(one._replace(even=False) for one in applied.plan)
+    return replace(applied, plan=plan, lacking=tuple(needs_operator(applied, queue)))
 
 
 def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:

@@ -34,6 +34,8 @@ class Handed(NamedTuple):
         Tasks to ask for; None to leave them as they are.
     gpu_type
         Type of GPU that the job asked for; empty if any will do.
+    even
+        Whether to ask for the same number of tasks on each node, which only operators may do.
     """
 
     job: str
@@ -42,6 +44,7 @@ class Handed(NamedTuple):
     start: datetime
     tasks: int | None
     gpu_type: str = ""
+    even: bool = True
 
     def update(self) -> Command:
         """The command that tells Slurm where and when.
@@ -52,7 +55,9 @@ class Handed(NamedTuple):
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
         nodes, start = len(self.nodes), self.start.astimezone(UTC)
         tasks = () if self.tasks is None else (f"numtasks={self.tasks}",)
-        each = () if self.tasks is None else (f"taskspernode={self.tasks // nodes}",)
+        each = (
+            () if self.tasks is None or not self.even else (f"taskspernode={self.tasks // nodes}",)
+        )
         return (
             *("scontrol", "update", f"jobid={self.job}"),
             *(f"numnodes={nodes}-{nodes}", f"nodelist={','.join(self.nodes)}"),

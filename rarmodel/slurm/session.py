@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
@@ -178,11 +177,10 @@ def apply(
         fresh = plan(reading.read(outputs, made), **(limits or {}))
         outputs = _outputs(source, run)
         applied = applying.checked(fresh.schedule, outputs, made)
-    if source is None and not operator:
-        lacking = applying.needs_operator(applied, queue_of(outputs))
-        if lacking and carry_out:
-            raise UsageError("; ".join([*lacking, "--operator says that you are one"]))
-        applied = replace(applied, lacking=tuple(lacking))
+    if source is None:
+        applied = applying.for_user(applied, queue_of(outputs), operator=operator)
+        if applied.lacking and carry_out:
+            raise UsageError("; ".join([*applied.lacking, "--operator says that you are one"]))
     return applying.carried_out(applied, run, tell) if carry_out else applied
 
 

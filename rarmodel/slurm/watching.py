@@ -20,7 +20,7 @@ from .applying import (
     StaleError,
     carried_out,
     checked,
-    needs_operator,
+    for_user,
 )
 from .choices import Choices
 from .handing import Command
@@ -152,8 +152,9 @@ class Watch:
         due = replace(applied, plan=tuple(near[: self.most]))
         if not due.plan:
             return None
-        if not self.operator and (lacking := needs_operator(due, queue)):
-            raise UsageError("; ".join(lacking))
+        due = for_user(due, queue, operator=self.operator)
+        if due.lacking:
+            raise UsageError("; ".join(due.lacking))
         done = carried_out(due, self.run, self._say)
         self.commands += done.commands
         self._due |= {one.job: one.start for one in done.plan}

@@ -2,7 +2,8 @@
 
 Slurm does not quote values, and users choose some of them: names, comments, paths. A name may hold
 blanks, line breaks and text that looks like other keys. So only known keys end a value, and a
-record in which a key occurs twice, or that lacks a key, is refused rather than believed.
+record is refused rather than believed if it lacks a key, has one twice, or has one that says whose
+job it is or what it holds in a place that users fill.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=")
 
 _REPEATED = {"Nodes", "CPU_IDs", "Mem", "GRES"}
 """Keys of a job's allocation, which `-d` gives once for each group of nodes."""
+
+_NUMBERS = {"ArrayJobId", "ArrayTaskId", "ArrayTaskThrottle", "HetJobId", "HetJobOffset"}
+"""Keys by which a job is part of another; Slurm gives them before its name."""
+
+_ASKED = {"MinCPUsNode", "Features", "Command"}
+"""Keys of what a job asks for; at least one of them is in every job's record."""
 
 _KNOWN = frozenset(
     re.findall(
@@ -96,6 +103,23 @@ def lines(text: str, first: str, needed: tuple[str, ...] = ()) -> list[Line]:
         )
         counts = Counter(key for key, _ in pairs if key not in _REPEATED)
         sound = max(counts.values()) == 1 and {*needed} <= {key for key, _ in pairs}
+        sound = sound and (first != "JobId" or _is_in_order([key for key, _ in pairs]))
         found.append(Line(pairs[0][1], dict(reversed(pairs)) if sound else {}, pairs))
     names = Counter(line.name for line in found)
     return [line if names[line.name] == 1 else line._replace(values={}) for line in found]
+
+
+def _is_in_order(keys: list[str]) -> bool:
+    """Whether the keys of a job that nobody may forge are where Slurm puts them.
+
+    Slurm tells the user (or a set of jobs) right after the name, and what a job holds after its state and before what
+    it asks of a node. Names, accounts, paths and comments, which users fill, are elsewhere.
+    """
+    asked = [place for place, key in enumerate(keys) if key in _ASKED]
+    if not asked or not {"JobName", "UserId", "JobState"} <= {*keys}:
+        return False
+    name, state = keys.index("JobName"), keys.index("JobState")
+    return keys[name + 1] in {"UserId", "HetJobIdSet"} and all(
+        place < name if key in _NUMBERS else key not in _REPEATED or state < place < asked[0]
+        for place, key in enumerate(keys)
+    )

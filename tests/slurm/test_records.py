@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,11 @@ from rarmodel.slurm.values import gpus_in, indices, memory_mb, moment, seconds
 NEEDED = ("UserId", "JobState")
 
 
-def job(name: str, number: int = 1) -> str:
-    return f"JobId={number} JobName={name} UserId=a(1) JobState=PENDING Priority=0 Comment=c\n"
+def job(name: str, number: int = 1, comment: str = "c", account: str = "q") -> str:
+    return (
+        f"JobId={number} JobName={name} UserId=a(1) Account={account} JobState=PENDING Priority=0 "
+        f"NumNodes=1 Nodes=n1 GRES=gpu:1(IDX:0) MinCPUsNode=1 Command=/c Comment={comment}\n"
+    )
 
 
 def test_values_with_blanks_and_unknown_keys_stay_whole() -> None:
@@ -30,6 +34,21 @@ def test_a_name_that_repeats_a_key_makes_the_record_untrusted() -> None:
 def test_a_name_with_a_line_break_forges_no_job() -> None:
     forged = "x\nJobId=7 JobName=y"
     assert not any(line.values for line in lines(job(forged) + job("z", 7), "JobId", NEEDED))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        job("x ArrayJobId=7 ArrayTaskId=0"),
+        job("x", comment="c HetJobId=7"),
+        job("x", comment="c Nodes=n[1-8] GRES=gpu:8(IDX:0-7)"),
+        job("x", account="q Nodes=n2"),
+        job("x Priority=1"),
+    ],
+)
+def test_no_text_makes_a_job_another_one_or_hold_what_it_does_not(forged: str) -> None:
+    (line,) = lines(forged, "JobId", NEEDED)
+    assert not line.values
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs"]), max_size=60))

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 FINE, UNSOLVED = 0, 1
 RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
-CHOICES = ("partition", "profiles", "cluster", "slot_seconds", "default_seconds", "whose", "named")
+CHOICES = (
+    *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
+    *("whose", "named", "operator"),
+)
 LIMITS = ("method", "formulation", "time_limit", "iterations", "threads", "seed")
 
 FROM = click.option(
@@ -78,6 +81,11 @@ READING = _together(
         multiple=True,
         metavar="ID",
         help=f"Held job that rarmodel may touch although its comment does not say so. {SEVERAL}",
+    ),
+    click.option(
+        "--operator",
+        is_flag=True,
+        help="You are an operator of Slurm: plan and change the jobs of other users too.",
     ),
     click.option(
         "--slot-seconds",
@@ -274,10 +282,8 @@ def _show_plan(made: Plan) -> None:
 )
 @click.option("--script", metavar="FILE", help="Write the script here; by default to stdout.")
 @click.option("--replan", is_flag=True, help="If the plan is stale, plan again.")
-@click.option(
-    "--operator", is_flag=True, help="You are an operator of Slurm: change other users' jobs too."
-)
 @READING
+@objective_option("Objective of a new plan, with --replan")
 @SOLVING
 @JSON
 def apply_plan(
@@ -286,7 +292,7 @@ def apply_plan(
     carry_out: bool,  # noqa: FBT001
     script: str | None,
     replan: bool,  # noqa: FBT001
-    operator: bool,  # noqa: FBT001
+    objective: list[str] | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
@@ -305,10 +311,10 @@ def apply_plan(
             schedule,
             carry_out=carry_out,
             replan=replan,
-            operator=operator,
             source=source,
             tell=say,
             limits=limits,
+            objective=objective,
             **choices,
         )
     except room.StaleError as error:
@@ -365,9 +371,6 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
     metavar="N",
     help="End after N looks. By default rarmodel looks until you interrupt it.",
 )
-@click.option(
-    "--operator", is_flag=True, help="You are an operator of Slurm: change other users' jobs too."
-)
 @READING
 @objective_option("Objective to minimise")
 @SOLVING
@@ -376,7 +379,6 @@ def watch(
     threshold: float,
     most: int,
     looks: int | None,
-    operator: bool,  # noqa: FBT001
     objective: list[str] | None,
     **options: Any,
 ) -> int:
@@ -392,7 +394,6 @@ def watch(
         threshold=threshold,
         most=most,
         looks=looks,
-        operator=operator,
         tell=answer,
         limits=limits,
         objective=objective,

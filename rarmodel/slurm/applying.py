@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +14,14 @@ from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Schedule
 from rarmodel.verifier import Report, verify
 from rarmodel.workloads.account import counted
-from rarmodel.workloads.slurm import expand
 
 from .choices import Choices
 from .counts import conflicts
 from .handing import Command, Handed, handed, script
+from .jobs import HOLDING, SlurmJob
 from .outputs import Run, SlurmError, live
-from .queue import Queue, SlurmJob, queue_of
+from .permission import is_operator, why_not
+from .queue import queue_of
 from .reading import Reading, read
 from .requests import fits
 from .values import gpus_in, value
@@ -50,12 +50,12 @@ class Applied:
         By how much every start moved, because the plan's first start had passed.
     untouched
         Waiting jobs that are not marked, or not held: they were not touched.
+    divided
+        Jobs whose tasks Slurm divides among the nodes, as the user is no operator.
     commands
         The commands that ran, in order; none if the plan was only written.
     differences
         What Slurm did not take, a line each.
-    lacking
-        What only an operator of Slurm may do of this, a line each.
     report
         The verifier's report on the plan beside what runs now.
     """
@@ -63,9 +63,9 @@ class Applied:
     plan: tuple[Handed, ...]
     late_seconds: float
     untouched: tuple[str, ...]
+    divided: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
     report: Report | None = field(default=None, repr=False, compare=False)
 
     def script(self) -> str:
@@ -79,11 +79,10 @@ class Applied:
             found.append(f"the plan's first start has passed: all start {self._late()} later")
         if self.untouched:
             found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
-        shared = [one.job for one in self.plan if one.tasks and len(one.nodes) > 1 and not one.even]
-        if shared:
+        if self.divided:
             told = "Slurm divides the tasks among the nodes, as only an operator may say how"
-            found.append(f"{told} ({listed(shared)})")
-        return [*found, *self.lacking]
+            found.append(f"{told} ({listed(self.divided)})")
+        return found
 
     def summary(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -99,7 +98,6 @@ class Applied:
             ],
             "late_seconds": self.late_seconds,
             "untouched": [*self.untouched],
-            "lacking": [*self.lacking],
             "commands": [[*one] for one in self.commands],
             "differences": [*self.differences],
         }
@@ -142,9 +140,16 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         choices, slot_seconds=time.slot_seconds, origin=origin, whose="mine", around=False
     )
     reading = read(outputs, own)
-    ours = [one for one in schedule.assignments if one.job in reading.mine]
-    if changes := [*_changed(schedule, reading)]:
+    if schedule.instance != reading.queue.name:
+        told = f"{schedule.instance!r}; this cluster is {reading.queue.name!r}"
+        raise InputError([Problem("instance", told)], "plan")
+    if changes := [*_changed(schedule, reading, own)]:
         raise StaleError(changes)
+    ours = [
+        one
+        for one in schedule.assignments
+        if isinstance(one, Assignment) and one.job in reading.mine
+    ]
     if not ours:
         raise UsageError("no job of the plan is held and marked; nothing may be touched")
     first = origin + timedelta(seconds=time.seconds(min(one.start for one in ours)))
@@ -159,37 +164,56 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         for one in moved.assignments
     }
     waiting = (job for job in reading.queue.jobs.values() if job.state == "PENDING")
-    names = {one.job for one in ours}
+    jobs = {one.job: reading.queue.jobs[one.job] for one in ours}
+    operator = is_operator(reading.queue, choices)
+    plan = tuple(handed(moved, jobs, starts, operator=operator))
     return Applied(
-        plan=tuple(handed(moved, {name: reading.queue.jobs[name] for name in names}, starts)),
+        plan=plan,
         late_seconds=late.total_seconds(),
-        untouched=tuple(job.id for job in waiting if job.id not in names),
+        untouched=tuple(job.id for job in waiting if job.id not in jobs),
+        divided=tuple(
+            one.job
+            for one in plan
+            if one.tasks and not one.tasks_per_node and not jobs[one.job].tasks_per_node
+            if len(one.nodes) > 1
+        ),
         report=report,
     )
 
 
-def _changed(schedule: Schedule, reading: Reading) -> Iterator[str]:
+def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator[str]:
     """Jobs of the plan that are gone or changed, or that Slurm cannot be told to place so."""
     known = {job.name: job for job in reading.instance.jobs}
-    nodes = reading.queue.nodes
+    queue = reading.queue
     used = {name for one in schedule.assignments if one.job in reading.mine for name in one.gpus}
     for name in sorted(used):
-        if name not in nodes or nodes[name].away:
-            yield f"node {name} is lost: {nodes[name].away if name in nodes else 'gone'}"
+        if why := queue.why_lost(name):
+            yield f"node {name} is lost: {why}"
     for one in schedule.assignments:
-        job, now = reading.queue.jobs.get(one.job), known.get(one.job)
+        job = queue.jobs.get(one.job)
         gpus = {server: len(held) for server, held in one.gpus.items() if held}
         if job is None:
-            if one.start > 0:  # Others ran, or could have run: their end only frees GPUs.
+            # A job of slot 0 ran already, unless Slurm says otherwise: its end only frees GPUs.
+            if one.start > 0 or one.job in queue.withdrawn:
                 yield f"job {one.job} is gone"
-        elif job.is_held and job.is_marked and one.job not in reading.mine:
-            why = next((note for note, ids in reading.notes.items() if one.job in ids), "changed")
-            yield f"job {one.job} can no longer be planned: {why}"
-        elif now is not None and now.running is None:
-            if len(set(gpus.values())) > 1:
-                yield f"job {one.job} has unequal GPUs per node, which Slurm cannot be told"
-            elif not fits(now, gpus):
-                yield f"job {one.job} changed: it no longer asks for the GPUs or nodes planned"
+        elif one.job not in reading.mine:
+            ours = job.is_marked or one.job in choices.named
+            if ours and (job.is_held or not _is_where(job, {*gpus})):
+                notes = (note for note, ids in reading.notes.items() if one.job in ids)
+                why = why_not(job, queue, choices) or next(notes, "it changed")
+                yield f"job {one.job} can no longer be planned: {why}"
+        elif not isinstance(one, Assignment):
+            yield f"job {one.job} is interrupted by the plan, which Slurm cannot be told"
+        elif len({*gpus.values()}) > 1:
+            yield f"job {one.job} has unequal GPUs per node, which Slurm cannot be told"
+        elif not fits(known[one.job], gpus):
+            yield f"job {one.job} changed: it no longer asks for the GPUs or nodes planned"
+
+
+def _is_where(job: SlurmJob, nodes: set[str]) -> bool:
+    """Whether a job that is not held runs on these nodes, or waits for them by name."""
+    own = {*job.held} if job.state in HOLDING else {*job.nodes}
+    return bool(own) and own <= nodes
 
 
 def _as_now(
@@ -236,39 +260,11 @@ def _as_now(
     return moved, found, report
 
 
-def needs_operator(applied: Applied, queue: Queue, user: int | None = None) -> list[str]:
-    """Which jobs an ordinary user may not change, a line each; none for root and Slurm's user.
-
-    Parameters
-    ----------
-    user
-        Number of the user; by default of who runs this.
-    """
-    user = os.geteuid() if user is None else user
-    if user in {0, queue.slurm_user}:
-        return []
-    found = []
-    for one in applied.plan:
-        job = queue.jobs[one.job]
-        if job.uid != user:
-            found.append(f"job {one.job} is {job.user}'s: only an operator may change it")
-        elif value(job.record, "Reason") == "JobHeldAdmin":
-            found.append(f"job {one.job} was held by an operator: only an operator may release it")
-    return found
-
-
-def for_user(applied: Applied, queue: Queue, *, operator: bool) -> Applied:
-    """A plan as the user who runs this may hand it back, and what only an operator may do of it."""
-    if operator or os.geteuid() in {0, queue.slurm_user}:
-        return applied
-    plan = tuple(one._replace(even=False) for one in applied.plan)
-    return replace(applied, plan=plan, lacking=tuple(needs_operator(applied, queue)))
-
-
 def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:
     """Run the commands in order of start, read back, and compare.
 
-    A job whose update Slurm refuses is not released.
+    A job whose update Slurm refuses is not released. An interruption leaves every job either held
+    or handed back.
 
     Parameters
     ----------
@@ -277,7 +273,7 @@ def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None =
     tell
         Is told each command before it runs.
     """
-    done, differences, updated = list[Command](), list[str](), list[Handed]()
+    done, differences, released = list[Command](), list[str](), list[Handed]()
 
     def succeeds(command: Command) -> bool:
         if tell is not None:
@@ -291,12 +287,10 @@ def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None =
         return True
 
     for one in applied.plan:
-        if succeeds(one.update()):
-            updated.append(one)
-    for one in updated:
-        succeeds(one.release())
+        if succeeds(one.update()) and succeeds(one.release()):
+            released.append(one)
     jobs = queue_of(live(run)).jobs
-    for one in updated:
+    for one in released:
         differences += [f"job {one.job}: {told}" for told in _differences(one, jobs.get(one.job))]
     return replace(applied, commands=tuple(done), differences=tuple(differences))
 
@@ -307,11 +301,10 @@ def _differences(one: Handed, job: SlurmJob | None) -> Iterator[str]:
         yield "is gone"
         return
     waits = job.state == "PENDING"
-    nodes = {*expand(value(job.record, "ReqNodeList" if waits else "NodeList"))}
     gpus = sum(gpus_in(value(job.record, "TresPerNode")).values())
     counts = {len(held) for held in job.held.values()}
-    if nodes != set(one.nodes):
-        yield f"is on nodes {listed(sorted(nodes))}; {listed(one.nodes)} were planned"
+    if {*job.nodes} != {*one.nodes}:
+        yield f"is on nodes {listed(job.nodes)}; {listed(one.nodes)} were planned"
     if (counts or {gpus}) != {one.per_node}:
         yield f"has {gpus} GPUs on each node; {one.per_node} were planned"
     if waits and job.is_held:

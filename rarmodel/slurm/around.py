@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rarmodel.dispatch.rules import Rule
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import NoScheduleError
 from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
+from .choices import Choices
 from .queue import Queue
 
 SLURMS_ORDER = Rule(
@@ -32,8 +33,17 @@ class _Away(NamedTuple):
     reason: str
 
 
+def hidden(queue: Queue) -> dict[str, int]:
+    """GPUs that are held by jobs which Slurm does not show, or which cannot be read, by node."""
+    known = Counter[str]()
+    for job in queue.jobs.values():
+        known.update({name: len(gpus) for name, gpus in job.held.items()})
+    nodes = queue.nodes.values()
+    return {node.name: n for node in nodes if (n := node.used - known[node.name]) > 0}
+
+
 def away(
-    queue: Queue, origin: datetime, slot_seconds: float, around: Instance | None = None
+    queue: Queue, choices: Choices, origin: datetime, around: Instance | None = None
 ) -> list[dict[str, Any]]:
     """Reservations of the instance, as plain data.
 
@@ -41,29 +51,33 @@ def away(
     ----------
     queue
         The queue.
-    origin, slot_seconds
-        When slot 0 begins, and the length of slots in seconds.
+    choices
+        Length of the slots, and of jobs about which nothing is known.
+    origin
+        When slot 0 begins.
     around
         An instance with the waiting jobs to plan around: they are away where a list schedule in
         Slurm's order places them.
+
+    Raises
+    ------
+    NoScheduleError
+        If these waiting jobs can never all run.
     """
+
+    def slots(moment: datetime) -> float:
+        return (moment - origin).total_seconds() / choices.slot_seconds
+
     found: dict[str, list[_Away]] = defaultdict(list)
     for node in queue.nodes.values():
         if node.away:
             found[node.name].append(_Away(node.gpus, 0, None, node.away))
-        known = (
-            {gpu for job in queue.jobs.values() for gpu in job.held.get(node.name, ())}
-            if (node.used)
-            else set()
-        )
-        if unknown := node.used - known:
-            reason = "held by a job that cannot be read"
-            found[node.name].append(_Away(len(unknown), 0, None, reason))
+    until = math.ceil(slots(queue.now + timedelta(seconds=choices.default_seconds)))
+    for name, gpus in hidden(queue).items():
+        found[name].append(_Away(gpus, 0, until, "held by a job that Slurm does not show"))
     for one in queue.reserved:
-        start = max(0, math.floor((one.start - origin).total_seconds() / slot_seconds))
-        end = None
-        if one.end is not None:
-            end = math.ceil((one.end - origin).total_seconds() / slot_seconds)
+        start = max(0, math.floor(slots(one.start)))
+        end = None if one.end is None else math.ceil(slots(one.end))
         if end is None or end > start:
             for name in one.nodes:
                 if name in queue.nodes:
@@ -84,7 +98,7 @@ def _taken(around: Instance) -> Mapping[str, list[_Away]]:
     """Where Slurm is expected to place the waiting jobs of an instance."""
     schedule = attempt(SLURMS_ORDER, around, Limits()).schedule
     if schedule is None:
-        raise InputError([Problem("", "the jobs that are not held can never all run")], around.name)
+        raise NoScheduleError(f"{around.name}: the jobs that are not held can never all run")
     ends = require_feasible(around, schedule).completion
     waiting = {job.name for job in around.jobs if job.running is None}
     taken: dict[str, list[_Away]] = defaultdict(list)

@@ -50,6 +50,10 @@ class Choices:
         When slot 0 begins; None for the moment of the reading.
     around
         Whether to plan around waiting jobs that are not held.
+    user
+        Number of the user who hands plans back; None if that is not known, as for recordings.
+    operator
+        Whether this user is an operator of Slurm, who may change the jobs of others.
     """
 
     partition: str | None = None
@@ -63,6 +67,8 @@ class Choices:
     objective: str | tuple[str, ...] = OBJECTIVE
     origin: datetime | None = None
     around: bool = True
+    user: int | None = None
+    operator: bool = False
 
     def __post_init__(self) -> None:
         for name in ("slot_seconds", "default_seconds"):
@@ -82,6 +88,7 @@ def chosen(
     default_seconds: float = DEFAULT_SECONDS,
     whose: Whose | None = None,
     named: Sequence[str] = (),
+    operator: bool = False,
 ) -> Choices:
     """Choices from files and numbers.
 
@@ -126,6 +133,8 @@ def chosen(
         contention=platform.contention,
         rules=profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles),
         objective=_objective(objective),
+        user=os.geteuid(),
+        operator=operator,
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from rarmodel.errors import one_line
 from rarmodel.schema import Schedule
 
-from .queue import SlurmJob
+from .jobs import SlurmJob
 from .requests import asked_type
+from .values import whole_number
 
 Command = tuple[str, ...]
 """A program with its arguments."""
@@ -32,19 +33,19 @@ class Handed(NamedTuple):
         When it shall start.
     tasks
         Tasks to ask for; None to leave them as they are.
+    tasks_per_node
+        Tasks on each node, which only operators may set; None to leave them to Slurm.
     gpu_type
         Type of GPU that the job asked for; empty if any will do.
-    even
-        Whether to ask for the same number of tasks on each node, which only operators may do.
     """
 
     job: str
     nodes: tuple[str, ...]
     per_node: int
     start: datetime
-    tasks: int | None
+    tasks: int | None = None
+    tasks_per_node: int | None = None
     gpu_type: str = ""
-    even: bool = True
 
     def update(self) -> Command:
         """The command that tells Slurm where and when.
@@ -54,14 +55,12 @@ class Handed(NamedTuple):
         """
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
         nodes, start = len(self.nodes), self.start.astimezone(UTC)
-        tasks = () if self.tasks is None else (f"numtasks={self.tasks}",)
-        each = (
-            () if self.tasks is None or not self.even else (f"taskspernode={self.tasks // nodes}",)
-        )
         return (
             *("scontrol", "update", f"jobid={self.job}"),
             *(f"numnodes={nodes}-{nodes}", f"nodelist={','.join(self.nodes)}"),
-            *(*tasks, *each, f"gres=gpu:{kind}{self.per_node}", "TresPerJob="),
+            *(() if self.tasks is None else (f"numtasks={self.tasks}",)),
+            *(() if self.tasks_per_node is None else (f"taskspernode={self.tasks_per_node}",)),
+            *(f"gres=gpu:{kind}{self.per_node}", "TresPerJob="),
             f"starttime={start:%Y-%m-%dT%H:%M:%S}",
         )
 
@@ -71,7 +70,11 @@ class Handed(NamedTuple):
 
 
 def handed(
-    schedule: Schedule, jobs: Mapping[str, SlurmJob], starts: Mapping[str, datetime]
+    schedule: Schedule,
+    jobs: Mapping[str, SlurmJob],
+    starts: Mapping[str, datetime],
+    *,
+    operator: bool,
 ) -> list[Handed]:
     """What to hand back of a schedule, in order of start.
 
@@ -83,15 +86,16 @@ def handed(
         Slurm's jobs that rarmodel touches, by id.
     starts
         When each of them shall start.
+    operator
+        Whether the user may set the tasks on each node.
     """
     found = []
     for one in schedule.assignments:
-        if one.job in jobs:
+        if (job := jobs.get(one.job)) is not None:
             counts = {server: len(gpus) for server, gpus in one.gpus.items() if gpus}
             (per_node,) = set(counts.values())
-            asked = int(jobs[one.job].record.get("NumTasks", "0"))
-            # Tasks are shared evenly, as the GPUs are; where that leaves a rest, Slurm decides.
-            tasks = asked if asked > 1 and asked % len(counts) == 0 else None
+            tasks = _tasks(job, len(counts))
+            even = operator and tasks is not None and not job.tasks_per_node
             found.append(
                 Handed(
                     job=one.job,
@@ -99,14 +103,39 @@ def handed(
                     per_node=per_node,
                     start=starts[one.job],
                     tasks=tasks,
-                    gpu_type=asked_type(jobs[one.job]),
+                    tasks_per_node=tasks // len(counts) if tasks and even else None,
+                    gpu_type=asked_type(job),
                 )
             )
     return sorted(found, key=lambda one: (one.start, one.job))
 
 
+def _tasks(job: SlurmJob, nodes: int) -> int | None:
+    """Tasks on so many nodes, shared evenly as the GPUs are; None where that leaves a rest."""
+    if job.tasks_per_node:
+        return job.tasks_per_node * nodes
+    asked = whole_number(job.record, "NumTasks")
+    return asked if asked > 1 and asked % nodes == 0 else None
+
+
+def take_back(job: str, nodes: Sequence[str]) -> tuple[Command, Command]:
+    """The commands that hold a job again and forget the plan of it.
+
+    Parameters
+    ----------
+    job
+        Its id. It is held as by its own user, also if an operator does this.
+    nodes
+        Nodes that it asked for by name before it was handed back.
+    """
+    forget = (f"nodelist={','.join(nodes)}", "starttime=now")
+    return ("scontrol", "uhold", job), ("scontrol", "update", f"jobid={job}", *forget)
+
+
 def script(plan: Iterable[Handed], about: Iterable[str] = ()) -> str:
     """A shell script with the commands, for people to read before they run it.
+
+    A job whose update Slurm refuses is not released; the script goes on, and fails in the end.
 
     Parameters
     ----------
@@ -115,9 +144,8 @@ def script(plan: Iterable[Handed], about: Iterable[str] = ()) -> str:
     about
         Lines of comment for its head.
     """
-    plan = [*plan]
     lines = ["#!/bin/sh", *(f"# {one_line(line)}" for line in about)]
-    lines += ["# Times are in UTC.", "set -eu", "export TZ=UTC", ""]
-    lines += [shlex.join(one.update()) for one in plan]
-    lines += ["", *(shlex.join(one.release()) for one in plan)]
-    return "\n".join(lines) + "\n"
+    lines += ["# Times are in UTC.", "export TZ=UTC", "refused=0", ""]
+    for one in plan:
+        lines += [f"{shlex.join(one.update())} &&", f"  {shlex.join(one.release())} || refused=1"]
+    return "\n".join([*lines, "", "exit $refused"]) + "\n"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from statistics import median
 
-from .queue import SlurmJob
+from .jobs import SlurmJob
 from .values import value
 
 FEWEST = 3

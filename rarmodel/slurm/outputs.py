@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,19 +17,20 @@ Run = Callable[[Sequence[str]], str]
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "config": ("scontrol", "show", "config"),
-    "node": ("scontrol", "-o", "-d", "show", "node"),
-    "partition": ("scontrol", "-o", "-d", "show", "partition"),
+    "node": ("scontrol", "-a", "-o", "-d", "show", "node"),
+    "partition": ("scontrol", "-a", "-o", "-d", "show", "partition"),
     "reservation": ("scontrol", "-o", "-d", "show", "reservation"),
     "topology": ("scontrol", "show", "topology"),
-    "job": ("scontrol", "-o", "-d", "show", "job"),
+    "job": ("scontrol", "-a", "-o", "-d", "show", "job"),
 }
-"""What is asked of Slurm, by the name of the file of a recording."""
+"""What is asked of Slurm, by the name of the file of a recording. Jobs of hidden partitions (`-a`)
+hold GPUs too."""
 HISTORY = (
     *("sacct", "--allusers", "--allocations", "--noheader", "--parsable2"),
     *("--state=COMPLETED", "--starttime=now-30days", "--endtime=now"),
     "--format=ElapsedRaw,User,Account,JobName",
 )
-"""Earlier runs; the name comes last, because it may hold any character."""
+"""Earlier runs; a delimiter that nobody can guess keeps names from forging lines of their own."""
 OPTIONAL = {"topology", "reservation", "sacct"}
 """Outputs that a cluster may not have."""
 SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
@@ -36,8 +38,14 @@ SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
 SECONDS = 60.0
 """Longest time of one command."""
 
-# Slurm prints times without a zone, and reads them so: with UTC they have one meaning.
-_ENVIRONMENT = {"TZ": "UTC", "LC_ALL": "C", "SLURM_TIME_FORMAT": "standard"}
+# Slurm prints times without a zone, and reads them so: with UTC they have one meaning. It cuts the
+# tasks of an array short after 64 characters, unless told otherwise.
+_ENVIRONMENT = {
+    "TZ": "UTC",
+    "LC_ALL": "C",
+    "SLURM_TIME_FORMAT": "standard",
+    "SLURM_BITSTR_LEN": "0",
+}
 
 
 class SlurmError(RarmodelError):
@@ -45,7 +53,7 @@ class SlurmError(RarmodelError):
 
 
 def run(command: Sequence[str]) -> str:
-    """Run one of Slurm's programs, with times in UTC.
+    """Run one of Slurm's programs, with times in UTC. A Ctrl-C does not cut it off.
 
     Raises
     ------
@@ -63,9 +71,10 @@ def run(command: Sequence[str]) -> str:
             timeout=SECONDS,
             encoding="utf-8",
             errors="backslashreplace",
+            start_new_session=True,
             check=False,
         )
-    except FileNotFoundError as error:
+    except (FileNotFoundError, PermissionError) as error:
         cure = "run rarmodel where Slurm's commands are, or give --from a folder of outputs"
         raise UsageError(f"{command[0]} is not installed here; {cure}") from error
     except subprocess.TimeoutExpired as error:
@@ -86,10 +95,19 @@ def live(run: Run = run) -> dict[str, str]:
             if name not in OPTIONAL:
                 raise
     found["config"] = _settings(found["config"])
-    if "accounting_storage/none" not in found["config"]:
+    if "accounting_storage/slurmdbd" in found["config"]:
         with suppress(SlurmError, UsageError):  # Without sacct no durations are learned.
-            found["sacct"] = run(HISTORY)
+            found["sacct"] = _history(run)
     return found
+
+
+def _history(run: Run) -> str:
+    """Earlier runs, a line each: seconds, user, account and name with bars between them."""
+    delimiter = secrets.token_hex(8)
+    lines = run((*HISTORY, f"--delimiter={delimiter}")).splitlines()
+    return "".join(
+        line.replace(delimiter, "|") + "\n" for line in lines if line.count(delimiter) == 3
+    )
 
 
 def _settings(config: str) -> str:

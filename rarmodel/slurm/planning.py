@@ -14,7 +14,7 @@ from rarmodel.api.sources import Source, with_objective
 from rarmodel.duration import duration
 from rarmodel.errors import NoScheduleError
 from rarmodel.results import Result
-from rarmodel.schema import Assignment, Instance, Job, Schedule
+from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 
 from .around import SLURMS_ORDER
@@ -63,12 +63,15 @@ class Plan:
         Slurm's own order.
     jobs
         The waiting jobs in order of start.
+    conflicts
+        Where jobs of the plan ask for more processors or memory than a node has, a line each.
     """
 
     instance: Instance
     result: Result
     slurm: Result
     jobs: tuple[Planned, ...]
+    conflicts: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -103,7 +106,10 @@ class Plan:
             for name, value in mine.items()
         }
         goals = {goal.name: goal.told(self.instance.time) for goal in self.result.objective}
-        return {**told, "gain": self._gain(), **goals, "gap": number(self.result.gap, ".2%")}
+        lines = {**told, "gain": self._gain(), **goals, "gap": number(self.result.gap, ".2%")}
+        if self.conflicts:
+            lines["does not fit"] = f"{self.conflicts[0]}; {len(self.conflicts)} such in all"
+        return lines
 
     def summary(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -124,6 +130,7 @@ class Plan:
             ],
             "plan": self.result.summary(),
             "slurm": self.slurm.summary(),
+            "conflicts": [*self.conflicts],
             "mean_wait_seconds": self._mean_wait(self.result),
             "mean_wait_seconds_by_slurm": self._mean_wait(self.slurm),
         }
@@ -243,11 +250,11 @@ class _Reasons:
         self, instance: Instance, schedule: Schedule, ends: Mapping[str, int | None]
     ) -> None:
         self.instance, self.ends = instance, ends
-        self.ending: dict[int | None, list[Assignment]] = defaultdict(list)
+        self.ending: dict[int | None, list[AnyAssignment]] = defaultdict(list)
         for one in schedule.assignments:
             self.ending[ends.get(one.job)].append(one)
 
-    def of(self, job: Job, own: Assignment) -> str:
+    def of(self, job: Job, own: AnyAssignment) -> str:
         """What ends just then on its servers, or what else it waits for; empty if it does not."""
         if own.start == 0:
             return ""

@@ -16,7 +16,7 @@ from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.generate import FORWARD_PART
 from rarmodel.workloads.profiles import profile_of, require_model
 
-from .queue import MARK, SlurmJob
+from .jobs import MARK, SlurmJob
 from .values import value
 
 

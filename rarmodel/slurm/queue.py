@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.formats import gpus_of_gres
 from rarmodel.workloads.slurm import expand
 
-from .records import Line, Record, lines
-from .values import indices, memory_mb, moment, seconds, value, whole_number
+from .jobs import (
+    ENDED,
+    HOLDING,
+    NEEDED,
+    SlurmJob,
+    cpus_per_node,
+    jobs_of,
+    memory_per_node,
+    nodes_of,
+    user_number,
+)
+from .records import lines
+from .values import moment, value, whole_number
 
-MARK = "rarmodel"
-"""First word of the comment of the jobs that rarmodel may touch."""
-HELD = {"JobHeldUser", "JobHeldAdmin"}
-HOLDING = {"RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "STOPPED", "STAGE_OUT", "SIGNALING"}
-"""States in which a job has GPUs."""
-MOST_TASKS = 100_000
-"""Most tasks of one array."""
-
+# A node that is powered down is started for a job; one in maintenance is so until its reservation
+# ends.
 _AWAY = re.compile(
-    r"DOWN|DRAIN|FAIL|ERROR|UNKNOWN|INVAL|REBOOT|MAINT|POWER(ED|ING)_DOWN|NO_RESP|\*"
+    r"\*|(?:^|\+)(?:DOWN|DRAIN|FAIL|ERROR|UNKNOWN|INVAL|REBOOT|POWERING_DOWN|POWER_DOWN|NOT_RESP)"
 )
 
 
@@ -36,7 +41,7 @@ class Node(NamedTuple):
     gpus, gpu_type
         Number of GPUs, and their type; empty if unknown.
     used
-        Indices of the GPUs that jobs hold.
+        Number of GPUs that jobs hold, also jobs that Slurm does not show.
     cpus, memory_mb
         Processors, and memory in MB (2^20 bytes, as Slurm counts).
     features
@@ -48,11 +53,30 @@ class Node(NamedTuple):
     name: str
     gpus: int
     gpu_type: str
-    used: frozenset[int]
+    used: int
     cpus: int
     memory_mb: int
     features: frozenset[str]
     away: str
+
+
+class Partition(NamedTuple):
+    """A partition.
+
+    Attributes
+    ----------
+    nodes
+        Its nodes with GPUs.
+    most_nodes
+        Most nodes of a job; None if there is no limit.
+    is_up, is_exclusive
+        Whether jobs may start in it, and whether each gets whole nodes.
+    """
+
+    nodes: tuple[str, ...]
+    most_nodes: int | None
+    is_up: bool
+    is_exclusive: bool
 
 
 class Reserved(NamedTuple):
@@ -62,67 +86,6 @@ class Reserved(NamedTuple):
     nodes: tuple[str, ...]
     start: datetime
     end: datetime | None
-
-
-class SlurmJob(NamedTuple):
-    """A job, or one task of an array.
-
-    Attributes
-    ----------
-    id
-        Number in Slurm, such as `12`, or `12_3` for a task of an array.
-    record
-        All values that Slurm tells.
-    held
-        Indices of the GPUs that it holds, by node.
-    """
-
-    id: str
-    record: Record
-    held: Mapping[str, tuple[int, ...]]
-
-    @property
-    def state(self) -> str:
-        """State, such as `PENDING`."""
-        return self.record["JobState"]
-
-    @property
-    def user(self) -> str:
-        """Name of the user."""
-        return self.record["UserId"].rpartition("(")[0]
-
-    @property
-    def uid(self) -> int | None:
-        """Number of the user; None if it is not told."""
-        return user_number(self.record["UserId"])
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it waits for its release."""
-        return self.state == "PENDING" and self.record.get("Priority") == "0"
-
-    @property
-    def is_marked(self) -> bool:
-        """Whether its comment lets rarmodel touch it."""
-        return value(self.record, "Comment").split(" ")[0].split("{")[0] == MARK
-
-    @property
-    def priority(self) -> int:
-        """Slurm's priority; 0 if it is held."""
-        return int(self.record.get("Priority", "0"))
-
-    @property
-    def wanted_nodes(self) -> list[str]:
-        """Nodes that it asks for by name; none if they are not a host list."""
-        return _hosts(value(self.record, "ReqNodeList"), "", [])
-
-    def moment(self, key: str) -> datetime | None:
-        """A point in time; None if it is unknown."""
-        return moment(value(self.record, key))
-
-    def seconds(self, key: str) -> float | None:
-        """A length of time in seconds; None if it is unknown or unlimited."""
-        return seconds(value(self.record, key))
 
 
 class Queue(NamedTuple):
@@ -137,18 +100,25 @@ class Queue(NamedTuple):
     parents
         Switch above each node and each switch; None where Slurm knows no switches.
     unreadable
-        Jobs that cannot be trusted to be what they say, by id.
+        Ids of jobs that cannot be trusted to be what they say.
+    withdrawn
+        Ids of jobs that ended without having run.
     """
 
     name: str
     now: datetime
     slurm_user: int | None
     nodes: Mapping[str, Node]
-    partitions: Mapping[str, tuple[str, ...]]
+    partitions: Mapping[str, Partition]
     parents: Mapping[str, str] | None
     reserved: tuple[Reserved, ...]
     jobs: Mapping[str, SlurmJob]
-    unreadable: tuple[str, ...]
+    unreadable: frozenset[str]
+    withdrawn: frozenset[str]
+
+    def why_lost(self, node: str) -> str:
+        """Why a node takes no jobs; empty if it does."""
+        return self.nodes[node].away if node in self.nodes else "gone"
 
 
 def queue_of(outputs: Mapping[str, str]) -> Queue:
@@ -168,60 +138,71 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     nodes = dict(_nodes(outputs["node"], problems))
     if not nodes and not problems:
         problems.append(Problem("node", "no node has GPUs; Gres=gpu:8 or similar is expected"))
-    partitions = {}
-    for line in lines(outputs["partition"], "PartitionName"):
-        inside = set(_hosts(value(line.values, "Nodes"), "partition", problems))
-        partitions[line.name] = tuple(name for name in nodes if name in inside)
+    partitions = dict(_partitions(outputs["partition"], nodes, problems))
     parents = _parents(outputs.get("topology", ""), nodes, problems)
     reserved = tuple(_reserved(outputs.get("reservation", ""), problems))
     if problems or now is None:
         raise InputError(problems)
-    jobs, unreadable = _jobs(outputs["job"], nodes)
-    nodes = {name: _left(node, jobs) for name, node in nodes.items()}
+    known = lines(outputs["job"], "JobId", NEEDED)
+    found = {line.name: [*jobs_of(line, nodes)] for line in known}
+    jobs = [job for several in found.values() for job in several]
+    live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
         name=_setting(config, "ClusterName") or "slurm",
         now=now,
         slurm_user=user_number(_setting(config, "SlurmUser")),
-        nodes=nodes,
+        nodes=_without_idle_jobs(nodes, live.values()),
         partitions=partitions,
         parents=parents,
         reserved=reserved,
-        jobs=jobs,
-        unreadable=unreadable,
+        jobs=live,
+        unreadable=frozenset(name for name, several in found.items() if not several),
+        withdrawn=frozenset(job.id for job in jobs if job.state in ENDED and not job.nodes),
     )
 
 
-def _left(node: Node, jobs: Mapping[str, SlurmJob]) -> Node:
-    """A node with the processors and the memory that jobs without GPUs leave of it."""
-    idle = [job for job in jobs.values() if job.state in HOLDING and not job.held]
-    inside = [job for job in idle if node.name in expand(value(job.record, "NodeList"))]
-    cpus = sum(cpus_per_node(job, nodes_of(job)) for job in inside)
-    memory = sum(memory_per_node(job, nodes_of(job)) for job in inside)
-    return node._replace(cpus=node.cpus - cpus, memory_mb=node.memory_mb - memory)
+def of_partition(queue: Queue, partition: str | None) -> Queue:
+    """The nodes of a partition, with the jobs that are in it or run there; None for all.
+
+    Raises
+    ------
+    UsageError
+        If there is no such partition, or it has no GPUs.
+    """
+    if partition is None:
+        return queue
+    if partition not in queue.partitions:
+        raise UsageError(
+            f"no partition {partition!r}; Slurm has {', '.join(queue.partitions) or 'none'}"
+        )
+    inside = queue.partitions[partition].nodes
+    if not inside:
+        raise UsageError(f"partition {partition!r} has no nodes with GPUs")
+    nodes = {name: queue.nodes[name] for name in inside}
+    jobs = {}
+    for name, job in queue.jobs.items():
+        held = {node: gpus for node, gpus in job.held.items() if node in nodes}
+        if held or (partition in job.partitions and not job.held):
+            jobs[name] = job._replace(held=held)
+    partitions = {
+        name: one._replace(nodes=tuple(node for node in one.nodes if node in nodes))
+        for name, one in queue.partitions.items()
+    }
+    return queue._replace(nodes=nodes, jobs=jobs, partitions=partitions)
 
 
-def user_number(text: str) -> int | None:
-    """The number in a user such as `alice(1000)`."""
-    found = re.search(r"\((\d+)\)$", text)
-    return int(found[1]) if found else None
-
-
-def nodes_of(job: SlurmJob) -> int:
-    """The number of nodes of a job, the least if it asks for a range."""
-    return max(1, whole_number(job.record, "NumNodes"))
-
-
-def cpus_per_node(job: SlurmJob, nodes: int) -> int:
-    """Processors that it takes of each of so many nodes, if they are shared evenly."""
-    evenly = -(-whole_number(job.record, "NumCPUs") // nodes)
-    return max(evenly, whole_number(job.record, "MinCPUsNode"))
-
-
-def memory_per_node(job: SlurmJob, nodes: int) -> int:
-    """Memory in MB that it takes of each of so many nodes."""
-    if text := value(job.record, "MinMemoryCPU"):
-        return memory_mb(text) * cpus_per_node(job, nodes)
-    return memory_mb(value(job.record, "MinMemoryNode"))
+def _without_idle_jobs(nodes: Mapping[str, Node], jobs: Iterable[SlurmJob]) -> dict[str, Node]:
+    """Nodes with the processors and the memory that jobs without GPUs leave of them."""
+    left = dict(nodes)
+    for job in jobs:
+        if job.state in HOLDING and not job.held:
+            cpus, memory = cpus_per_node(job, nodes_of(job)), memory_per_node(job, nodes_of(job))
+            for name in job.nodes:
+                if (node := left.get(name)) is not None:
+                    left[name] = node._replace(
+                        cpus=node.cpus - cpus, memory_mb=node.memory_mb - memory
+                    )
+    return left
 
 
 def _setting(config: str, name: str) -> str:
@@ -241,7 +222,7 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
     for line in lines(text, "NodeName", ("State", "Gres", "CPUTot")):
         record = line.values
         try:
-            gpus = gpus_of_gres(value(record, "Gres"), "Gres")
+            gpus, used = (gpus_of_gres(value(record, key), key) for key in ("Gres", "GresUsed"))
             cpus, memory = int(record.get("CPUTot", "")), int(record.get("RealMemory", "0"))
         except (CellError, ValueError):
             problems.append(Problem(f"node {line.name!r}", "not as scontrol shows a node"))
@@ -259,11 +240,27 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
                 name=line.name,
                 gpus=sum(gpus.values()),
                 gpu_type=kinds,
-                used=frozenset(indices(record.get("GresUsed", ""))),
+                used=sum(used.values()),
                 cpus=cpus,
                 memory_mb=memory,
                 features=frozenset(value(record, "ActiveFeatures").split(",")),
                 away=away,
+            ),
+        )
+
+
+def _partitions(
+    text: str, nodes: Mapping[str, Node], problems: list[Problem]
+) -> Iterator[tuple[str, Partition]]:
+    for line in lines(text, "PartitionName"):
+        inside = {*_hosts(value(line.values, "Nodes"), "partition", problems)}
+        yield (
+            line.name,
+            Partition(
+                nodes=tuple(name for name in nodes if name in inside),
+                most_nodes=whole_number(line.values, "MaxNodes") or None,
+                is_up=line.values.get("State", "UP") in {"UP", "DRAIN"},  # Drained: no new jobs.
+                is_exclusive=line.values.get("OverSubscribe") == "EXCLUSIVE",
             ),
         )
 
@@ -274,14 +271,20 @@ def _parents(
     """The switch above each node with GPUs and above each switch; None if some node has none.
 
     Slurm lists at each switch all nodes below it: those of a switch above switches are not its own.
+    Where no switch is above all nodes, one is put above the highest.
     """
-    parents = {}
+    parents = dict[str, str]()
     for line in lines(text, "SwitchName"):
         switches = value(line.values, "Switches")
         for name in _hosts(switches or value(line.values, "Nodes"), "topology", problems):
             if switches or name in nodes:
                 parents[name] = line.name
-    return parents if all(name in parents for name in nodes) else None
+    if not all(name in parents for name in nodes):
+        return None
+    highest = {*parents.values()} - {*parents}
+    if len(highest) > 1:
+        parents |= dict.fromkeys(highest, "all switches")
+    return parents
 
 
 def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:
@@ -290,50 +293,3 @@ def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:
             continue
         nodes = _hosts(value(line.values, "Nodes"), "reservation", problems)
         yield Reserved(line.name, tuple(nodes), start, moment(value(line.values, "EndTime")))
-
-
-def _jobs(text: str, nodes: Mapping[str, Node]) -> tuple[dict[str, SlurmJob], tuple[str, ...]]:
-    """Jobs with GPUs or without, by id; and the ids of those that cannot be trusted."""
-    jobs, unreadable = dict[str, SlurmJob](), list[str]()
-    needed = ("UserId", "JobState", "Partition", "SubmitTime", "NumNodes", "NumCPUs")
-    for line in lines(text, "JobId", needed):
-        record = line.values
-        whole = all(
-            re.fullmatch(r"\d+(-\d+)?", record.get(key, "-")) for key in ("NumNodes", "NumCPUs")
-        )
-        ids = [*_ids(line)] if record and whole and line.name.isdigit() else []
-        if not ids:
-            unreadable.append(line.name)
-        elif record["JobState"] == "PENDING" or record["JobState"] in HOLDING:
-            held = _held(line, nodes)
-            jobs |= {one: SlurmJob(one, record, held) for one in ids}
-    return jobs, tuple(unreadable)
-
-
-def _ids(line: Line) -> Iterator[str]:
-    """The job's own id, or that of each task which an array's record stands for."""
-    array, tasks = line.values.get("ArrayJobId", ""), line.values.get("ArrayTaskId", "")
-    if not array:
-        yield line.name
-        return
-    if not array.isdigit():
-        return
-    try:
-        numbers = expand(f"[{tasks.partition('%')[0]}]")
-    except ValueError:
-        return
-    if len(numbers) <= MOST_TASKS:
-        yield from (f"{array}_{int(number)}" for number in numbers)
-
-
-def _held(line: Line, nodes: Mapping[str, Node]) -> dict[str, tuple[int, ...]]:
-    """GPUs of an allocation: `Nodes=node[1-2] CPU_IDs=0 Mem=0 GRES=gpu:h100:3(IDX:0-2)`."""
-    held: dict[str, tuple[int, ...]] = {}
-    group: list[str] = []
-    for key, text in line.pairs:
-        if key == "Nodes":
-            group = _hosts(text, "", [])
-        elif key == "GRES":
-            gpus = tuple(indices(text))
-            held |= {name: gpus for name in group if name in nodes and gpus}
-    return held

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import FEW, InputError, Problem, UsageError
+from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, UsageError
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Instance
@@ -20,11 +20,13 @@ from rarmodel.workloads.account import counted
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 from rarmodel.workloads.rates import cluster_of
 
-from .around import away
+from .around import away, hidden
 from .choices import Choices
 from .history import History, history_of, learned
+from .jobs import HOLDING, SlurmJob
+from .permission import why_not
 from .profiles import Found, profile_for
-from .queue import HOLDING, Queue, SlurmJob, queue_of
+from .queue import Queue, of_partition, queue_of
 from .requests import UnusableError, predecessors, request_of, shape_of, throttled
 
 Fields = dict[str, Any]
@@ -71,7 +73,13 @@ class Reading(NamedTuple):
             f"{counted(len(self.instance.cluster.servers), 'server')}, "
             f"{counted(self.instance.cluster.total_gpus, 'GPU')}"
         )
-        return [first, *(_told(note, ids) for note, ids in self.notes.items() if ids)]
+        told = [_told(note, ids) for note, ids in self.notes.items() if ids]
+        if unseen := sum(hidden(self.queue).values()):
+            known = "held by jobs that Slurm does not show you, or that cannot be read"
+            told.append(
+                f"{counted(unseen, 'GPU')}: {known}; taken to be away for --default-seconds"
+            )
+        return [first, *told]
 
     def summary(self) -> dict[str, Any]:
         """The account as plain data."""
@@ -112,9 +120,10 @@ class _Reader:
     """A reading under way."""
 
     def __init__(self, queue: Queue, history: History, choices: Choices) -> None:
-        self.queue = _of_partition(queue, choices.partition)
+        self.queue = of_partition(queue, choices.partition)
         self.history, self.choices = history, choices
         self.origin = choices.origin or queue.now
+        self._slot = timedelta(seconds=choices.slot_seconds)
         self.notes: dict[str, list[str]] = defaultdict(list)
         self.estimates: dict[str, Estimate] = {}
         self.profiles: dict[str, Found] = {}
@@ -126,32 +135,36 @@ class _Reader:
     def reading(self) -> Reading:
         """The instance and its account."""
         jobs = self.queue.jobs.values()
-        self.notes["cannot be read: Slurm's output does not say what they are"] = [
-            *self.queue.unreadable
-        ]
         running = [job for job in jobs if job.state in HOLDING and job.held]
         idle = [job.id for job in jobs if job.state in HOLDING and not job.held]
-        self.notes["running without GPUs, left out"] = idle
         waiting = sorted(
             (job for job in jobs if job.state == "PENDING"),
             key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
         )
-        mine = [job for job in waiting if _may_touch(job, self.choices)]
+        left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
+        self.notes |= {
+            "cannot be read: Slurm's output does not say what they are": [*self.queue.unreadable],
+            "running without GPUs, left out": idle,
+            "neither waiting nor running, left out": left,
+        }
+        mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
+        for name in sorted(self.choices.named - {job.id for job in mine}):
+            job = self.queue.jobs.get(name)
+            why = why_not(job, self.queue, self.choices) if job else "not in the queue"
+            self.notes[f"named, but {why}"].append(name)
         planned, others = waiting, list[SlurmJob]()
         if self.choices.whose == "mine" or (self.choices.whose is None and mine):
             planned = mine
-            ids = {job.id for job in mine}
-            held = [job.id for job in waiting if job.is_held and job.id not in ids]
-            self.notes["held and not marked, left out"] = held
-            others = [job for job in waiting if not job.is_held and job.id not in ids]
-        cluster = self._cluster()
-        known = [job.id for job in (*running, *planned)]
+            others = [job for job in waiting if not job.is_held]
+            for job in waiting:
+                if job.is_held and (why := why_not(job, self.queue, self.choices)):
+                    self.notes[f"left out: {why}"].append(job.id)
         fields = [self._running(job) for job in running]
+        cluster = self._with_reservations(self._cluster())
         if self.choices.around:
-            cluster = self._around(cluster, fields, others, known)
-        else:
-            cluster = self._with_reservations(cluster)
-        fields += [one for job in planned if (one := self._waiting(job, known, mine=True))]
+            cluster = self._around(cluster, running, fields, others)
+        known = [job.id for job in (*running, *planned)]
+        fields += [one for job in planned if (one := self._waiting(job, known))]
         instance = self._instance(fields, cluster)
         used = {job.name for job in instance.jobs}
         return Reading(
@@ -163,22 +176,29 @@ class _Reader:
         )
 
     def _around(
-        self, bare: Cluster, running: list[Fields], others: list[SlurmJob], known: Sequence[str]
+        self,
+        cluster: Cluster,
+        running: list[SlurmJob],
+        fields: list[Fields],
+        others: list[SlurmJob],
     ) -> Cluster:
         """The cluster, with the GPUs that jobs will hold which only Slurm places."""
-        cluster = self._with_reservations(bare)
-        waiting = [one for job in others if (one := self._waiting(job, known, mine=False))]
+        known = [job.id for job in (*running, *others)]
+        waiting = [one for job in others if (one := self._waiting(job, known))]
         if not waiting:
             return cluster
-        first = self._instance(running + waiting, cluster)
+        first = self._instance(fields + waiting, cluster)
         names = {one["name"] for one in waiting} & {job.name for job in first.jobs}
-        self.notes["not held: planned around, where Slurm is expected to start them"] = [
-            job.id for job in others if job.id in names
-        ]
-        return self._with_reservations(bare, first)
+        try:
+            cluster = self._with_reservations(self._cluster(), first)
+            note = "not held: planned around, where Slurm is expected to start them"
+        except NoScheduleError:
+            note = "not held, and not planned around: they can never all run"
+        self.notes[note] = [job.id for job in others if job.id in names]
+        return cluster
 
     def _with_reservations(self, bare: Cluster, around: Instance | None = None) -> Cluster:
-        found = away(self.queue, self.origin, self.choices.slot_seconds, around)
+        found = away(self.queue, self.choices, self.origin, around)
         if not found:
             return bare
         return Cluster.model_validate(
@@ -204,7 +224,7 @@ class _Reader:
         limit = job.seconds("TimeLimit")
         if found.profile.seconds is not None:
             seconds, origin = found.profile.seconds, found.origin
-        elif (median := learned(job, self.history)) is not None:
+        elif not found.profile.iterations and (median := learned(job, self.history)) is not None:
             seconds, origin = median, "the median of earlier runs"
         elif limit is not None:
             seconds, origin = limit, "the time limit"
@@ -236,18 +256,13 @@ class _Reader:
         if profile.exchanges:
             fields = profile.fields(size, gpu_type)
         else:
-            fields = {
-                "gradient_mb": 0.0,
-                "batch_size": 1,
-                "forward_ms_per_sample": 0.0,
-                "backward_ms": self._slot_of_work(),
-            }
+            fields = {"batch_size": 1, **self._slots_of_work()}
         if moldable:
             fields["global_batch_size"] = fields.pop("batch_size") * size
         return {"name": job.id, **fields, "iterations": slots}
 
-    def _slot_of_work(self) -> float:
-        """Milliseconds of an iteration that takes one slot on any number of servers."""
+    def _slots_of_work(self) -> Fields:
+        """An iteration that exchanges nothing, and takes a slot on any number of servers."""
         slot, overhead = self.choices.slot_seconds * 1e3, self.contention["overhead_ms_per_server"]
         left = slot - overhead * len(self.queue.nodes)
         if left <= slot / 2:
@@ -255,24 +270,27 @@ class _Reader:
                 f"slots of {slot:g} ms are too short for an overhead of {overhead:g} ms on each of "
                 f"{len(self.queue.nodes)} servers; lengthen the slots"
             )
-        return float(left)
+        return {"gradient_mb": 0.0, "forward_ms_per_sample": 0.0, "backward_ms": float(left)}
 
     def _running(self, job: SlurmJob) -> Fields:
         size = sum(map(len, job.held.values()))
         kind = self.queue.nodes[next(iter(job.held))].gpu_type
         fields = self._content(job, size, kind, moldable=False)
-        begun = job.moment("StartTime") or self.origin
-        passed = (self.queue.now - self.origin) / timedelta(seconds=self.choices.slot_seconds)
-        behind = (self.origin - begun).total_seconds()
-        left = max(self._slots(self.estimates[job.id].seconds - behind), math.floor(passed) + 1, 1)
-        if behind > self.estimates[job.id].seconds:
+        estimate, begun = self.estimates[job.id].seconds, job.moment("StartTime") or self.origin
+        passed = (self.queue.now - self.origin) / self._slot
+        left = self._slots(estimate - (self.origin - begun).total_seconds())
+        if job.state == "COMPLETING":
+            left = math.floor(passed) + 1
+        elif (self.queue.now - begun).total_seconds() >= estimate:
+            left = math.ceil(passed) + 1
             self.notes["past their estimate: one slot more"].append(job.id)
+        left = max(left, 1)
         held = {name: list(indices) for name, indices in job.held.items()}
         running = {"gpus": held, "iterations_done": max(0, fields["iterations"] - left)}
         fields |= {"gpus": size, "iterations": max(left, fields["iterations"]), "running": running}
         return fields | ({"release": r} if (r := self._release(job)) else {})
 
-    def _waiting(self, job: SlurmJob, known: Sequence[str], *, mine: bool) -> Fields | None:
+    def _waiting(self, job: SlurmJob, known: Sequence[str]) -> Fields | None:
         try:
             request = request_of(job, self.queue)
             after = [*predecessors(job, known), *throttled(job, known)]
@@ -283,23 +301,23 @@ class _Reader:
         size = request.sizes[0]
         fields = self._content(job, size, kind, moldable=len(request.sizes) > 1)
         fields |= shape_of(request, self.queue)
-        if release := self._release(job, mine=mine):
+        if release := self._release(job):
             fields["release"] = release
         if after:
             fields["after"] = after
         if (weight := self._weight(job)) > 1:
             fields["weight"] = weight
         if deadline := job.moment("Deadline"):
-            fields["due"] = self._at(deadline)
+            fields["due"] = math.floor((deadline - self.origin) / self._slot)
         return fields
 
-    def _release(self, job: SlurmJob, *, mine: bool = True) -> int:
-        """When it was submitted; or when it may start, if others decide that and it is later."""
-        moments = [job.moment("SubmitTime")]
+    def _release(self, job: SlurmJob) -> int:
+        """When it was submitted; or when it may start, if its user or Slurm says that it waits."""
         eligible = job.moment("EligibleTime")
-        if not mine and eligible is not None and eligible > self.queue.now:
-            moments = [eligible]
-        return max((self._at(moment) for moment in moments if moment is not None), default=0)
+        if job.state == "PENDING" and eligible is not None and eligible > self.queue.now:
+            return self._at(eligible)
+        submitted = job.moment("SubmitTime")
+        return 0 if submitted is None else self._at(submitted)
 
     def _weight(self, job: SlurmJob) -> int:
         """Held jobs have weight 1; priorities of the others are scaled to 1 … 100."""
@@ -344,55 +362,35 @@ class _Reader:
         return [one for i, one in enumerate(fields) if i not in reasons]
 
     def _with_iterations(self, draft: Instance) -> Instance:
-        """Jobs with a profile get the iterations that take their duration at their best speed."""
+        """Jobs with a profile get the iterations that take their duration at their best speed.
+
+        So far every job has an iteration for each slot of its duration.
+        """
         if not any(self.profiles[job.name].profile.exchanges for job in draft.jobs):
             return draft
         jobs = []
         for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
             profile = self.profiles[job.name].profile
+            speed = timing.speed(draft.time.slot_seconds, best)
             if not profile.exchanges:
                 jobs.append(job)
-                continue
-            speed = timing.speed(draft.time.slot_seconds, best)
-            if speed == 0:
-                message = f"an iteration of job {job.name} takes {best:.3g} s, more than a slot"
-                raise InputError([Problem("", f"{message}; lengthen the slots")], self.queue.name)
-            iterations = profile.iterations or speed * job.iterations
-            changes: Fields = {"iterations": iterations}
-            if (running := job.running) is not None:
-                done = min(speed * running.iterations_done, iterations - 1)
-                changes["running"] = running.model_copy(update={"iterations_done": done})
-            jobs.append(job.model_copy(update=changes))
+            elif speed == 0:
+                self.notes["an iteration is longer than a slot: they exchange nothing"].append(
+                    job.name
+                )
+                jobs.append(job.model_copy(update=self._slots_of_work()))
+            else:
+                iterations = speed * job.iterations
+                if profile.iterations is not None:
+                    limit = self.queue.jobs[job.name].seconds("TimeLimit")  # Slurm ends it then.
+                    most = profile.iterations if limit is None else iterations
+                    iterations = min(profile.iterations, most)
+                changes: Fields = {"iterations": iterations}
+                if (running := job.running) is not None:
+                    done = min(speed * running.iterations_done, iterations - 1)
+                    changes["running"] = running.model_copy(update={"iterations_done": done})
+                jobs.append(job.model_copy(update=changes))
         return draft.model_copy(update={"jobs": tuple(jobs)})
-
-
-def _of_partition(queue: Queue, partition: str | None) -> Queue:
-    """The nodes of a partition, with the jobs that are in it or run there."""
-    if partition is None:
-        return queue
-    if partition not in queue.partitions:
-        raise UsageError(
-            f"no partition {partition!r}; Slurm has {', '.join(queue.partitions) or 'none'}"
-        )
-    inside = queue.partitions[partition]
-    if not inside:
-        raise UsageError(f"partition {partition!r} has no nodes with GPUs")
-    nodes = {name: queue.nodes[name] for name in inside}
-    jobs = {}
-    for name, job in queue.jobs.items():
-        held = {node: gpus for node, gpus in job.held.items() if node in nodes}
-        if held or (partition in job.record["Partition"].split(",") and not job.held):
-            jobs[name] = job._replace(held=held)
-    partitions = {
-        name: tuple(node for node in members if node in nodes)
-        for name, members in queue.partitions.items()
-    }
-    return queue._replace(nodes=nodes, jobs=jobs, partitions=partitions)
-
-
-def _may_touch(job: SlurmJob, choices: Choices) -> bool:
-    """Whether rarmodel may touch a job: it is held, and marked or named."""
-    return job.is_held and (job.is_marked or job.id in choices.named)
 
 
 def _number(name: str) -> tuple[int, ...]:

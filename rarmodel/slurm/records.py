@@ -112,8 +112,9 @@ def lines(text: str, first: str, needed: tuple[str, ...] = ()) -> list[Line]:
 def _is_in_order(keys: list[str]) -> bool:
     """Whether the keys of a job that nobody may forge are where Slurm puts them.
 
-    Slurm tells the user (or a set of jobs) right after the name, and what a job holds after its state and before what
-    it asks of a node. Names, accounts, paths and comments, which users fill, are elsewhere.
+    Slurm tells the user right after the name (or the set of a heterogeneous job), and what a job
+    holds after its state and before what it asks of a node. Names, accounts, paths and comments,
+    which users fill, are elsewhere.
     """
     asked = [place for place, key in enumerate(keys) if key in _ASKED]
     if not asked or not {"JobName", "UserId", "JobState"} <= {*keys}:

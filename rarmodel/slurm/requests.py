@@ -9,11 +9,19 @@ from typing import NamedTuple
 from rarmodel.schema import Job
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.profiles import is_type
-from rarmodel.workloads.slurm import expand
 
-from .queue import Node, Queue, SlurmJob, cpus_per_node, memory_per_node
-from .values import gpus_in, value, whole_number
+from .jobs import SlurmJob, cpus_per_node, memory_per_node
+from .queue import Node, Partition, Queue
+from .values import gpus_in, hosts, value, whole_number
 
+_GPU_KEYS = ("TresPerNode", "TresPerJob", "TresPerTask")
+_CANNOT = {
+    "HetJobId": "part of a heterogeneous job, which Slurm does not let others place",
+    "Reservation": "asks for a reservation of Slurm",
+    "TresPerSocket": "asks for GPUs per socket",
+    "Switches": "asks for a number of switches (--switches)",
+}
+"""Keys with which the model cannot hold a job, and why."""
 _AFTER = re.compile(r"after(?:ok|any|notok)((?::\d+(?:_\d+|_\*)?)+)(?:\(\w+\))?")
 
 
@@ -48,46 +56,67 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
     UnusableError
         If the model cannot hold it.
     """
-    record = job.record
-    for key, told in (
-        ("HetJobId", "part of a heterogeneous job, which Slurm does not let others place"),
-        ("Reservation", "asks for a reservation of Slurm"),
-        ("TresPerSocket", "asks for GPUs per socket"),
-    ):
+    record, partition = job.record, _partition(job, queue)
+    for key, told in _CANNOT.items():
         if value(record, key):
             raise UnusableError(told)
-    if value(record, "OverSubscribe") == "NO":
-        raise UnusableError("asks for nodes of its own (--exclusive)")
-    each, whole, task = (
-        _gpus(value(record, key)) for key in ("TresPerNode", "TresPerJob", "TresPerTask")
-    )
-    tasks = whole_number(record, "NumTasks")
-    least, dash, most = record["NumNodes"].partition("-")
-    fewest, limit = int(least), int(most) if dash else None
+    if value(record, "OverSubscribe") == "NO" or partition.is_exclusive:
+        raise UnusableError("asks for nodes of its own (--exclusive), or its partition gives these")
+    if value(record, "Contiguous") == "1":
+        raise UnusableError("asks for nodes next to each other (--contiguous)")
+    texts = [value(record, key) for key in _GPU_KEYS]
+    if other := re.search(r"\bgres[:/](?!gpu\b)(\w+)", " ".join(texts)):
+        raise UnusableError(f"asks for {other[1]} beside GPUs")
+    each, whole, task = map(_gpus, texts)
+    tasks, per_node = whole_number(record, "NumTasks"), sum(each.values())
     gpus = sum(whole.values()) or tasks * sum(task.values())
-    if sum(each.values()):
-        per_node = sum(each.values())
-        if not gpus:
-            sizes = tuple(per_node * n for n in range(fewest, (limit or fewest) + 1))
-            limit = limit or fewest
-        else:
-            sizes, fewest, limit = (gpus,), gpus // per_node, gpus // per_node
-            if gpus % per_node:
-                raise UnusableError(f"asks for {gpus} GPUs, {per_node} on each node")
-    elif gpus:
-        sizes = (gpus,)
-        # Without a greatest number of nodes Slurm tells an estimate of the least.
-        fewest = fewest if dash else 1
-    else:
+    if not gpus and not per_node:
         raise UnusableError("asks for no GPUs")
-    if limit is None and int(least) <= tasks:  # Each node has a task at least.
-        limit = tasks
-    nodes = _nodes(job, queue, {**each, **whole, **task}, fewest, limit)
+    if gpus and per_node and gpus % per_node:
+        raise UnusableError(f"asks for {gpus} GPUs, {per_node} on each node")
+    fewest, most = _number_of_nodes(job, gpus, per_node)
+    inside = {*partition.nodes} - {*hosts(value(record, "ExcNodeList"))}
+    if job.nodes:
+        if not fewest <= len(job.nodes) <= (most or len(job.nodes)):
+            raise UnusableError("asks for more or fewer nodes than it names")
+        inside &= {*job.nodes}
+        fewest = most = len(job.nodes)
+    limits = [limit for limit in (most, partition.most_nodes) if limit]
+    most = min(limits, default=None)
+    sizes = (gpus,) if gpus else tuple(per_node * n for n in range(fewest, (most or fewest) + 1))
+    nodes = _nodes(
+        job, queue, inside, {**each, **whole, **task}, (sizes or (1,))[0], most or fewest
+    )
     up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
-    possible = tuple(size for size in sizes if _has_room(size, fewest, limit, up))
+    possible = tuple(size for size in sizes if _has_room(size, fewest, most, up))
     if not possible:
         raise UnusableError("needs more GPUs, or equal parts on more nodes, than are up")
-    return Request(possible, fewest, limit, nodes)
+    return Request(possible, fewest, most, nodes)
+
+
+def _partition(job: SlurmJob, queue: Queue) -> Partition:
+    """The partition of a job; of several that it may run in, the one with most nodes."""
+    known = [queue.partitions[name] for name in job.partitions if name in queue.partitions]
+    up = [one for one in known if one.is_up and one.nodes]
+    if not up:
+        raise UnusableError(f"partition {job.record['Partition']!r} has no GPUs, or is down")
+    return max(up, key=lambda one: len(one.nodes))
+
+
+def _number_of_nodes(job: SlurmJob, gpus: int, per_node: int) -> tuple[int, int | None]:
+    """The fewest and the most nodes of a job; None where it sets no limit."""
+    tasks, each = whole_number(job.record, "NumTasks"), job.tasks_per_node
+    least, dash, greatest = job.record["NumNodes"].partition("-")
+    if each and (not dash or least == greatest):
+        return (nodes := max(1, -(-tasks // each))), nodes
+    if gpus and per_node:
+        return gpus // per_node, gpus // per_node
+    if dash:
+        return int(least), int(greatest)
+    if per_node:
+        return int(least), int(least)
+    # Without a greatest number Slurm tells an estimate of the least. Each node has a task at least.
+    return 1, tasks if int(least) <= tasks else None
 
 
 def _has_room(size: int, fewest: int, most: int | None, up: Sequence[int]) -> bool:
@@ -122,8 +151,7 @@ def fits(job: Job, gpus: Mapping[str, int]) -> bool:
 
 def asked_type(job: SlurmJob) -> str:
     """The type of GPU that a job asks for; empty if any will do, or several are asked for."""
-    keys = ("TresPerNode", "TresPerJob", "TresPerTask")
-    kinds = {kind for key in keys for kind in _gpus(value(job.record, key))}
+    kinds = {kind for key in _GPU_KEYS for kind in _gpus(value(job.record, key))}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
@@ -135,33 +163,20 @@ def _gpus(text: str) -> dict[str, int]:
 
 
 def _nodes(
-    job: SlurmJob, queue: Queue, types: Mapping[str, int], fewest: int, limit: int | None
+    job: SlurmJob, queue: Queue, inside: set[str], types: Mapping[str, int], size: int, most: int
 ) -> tuple[str, ...]:
-    """Nodes of its partitions with the features, GPU types, processors and memory asked for."""
-    record = job.record
-    partitions = record["Partition"].split(",")
-    inside = {name for one in partitions for name in queue.partitions.get(one, ())}
-    if not inside:
-        raise UnusableError(f"partition {record['Partition']!r} has no GPUs")
-    try:
-        inside -= set(expand(value(record, "ExcNodeList")))
-        wanted = expand(value(record, "ReqNodeList"))
-    except ValueError as error:
-        raise UnusableError(str(error)) from error
-    if wanted and not job.is_marked:  # Of a marked job the list may be a plan of rarmodel's.
-        if len(wanted) > fewest:
-            raise UnusableError("asks for more nodes by name than it needs")
-        if len(wanted) == fewest:
-            inside &= set(wanted)
-    kinds = [kind for kind in types if kind]
-    most = fewest if limit is None else limit
-    cpus, memory = cpus_per_node(job, most), memory_per_node(job, most)
-    features = value(record, "Features")
+    """Those of some nodes with the features, GPU types, processors and memory asked for.
+
+    Nodes with GPUs of several types are only for jobs that take any.
+    """
+    kinds, gpus = [kind for kind in types if kind], -(-size // most)
+    cpus, memory = cpus_per_node(job, most, gpus), memory_per_node(job, most, gpus)
+    features = value(job.record, "Features")
     found = tuple(
         node.name
         for node in queue.nodes.values()
         if node.name in inside
-        and all(is_type(node.gpu_type, kind) for kind in kinds)
+        and all(is_type(node.gpu_type, kind) and "+" not in node.gpu_type for kind in kinds)
         and node.cpus >= cpus
         and node.memory_mb >= memory
         and _has(node, features)

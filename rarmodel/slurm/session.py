@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError
+from rarmodel.schema import Instance
 
 from . import applying, planning, reading
 from .applying import Applied, StaleError
-from .choices import chosen
-from .counts import conflicts
+from .choices import Choices, chosen
+from .counts import Conflict, conflicts
 from .outputs import Run, live, record, recorded, run
 from .planning import Plan
-from .queue import queue_of
 from .reading import Reading
 from .watching import EVERY, MOST, THRESHOLD, Watch
 
-ROUNDS = 8
+ROUNDS = 5
 """Most plans that are made to respect processors and memory."""
 
 
@@ -43,7 +45,7 @@ def read(
         Runs Slurm's commands.
     **choices
         `partition`, `profiles`, `cluster`, `rates`, `contention`, `objective`, `slot_seconds`,
-        `default_seconds`, `whose` and `named` of `chosen`.
+        `default_seconds`, `whose`, `named` and `operator` of `chosen`.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def read(
     outputs = _outputs(source, run)
     if record_to is not None:
         record(outputs, record_to)
-    made = reading.read(outputs, _chosen(choices))
+    made = reading.read(outputs, _chosen(choices, source))
     return made if source is not None else _by_local_clock(made)
 
 
@@ -109,17 +111,28 @@ def plan(
     for _ in range(ROUNDS):
         made = planning.plan(instance, **asked)
         ends = made.result.report.completion if made.result.report else {}
-        later = {one.job: one.others[0] for one in conflicts(source.queue, made.schedule, ends)}
-        if not later:
-            break
-        jobs = tuple(
-            job.model_copy(update={"after": (*job.after, later[job.name])})
-            if job.name in later
-            else job
-            for job in instance.jobs
-        )
-        instance = instance.model_copy(update={"jobs": jobs})
-    return made
+        found = [*conflicts(source.queue, made.schedule, ends)]
+        if not found:
+            return made
+        instance = _with_order(instance, found)
+    return replace(made, conflicts=tuple(one.message for one in found))
+
+
+def _with_order(instance: Instance, found: Iterable[Conflict]) -> Instance:
+    """The same, where each job in conflict comes after those in its way.
+
+    Such orders have no cycle: each is that of the starts in a plan which keeps the orders before.
+    """
+    before: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        before[one.job] |= {*one.others}
+    jobs = tuple(
+        job.model_copy(update={"after": tuple(sorted({*job.after} | before[job.name]))})
+        if job.name in before
+        else job
+        for job in instance.jobs
+    )
+    return instance.model_copy(update={"jobs": jobs})
 
 
 def apply(
@@ -127,7 +140,6 @@ def apply(
     *,
     carry_out: bool = False,
     replan: bool = False,
-    operator: bool = False,
     source: str | os.PathLike[str] | None = None,
     run: Run = run,
     tell: Callable[[str], None] | None = None,
@@ -147,8 +159,6 @@ def apply(
         Run the commands; by default nothing is run, and `Applied.script` has them.
     replan
         Plan again if the plan is stale.
-    operator
-        You are an operator of Slurm, so jobs of other users may be changed.
     source
         A folder of recorded outputs; only without `carry_out`.
     tell
@@ -163,12 +173,12 @@ def apply(
     StaleError
         With what changed since the plan was made.
     UsageError
-        If no job of the plan may be touched, or only an operator may change some of them.
+        If no job of the plan may be touched.
     """
     if carry_out and source is not None:
         raise UsageError("recorded outputs cannot be changed; leave --from or --apply out")
     outputs = _outputs(source, run)
-    made = _chosen(choices)
+    made = _chosen(choices, source)
     try:
         applied = applying.checked(load_schedule(schedule), outputs, made)
     except StaleError:
@@ -177,10 +187,6 @@ def apply(
         fresh = plan(reading.read(outputs, made), **(limits or {}))
         outputs = _outputs(source, run)
         applied = applying.checked(fresh.schedule, outputs, made)
-    if source is None:
-        applied = applying.for_user(applied, queue_of(outputs), operator=operator)
-        if applied.lacking and carry_out:
-            raise UsageError("; ".join([*applied.lacking, "--operator says that you are one"]))
     return applying.carried_out(applied, run, tell) if carry_out else applied
 
 
@@ -190,7 +196,6 @@ def watch(
     threshold: float = THRESHOLD,
     most: int = MOST,
     looks: int | None = None,
-    operator: bool = False,
     run: Run = run,
     tell: Callable[[str], None] = print,
     limits: Mapping[str, Any] | None = None,
@@ -200,7 +205,7 @@ def watch(
 
     Parameters
     ----------
-    every, threshold, most, operator, run, tell
+    every, threshold, most, run, tell
         See `Watch`.
     looks
         End after so many looks; by default rarmodel looks until you interrupt it.
@@ -222,7 +227,6 @@ def watch(
         every=every,
         threshold=threshold,
         most=most,
-        operator=operator,
         run=run,
         tell=tell,
     )
@@ -234,8 +238,10 @@ def _outputs(source: str | os.PathLike[str] | None, run: Run) -> dict[str, str]:
     return live(run) if source is None else recorded(source)
 
 
-def _chosen(choices: Mapping[str, Any]) -> Any:
+def _chosen(choices: Mapping[str, Any], source: str | os.PathLike[str] | None = None) -> Choices:
+    """The choices of a call; who made a recording is not known."""
     try:
-        return chosen(**choices)
+        made = chosen(**choices)
     except TypeError as error:
         raise UsageError(str(error).partition(") ")[2] or str(error)) from error
+    return made if source is None else replace(made, user=None)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.cells import duration as seconds_in
 from rarmodel.workloads.formats import gpus_of_gres
+from rarmodel.workloads.slurm import expand
 
 from .records import Record
 
@@ -52,6 +53,22 @@ def memory_mb(text: str) -> int:
 def gpus_in(text: str) -> dict[str, int]:
     """GPUs by type in a request such as `gres:gpu:4` or `gres/gpu:h100=4`."""
     return gpus_of_gres(re.sub(r"gres[:/]gpu", "gpu", text).replace("=", ":"), "GPUs")
+
+
+def per_gpu(record: Record, key: str) -> int:
+    """What goes with each GPU, such as 6 in `CpusPerTres=gres:gpu:6`; 0 if nothing does."""
+    try:
+        return sum(gpus_in(value(record, key)).values())
+    except CellError:
+        return 0
+
+
+def hosts(text: str) -> list[str]:
+    """The names of a host list; none if it is not one."""
+    try:
+        return expand(text)
+    except ValueError:
+        return []
 
 
 def indices(gres: str) -> list[int]:

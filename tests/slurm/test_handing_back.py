@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_slurm import changed
 
 from rarmodel import slurm
-from rarmodel.errors import UsageError
-from rarmodel.slurm.applying import needs_operator
+from rarmodel.errors import InputError, UsageError
 from rarmodel.slurm.counts import conflicts
-from rarmodel.slurm.queue import queue_of
 
 MINE = {"4", "5", "6", "7", "8", "9", "10", "11", "12"}
 """Held and marked jobs of the recorded queue; 13 is held, and not marked."""
@@ -28,10 +28,10 @@ def ended(outputs: dict[str, str], *ids: str) -> dict[str, str]:
     lines = outputs["job"].split("\n")
     gone = tuple(f"JobId={one} " for one in ids)
     left = "\n".join(line for line in lines if not line.startswith(gone))
-    held = outputs["node"]
-    if "1" in ids:
-        held = held.replace("GresUsed=gpu:h100:8(IDX:0-7)", "GresUsed=gpu:h100:0(IDX:N/A)", 1)
-    return {**outputs, "job": left, "node": held}
+    idle = outputs["node"]
+    for job in {"1", "2", "3"} & {*ids}:  # Each is on the node of its number.
+        idle = re.sub(rf"(NodeName=node{job} .*?GresUsed=)\S+", r"\1gpu:h100:0(IDX:N/A)", idle)
+    return {**outputs, "job": left, "node": idle}
 
 
 def test_a_plan_tells_each_waiting_job_beside_slurms_order(queue: Any) -> None:
@@ -81,7 +81,7 @@ def test_the_script_is_the_commands_for_a_shell(queue: Any, tmp_path: Path) -> N
     path.write_text(f"scontrol() {{ printf '%s\\0' scontrol \"$@\"; echo; }}\n{applied.script()}")
     done = subprocess.run(["sh", path], capture_output=True, text=True, check=True)
     ran = [tuple(line.split("\0")[:-1]) for line in done.stdout.splitlines()]
-    commands = [one.update() for one in applied.plan] + [one.release() for one in applied.plan]
+    commands = [command for one in applied.plan for command in (one.update(), one.release())]
     assert ran == commands
     assert shlex.join(commands[0]) in applied.script()
 
@@ -90,7 +90,7 @@ def test_refused_updates_are_reported_and_not_released(queue: Any) -> None:
     made = planned(queue)
     queue.refused = {"jobid=5"}
     told: list[str] = []
-    applied = slurm.apply(made.schedule, run=queue, carry_out=True, operator=True, tell=told.append)
+    applied = slurm.apply(made.schedule, run=queue, carry_out=True, tell=told.append)
     assert [*applied.commands] == queue.changes
     assert told == [shlex.join(one) for one in queue.changes]
     assert ("scontrol", "release", "5") not in queue.changes
@@ -98,6 +98,70 @@ def test_refused_updates_are_reported_and_not_released(queue: Any) -> None:
     assert any("refused" in one for one in applied.differences)
     # The recorded queue never changes, so every other job differs from its plan.
     assert sum("is still held" in one for one in applied.differences) == len(MINE) - 1
+
+
+def test_the_script_releases_no_job_that_was_refused_and_goes_on(
+    queue: Any, tmp_path: Path
+) -> None:
+    applied = slurm.apply(planned(queue).schedule, run=queue)
+    first = applied.plan[0].job
+    refusing = f'scontrol() {{ echo "$@"; [ "$2" != jobid={first} ]; }}\n'
+    path = tmp_path / "plan.sh"
+    path.write_text(refusing + applied.script())
+    done = subprocess.run(["sh", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    released = {line.split()[1] for line in done.stdout.splitlines() if "release" in line}
+    assert released == MINE - {first}
+
+
+def test_a_plan_is_for_its_own_cluster(queue: Any) -> None:
+    made = planned(queue)
+    other = queue.outputs["config"].replace("= lab", "= prod")
+    queue.outputs = {**queue.outputs, "config": other}
+    with pytest.raises(InputError, match="'lab'; this cluster is 'prod'"):
+        slurm.apply(made.schedule, run=queue)
+
+
+def test_of_jobs_at_slot_0_those_that_never_ran_are_missed(queue: Any) -> None:
+    made = planned(queue)
+    first = next(one.job for one in made.jobs if one.start == 0)
+    queue.outputs = changed(queue.outputs, first, JobState="CANCELLED", Reason="None")
+    with pytest.raises(slurm.StaleError, match=f"^job {first} is gone$"):
+        slurm.apply(made.schedule, run=queue)
+
+
+def test_a_job_that_was_released_is_stale_unless_it_is_where_the_plan_has_it(queue: Any) -> None:
+    made = planned(queue)
+    first = made.jobs[0]
+    outputs = changed(queue.outputs, first.job, Priority="7", Reason="Priority")
+    queue.outputs = outputs
+    with pytest.raises(slurm.StaleError, match=f"job {first.job} can no longer .*: not held"):
+        slurm.apply(made.schedule, run=queue)
+    queue.outputs = changed(outputs, first.job, ReqNodeList=",".join(first.gpus))
+    applied = slurm.apply(made.schedule, run=queue)
+    assert {one.job for one in applied.plan} == MINE - {first.job}
+    assert first.job in applied.untouched
+
+
+def test_named_jobs_that_changed_are_missed_too(queue: Any) -> None:
+    made = slurm.plan(slurm.read(run=queue, named=["13"]), iterations=20, threads=1)
+    queue.outputs = changed(queue.outputs, "13", Switches="1@00:05:00")
+    with pytest.raises(slurm.StaleError, match=r"job 13 can no longer be planned: .*--switches"):
+        slurm.apply(made.schedule, run=queue, named=["13"])
+
+
+def test_an_overrun_at_the_first_start_is_stale_though_the_plan_could_move(queue: Any) -> None:
+    """A job that is past its estimate may last: what starts on its GPUs must not start now."""
+    made = planned(queue)
+    behind = {one.job for one in made.jobs if one.start >= 10}  # Jobs 1 to 3 should end by then.
+    rows = [one for one in made.schedule.assignments if one.job in {"1", "2", "3", *behind}]
+    left = made.schedule.model_copy(update={"assignments": tuple(rows)})
+    gone = ended(queue.outputs, *(MINE - behind))
+    queue.outputs = {**gone, "config": gone["config"].replace("T05:36", "T05:47")}
+    with pytest.raises(slurm.StaleError, match="node1"):
+        slurm.apply(left, run=queue)
+    queue.outputs = ended(queue.outputs, "1", "2", "3")
+    assert {one.job for one in slurm.apply(left, run=queue).plan} == behind
 
 
 def test_an_end_before_its_time_makes_nothing_stale(queue: Any) -> None:
@@ -149,13 +213,40 @@ def test_gpus_that_are_still_held_make_a_plan_stale(queue: Any) -> None:
     assert {one.job for one in again.plan} == MINE
 
 
-def test_what_needs_an_operator_is_said_before_anything_is_done(queue: Any) -> None:
-    applied = slurm.apply(planned(queue).schedule, run=queue)
-    everything = queue_of(queue.outputs)
-    assert not needs_operator(applied, everything, 1000)
-    assert not needs_operator(applied, everything, 0)
-    assert not needs_operator(applied, everything, 64030)
-    assert len(needs_operator(applied, everything, 1001)) == len(MINE)
+def as_user(queue: Any, monkeypatch: pytest.MonkeyPatch, uid: int) -> None:
+    """Run as the user of this number."""
+    monkeypatch.setattr("os.geteuid", lambda: uid)
+
+
+@pytest.mark.parametrize(("uid", "tasks"), [(0, True), (64030, True), (1000, False)])
+def test_only_operators_set_the_tasks_on_each_node(
+    queue: Any, monkeypatch: pytest.MonkeyPatch, uid: int, tasks: bool
+) -> None:
+    made = planned(queue)
+    as_user(queue, monkeypatch, uid)  # Slurm's user is 64030, and the jobs are those of 1000.
+    applied = slurm.apply(made.schedule, run=queue)
+    assert {one.job for one in applied.plan} == MINE
+    assert tasks == ("taskspernode" in applied.script())
+    assert tasks != bool(applied.divided)
+
+
+def test_jobs_of_others_are_for_operators_and_that_is_said(
+    queue: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = planned(queue)
+    foreign = re.sub(r"(JobId=5 .*?)UserId=\S+", r"\1UserId=eve(1001)", queue.outputs["job"])
+    held = re.sub(r"(JobId=6 .*?)JobHeldUser", r"\1JobHeldAdmin", foreign)
+    queue.outputs = {**queue.outputs, "job": held}
+    as_user(queue, monkeypatch, 1000)
+    reading = slurm.read(run=queue)
+    assert set(reading.mine) == MINE - {"5", "6"}
+    said = "\n".join(reading.lines())
+    assert "another user's; with --operator" in said
+    assert "held by an operator of Slurm" in said
+    assert set(slurm.read(run=queue, operator=True).mine) == MINE
+    with pytest.raises(slurm.StaleError, match="job 5 can no longer be planned: held, and another"):
+        slurm.apply(made.schedule, run=queue, carry_out=True)
+    assert not queue.changes
 
 
 def test_nothing_to_touch_is_refused(queue: Any) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.errors import InputError, UsageError
 from rarmodel.schema import Job
 from rarmodel.slurm.choices import chosen
-from rarmodel.slurm.outputs import record, recorded
+from rarmodel.slurm.outputs import live, record, recorded
 from rarmodel.slurm.profiles import Profile, Rule, Rules
 from rarmodel.slurm.reading import Reading, read
 
@@ -121,9 +125,112 @@ def test_gpus_of_jobs_that_cannot_be_read_are_away(shapes: Outputs) -> None:
     reading = read({**shapes, "job": forged})
     assert "1" in reading.queue.unreadable
     (held,) = [
-        one for one in reading.instance.cluster.reservations if "cannot be read" in str(one.reason)
+        one for one in reading.instance.cluster.reservations if "not show" in str(one.reason)
     ]
-    assert (held.server, held.gpus, held.end) == ("node1", 8, None)
+    assert (held.server, held.gpus, held.end) == ("node1", 8, 24 * 60)
+    assert any(
+        line.startswith("8 GPUs: held by jobs that Slurm does not show") for line in reading.lines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "away"),
+    [
+        ("IDLE+POWERED_DOWN", False),
+        ("IDLE+MAINT+RESERVED", False),
+        ("MIXED+PLANNED", False),
+        ("IDLE+CLOUD", False),
+        ("IDLE*", True),
+        ("IDLE+NOT_RESPONDING", True),
+        ("MIXED+DRAIN", True),
+        ("DOWN+POWERED_DOWN", True),
+        ("IDLE+POWERING_DOWN", True),
+        ("ALLOCATED+REBOOT_ISSUED", True),
+    ],
+)
+def test_nodes_that_take_no_jobs_are_away(shapes: Outputs, state: str, away: bool) -> None:
+    node = shapes["node"].replace("State=IDLE ThreadsPerCore", f"State={state} ThreadsPerCore", 1)
+    nodes = read({**shapes, "node": node}).queue.nodes
+    assert bool(nodes["node6"].away) == away
+
+
+def test_a_job_that_is_ending_holds_its_gpus_for_the_slot(shapes: Outputs) -> None:
+    assert jobs_of(read(shapes))["1"].iterations_left == 10
+    ending = changed(shapes, "1", JobState="COMPLETING")
+    assert jobs_of(read(ending))["1"].iterations_left == 1
+
+
+def test_an_overrun_lasts_a_slot_from_now_also_on_slots_of_before(shapes: Outputs) -> None:
+    late = {**shapes, "config": shapes["config"].replace("05:14:41", "05:40:51")}
+    origin = datetime(2026, 11, 22, 5, 14, 41, tzinfo=UTC)  # 26 min 10 s before
+    reading = read(late, replace(chosen(), origin=origin))
+    assert jobs_of(reading)["1"].iterations_left == 28  # in slot 26 now, and all of slot 27
+
+
+def test_a_job_that_may_not_start_yet_is_released_then(shapes: Outputs) -> None:
+    later = changed(shapes, "5", EligibleTime="2026-11-22T05:24:41")
+    assert jobs_of(read(later))["5"].release == 10
+    assert jobs_of(read(shapes))["5"].release == 0
+
+
+def test_a_deadline_is_a_due_slot_that_ends_by_then(shapes: Outputs) -> None:
+    due = changed(shapes, "5", Deadline="2026-11-22T06:14:40")  # 59 min 59 s
+    assert jobs_of(read(due))["5"].due == 59
+
+
+def test_jobs_in_other_states_are_counted(shapes: Outputs) -> None:
+    odd = read(changed(shapes, "5", JobState="REQUEUE_HOLD"))
+    assert why(odd, "5") == ["neither waiting nor running, left out"]
+
+
+def test_jobs_that_only_slurm_places_may_wait_for_each_other(shapes: Outputs) -> None:
+    waiting = changed(shapes, "13", NumNodes="7-7", NumTasks="7", NumCPUs="7")
+    chain = changed(waiting, "14", Dependency="afterok:13(unfulfilled)")
+    assert "planned around" in why(read(chain), "14")[-1]
+
+
+def test_one_job_that_can_never_run_stops_no_reading(shapes: Outputs) -> None:
+    reserved = shapes["reservation"].replace("Nodes=node7", "Nodes=node[1-8]")
+    forever = reserved.replace("EndTime=2026-11-22T06:24:38", "EndTime=Unknown")
+    long = changed({**shapes, "reservation": forever}, "14", TimeLimit="10:00:00")
+    reading = read(long)
+    assert "never all run" in why(reading, "14")[-1]
+    assert "5" in reading.mine
+
+
+def test_named_jobs_that_may_not_be_touched_are_told(shapes: Outputs) -> None:
+    notes = read(shapes, chosen(named=["14", "77"])).notes
+    assert notes["named, but not held"] == ["14"]
+    assert notes["named, but not in the queue"] == ["77"]
+
+
+def test_no_comment_stops_a_reading_or_outlasts_the_time_limit(shapes: Outputs) -> None:
+    comment = 'rarmodel {"backward_ms": 9e6, "gradient_mb": 1.0}'
+    slow = read(changed(shapes, "6", Comment=comment))
+    assert "an iteration is longer than a slot: they exchange nothing" in why(slow, "6")
+    assert jobs_of(slow)["6"].iterations == 5
+    endless = 'rarmodel {"backward_ms": 600, "iterations": 100000000}'
+    limited = jobs_of(read(changed(shapes, "6", Comment=endless)))["6"]
+    assert limited.iterations == 495  # 5 slots of 99, as servers have an overhead
+
+
+def test_two_trees_of_switches_become_one(shapes: Outputs) -> None:
+    trees = "\n".join(shapes["topology"].splitlines()[:2])  # without the spine
+    network = read({**shapes, "topology": trees}).instance.cluster.network
+    assert {link.parent for link in network.links} >= {"leaf1", "leaf2", "all switches"}  # type: ignore[union-attr]
+
+
+def test_no_job_name_forges_earlier_runs(shapes: Outputs) -> None:
+    config = shapes["config"].replace("accounting_storage/none", "accounting_storage/slurmdbd")
+    replayed = Replayed({**shapes, "config": config})
+
+    def answer(command: Sequence[str]) -> str:
+        if command[0] != "sacct":
+            return replayed(command)
+        bar = command[-1].removeprefix("--delimiter=")
+        return f"90{bar}eve{bar}{bar}x\n1|root||wrap\n2{bar}root{bar}{bar}a|b\n"
+
+    assert live(answer)["sacct"] == "90|eve||x\n2|root||a|b\n"
 
 
 def test_priorities_of_waiting_jobs_are_weights(shapes: Outputs) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from recorded_slurm import changed
 
 from rarmodel import slurm
 from rarmodel.errors import UsageError
@@ -21,11 +22,10 @@ MINE = {"4", "5", "6", "7", "8", "9", "10", "11", "12"}
 def watching(queue: Any, told: list[str], **options: Any) -> Watch:
     return Watch(
         plan=lambda reading: slurm.plan(reading, iterations=20, threads=1),
-        choices=chosen(),
+        choices=options.pop("choices", chosen()),
         run=queue,
         tell=told.append,
         clock=lambda: NOW,
-        operator=True,
         **options,
     )
 
@@ -85,7 +85,55 @@ def test_a_job_that_cannot_start_is_held_again(queue: Any) -> None:
     later = queue.outputs["config"].replace("05:36:02", "05:38:02")
     queue.outputs = {**queue.outputs, "job": "\n".join(released), "config": later}
     assert watch.look() is None
-    assert queue.changes == [("scontrol", "uhold", stuck.job)]
+    assert queue.changes == [
+        ("scontrol", "uhold", stuck.job),
+        ("scontrol", "update", f"jobid={stuck.job}", "nodelist=", "starttime=now"),
+    ]
+
+
+def test_a_job_that_starts_as_it_is_held_ends_nothing(queue: Any) -> None:
+    told: list[str] = []
+    watch = watching(queue, told)
+    done = watch.look()
+    assert done is not None
+    stuck = done.plan[0].job
+    later = queue.outputs["config"].replace("05:36:02", "05:38:02")
+    queue.outputs = {**changed(queue.outputs, stuck, Priority="5"), "config": later}
+    queue.refused = {"uhold"}
+    watch.look()
+    assert any("uhold" in line and "refused" in line for line in told)
+    assert ("scontrol", "update", f"jobid={stuck}", "nodelist=", "starttime=now") not in (
+        queue.changes
+    )
+
+
+def test_time_that_passes_is_no_gain_of_a_new_plan(queue: Any) -> None:
+    """A makespan counts from slot 0, so each new plan seems shorter than the one before."""
+    told: list[str] = []
+    busy = queue.outputs["node"].replace("State=IDLE", "State=IDLE+DRAIN")
+    queue.outputs = {**queue.outputs, "node": busy}  # Nothing starts before job 1 ends.
+    watch = watching(queue, told, choices=chosen(objective="makespan"))
+    watch.look()
+    later = queue.outputs["config"].replace("05:36:02", "05:43:02")
+    queue.outputs = {**queue.outputs, "config": later}
+    watch.look()
+    assert sum("new plan" in line for line in told) == 1
+
+
+def test_an_interruption_ends_the_watch_and_leaves_no_job_half_changed(queue: Any) -> None:
+    told: list[str] = []
+
+    def interrupted(command: Sequence[str]) -> str:
+        if command[1] == "release" and len(queue.changes) > 2:
+            raise KeyboardInterrupt
+        answer: str = queue(command)
+        return answer
+
+    watch = watching(interrupted, told)
+    watch.watch()
+    assert "stopped after" in told[-1]
+    assert watch.commands[: len(queue.changes)] == queue.changes
+    assert len({one[1] for one in queue.changes}) == 2
 
 
 def test_a_slurm_that_does_not_answer_ends_nothing(queue: Any) -> None:

@@ -194,7 +194,8 @@ def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator
         gpus = {server: len(held) for server, held in one.gpus.items() if held}
         if job is None:
             # A job of slot 0 ran already, unless Slurm says otherwise: its end only frees GPUs.
-            if one.start > 0 or one.job in queue.withdrawn:
+            ended = queue.ended.get(one.job)
+            if one.start > 0 or (ended is not None and not ended.nodes):
                 yield f"job {one.job} is gone"
         elif one.job not in reading.mine:
             ours = job.is_marked or one.job in choices.named
@@ -289,9 +290,10 @@ def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None =
     for one in applied.plan:
         if succeeds(one.update()) and succeeds(one.release()):
             released.append(one)
-    jobs = queue_of(live(run)).jobs
+    queue = queue_of(live(run))
     for one in released:
-        differences += [f"job {one.job}: {told}" for told in _differences(one, jobs.get(one.job))]
+        job = queue.jobs.get(one.job) or queue.ended.get(one.job)
+        differences += [f"job {one.job}: {told}" for told in _differences(one, job)]
     return replace(applied, commands=tuple(done), differences=tuple(differences))
 
 

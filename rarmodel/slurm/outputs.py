@@ -38,14 +38,14 @@ SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
 SECONDS = 60.0
 """Longest time of one command."""
 
-# Slurm prints times without a zone, and reads them so: with UTC they have one meaning. It cuts the
-# tasks of an array short after 64 characters, unless told otherwise.
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "TZ": "UTC",
     "LC_ALL": "C",
     "SLURM_TIME_FORMAT": "standard",
     "SLURM_BITSTR_LEN": "0",
 }
+"""Slurm prints times without a zone, and reads them so: with UTC they have one meaning. Unless told
+otherwise, it cuts the tasks of an array short after 64 characters."""
 
 
 class SlurmError(RarmodelError):
@@ -65,7 +65,7 @@ def run(command: Sequence[str]) -> str:
     try:
         done = subprocess.run(  # noqa: S603 - a list of arguments, no shell
             [*command],
-            env={**os.environ, **_ENVIRONMENT},
+            env={**os.environ, **ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,

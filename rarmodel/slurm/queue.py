@@ -101,8 +101,8 @@ class Queue(NamedTuple):
         Switch above each node and each switch; None where Slurm knows no switches.
     unreadable
         Ids of jobs that cannot be trusted to be what they say.
-    withdrawn
-        Ids of jobs that ended without having run.
+    ended
+        Jobs that are over, by id, for as long as Slurm tells of them.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Queue(NamedTuple):
     reserved: tuple[Reserved, ...]
     jobs: Mapping[str, SlurmJob]
     unreadable: frozenset[str]
-    withdrawn: frozenset[str]
+    ended: Mapping[str, SlurmJob]
 
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
@@ -157,7 +157,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         reserved=reserved,
         jobs=live,
         unreadable=frozenset(name for name, several in found.items() if not several),
-        withdrawn=frozenset(job.id for job in jobs if job.state in ENDED and not job.nodes),
+        ended={job.id: job for job in jobs if job.state in ENDED},
     )
 
 

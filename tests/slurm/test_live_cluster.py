@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from threading import Thread
 
 import pytest
 from fake_slurm import FakeSlurm, missing
 
 from rarmodel import slurm
+from rarmodel.slurm.outputs import COMMANDS
 from rarmodel.slurm.records import lines
 from rarmodel.slurm.values import moment
 from rarmodel.workloads.slurm import expand
@@ -33,9 +36,14 @@ def marked(seconds: float) -> str:
 
 
 def states(cluster: FakeSlurm) -> dict[str, dict[str, str]]:
-    """What Slurm says of every job, also of those that have ended."""
-    text = cluster.run(["scontrol", "-o", "-d", "show", "job"])
-    return {line.name: dict(line.values) for line in lines(text, "JobId")}
+    """What Slurm says of every job, by the id of its task, also of those that have ended."""
+    found = [line.values for line in lines(cluster.run(COMMANDS["job"]), "JobId")]
+    return {
+        f"{one['ArrayJobId']}_{one['ArrayTaskId']}" if "ArrayJobId" in one else one["JobId"]: {
+            **one
+        }
+        for one in found
+    }
 
 
 def all_done(cluster: FakeSlurm, jobs: list[str], seconds: float) -> dict[str, dict[str, str]]:
@@ -48,8 +56,10 @@ def all_done(cluster: FakeSlurm, jobs: list[str], seconds: float) -> dict[str, d
 
 
 def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
-    for seconds in (3, 5, 7):
+    running = [
         cluster.submit("-N1", "--gres=gpu:8", marked(seconds), seconds=seconds, held=False)
+        for seconds in (3, 5, 7)
+    ]
     other = cluster.submit("-N1", "--gres=gpu:2")
     shapes = [
         ["--gpus=8", "--ntasks=8"],
@@ -62,9 +72,7 @@ def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
     ]
     mine = [cluster.submit(*shape, marked(3), seconds=2) for shape in (*shapes, *shapes)]
     cluster.wait(
-        lambda: sum(one["JobState"] == "RUNNING" for one in states(cluster).values()) == 3,
-        10,
-        "running jobs",
+        lambda: all(states(cluster)[job]["JobState"] != "PENDING" for job in running), 20, "starts"
     )
     reading = slurm.read(run=cluster.run, slot_seconds=1.0)
     assert set(reading.mine) == set(mine)
@@ -80,7 +88,40 @@ def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
         start = moment(found[one.job]["StartTime"])
         assert start is not None
         assert start >= one.start.replace(microsecond=0)
+        if one.tasks_per_node:
+            assert found[one.job]["NtasksPerN:B:S:C"].startswith(f"{one.tasks_per_node}:")
     assert found[other]["Reason"] == "JobHeldUser"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can also be another user")
+def test_an_ordinary_user_hands_back_their_own_jobs(
+    cluster: FakeSlurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = 65534
+    roots = cluster.submit("--gpus=4", marked(3))
+    shapes = [
+        ["--gpus=4", "--ntasks=4"],
+        ["--gpus=8", "--ntasks=8", "--ntasks-per-node=4"],
+        ["--nodes=1-2", "--ntasks-per-node=2", "--gpus-per-node=2"],
+        ["--array=0-6:3", "--gpus=8", "--ntasks=8"],
+    ]
+    for shape in shapes:
+        cluster.submit(*shape, marked(3), seconds=2, user=nobody)
+    monkeypatch.setattr("os.geteuid", lambda: nobody)
+    run = partial(cluster.run, user=nobody)
+    reading = slurm.read(run=run, slot_seconds=1.0)
+    assert len(reading.mine) == 6
+    assert roots not in reading.mine
+    plan = slurm.plan(reading, time_limit=1)
+    applied = slurm.apply(plan.schedule, carry_out=True, run=run, slot_seconds=1.0)
+    assert not applied.differences
+    found = all_done(cluster, [*reading.mine], 60)
+    for one in applied.plan:
+        job = found[one.job]
+        assert set(expand(job["NodeList"])) == set(one.nodes)
+        if (each := job["NtasksPerN:B:S:C"].split(":")[0]) != "0":
+            assert int(job["NumTasks"]) == int(each) * len(one.nodes)
+    assert found[roots]["Reason"] == "JobHeldUser"
 
 
 def test_a_watch_replans_and_touches_nothing_else(cluster: FakeSlurm) -> None:

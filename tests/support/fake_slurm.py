@@ -7,8 +7,8 @@ devices. The daemons are children of the tests, and end with them.
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rarmodel.slurm.outputs import SlurmError, live
+from rarmodel.slurm.outputs import ENVIRONMENT, SlurmError
 
 SCHEDULER = "sched_interval=1,sched_min_interval=0,bf_interval=1,bf_resolution=1"
 """By default Slurm looks at the queue twice a minute; tests do not have that time."""
@@ -29,7 +29,16 @@ def missing() -> str:
     """Which of Slurm's programs is not installed; empty if all are."""
     programs = ("slurmctld", "slurmd", "scontrol", "sbatch", "scancel", "squeue")
     lacking = [one for one in programs if shutil.which(one, path=PATH) is None]
-    return f"Slurm is not installed: no {', '.join(lacking)}" if lacking else ""
+    if lacking:
+        return f"Slurm is not installed: no {', '.join(lacking)}"
+    return "" if _user() else "the user who runs the tests has no name, which Slurm needs"
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
 
 
 class FakeSlurm:
@@ -44,11 +53,11 @@ class FakeSlurm:
             **os.environ,
             "SLURM_CONF": str(self.folder / "slurm.conf"),
             "PATH": PATH,
-            "TZ": "UTC",
+            **ENVIRONMENT,
         }
 
-    def run(self, command: Sequence[str]) -> str:
-        """Run a program of this cluster's; its output."""
+    def run(self, command: Sequence[str], user: int | None = None) -> str:
+        """Run a program of this cluster's, as another user if root does; its output."""
         done = subprocess.run(
             [*command],
             env=self.environment,
@@ -56,20 +65,20 @@ class FakeSlurm:
             text=True,
             timeout=60,
             check=False,
+            cwd="/",
+            user=user,
         )
         if done.returncode:
             raise SlurmError(f"{' '.join(command)}: {done.stderr or done.stdout}")
         return done.stdout
 
-    def submit(self, *options: str, seconds: float = 60, held: bool = True) -> str:
+    def submit(
+        self, *options: str, seconds: float = 60, held: bool = True, user: int | None = None
+    ) -> str:
         """Submit a job that sleeps; its id."""
         hold = ["--hold"] if held else []
         words = ["sbatch", "--parsable", "--output=/dev/null", *hold, *options]
-        return self.run([*words, f"--wrap=exec sleep {seconds:g}"]).strip()
-
-    def outputs(self) -> dict[str, str]:
-        """What rarmodel reads."""
-        return live(self.run)
+        return self.run([*words, f"--wrap=exec sleep {seconds:g}"], user).strip()
 
     def wait(self, happened: Callable[[], bool], seconds: float, what: str) -> None:
         """Wait until something has happened."""
@@ -148,7 +157,7 @@ class FakeSlurm:
                     yield int(process.name)
 
     def _configure(self) -> None:
-        folder, port, user = self.folder, _free_ports(self.nodes + 1), getpass.getuser()
+        folder, port, user = self.folder, _free_ports(self.nodes + 1), _user()
         folder.chmod(0o755)
         for name in ("state", "spool", "log", "run", "dev"):
             (folder / name).mkdir()

@@ -27,7 +27,14 @@ from .jobs import HOLDING, SlurmJob
 from .permission import why_not
 from .profiles import Found, profile_for
 from .queue import Queue, of_partition, queue_of
-from .requests import UnusableError, predecessors, request_of, shape_of, throttled
+from .requests import (
+    UnusableError,
+    by_number,
+    predecessors,
+    request_of,
+    shape_of,
+    throttled,
+)
 
 Fields = dict[str, Any]
 """A job of the model as plain data."""
@@ -143,7 +150,9 @@ class _Reader:
         )
         left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
         self.notes |= {
-            "cannot be read: Slurm's output does not say what they are": [*self.queue.unreadable],
+            "cannot be read: Slurm's output does not say what they are": sorted(
+                self.queue.unreadable
+            ),
             "running without GPUs, left out": idle,
             "neither waiting nor running, left out": left,
         }
@@ -163,7 +172,7 @@ class _Reader:
         cluster = self._with_reservations(self._cluster())
         if self.choices.around:
             cluster = self._around(cluster, running, fields, others)
-        known = [job.id for job in (*running, *planned)]
+        known = by_number([*running, *planned])
         fields += [one for job in planned if (one := self._waiting(job, known))]
         instance = self._instance(fields, cluster)
         used = {job.name for job in instance.jobs}
@@ -172,7 +181,7 @@ class _Reader:
             queue=self.queue,
             mine=tuple(job.id for job in mine if job.id in used),
             others=tuple(job.id for job in others),
-            notes=dict(self.notes),
+            notes={note: [*dict.fromkeys(ids)] for note, ids in self.notes.items()},
         )
 
     def _around(
@@ -183,7 +192,7 @@ class _Reader:
         others: list[SlurmJob],
     ) -> Cluster:
         """The cluster, with the GPUs that jobs will hold which only Slurm places."""
-        known = [job.id for job in (*running, *others)]
+        known = by_number([*running, *others])
         waiting = [one for job in others if (one := self._waiting(job, known))]
         if not waiting:
             return cluster
@@ -290,7 +299,7 @@ class _Reader:
         fields |= {"gpus": size, "iterations": max(left, fields["iterations"]), "running": running}
         return fields | ({"release": r} if (r := self._release(job)) else {})
 
-    def _waiting(self, job: SlurmJob, known: Sequence[str]) -> Fields | None:
+    def _waiting(self, job: SlurmJob, known: Mapping[str, Sequence[str]]) -> Fields | None:
         try:
             request = request_of(job, self.queue)
             after = [*predecessors(job, known), *throttled(job, known)]

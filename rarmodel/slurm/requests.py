@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rarmodel.schema import Job
@@ -197,40 +198,52 @@ def _has(node: Node, features: str) -> bool:
     return any(set(part.split("&")) <= node.features for part in features.split("|"))
 
 
-def predecessors(job: SlurmJob, known: Sequence[str]) -> list[str]:
+def by_number(jobs: Iterable[SlurmJob]) -> Mapping[str, list[str]]:
+    """The ids of jobs by their number, which all tasks of an array share."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for job in jobs:
+        found[job.id.partition("_")[0]].append(job.id)
+    return found
+
+
+def predecessors(job: SlurmJob, known: Mapping[str, Sequence[str]]) -> list[str]:
     """Jobs that must end before it starts.
+
+    Parameters
+    ----------
+    job
+        The job.
+    known
+        Jobs of the instance, `by_number`.
 
     Raises
     ------
     UnusableError
-        If its dependency is of another kind.
+        If its dependency is of another kind, or on another job.
     """
     text = value(job.record, "Dependency")
-    found = []
+    found = list[str]()
     for part in filter(None, text.split(",")):
         dependency = _AFTER.fullmatch(part)
         if dependency is None or "?" in text:
             kinds = "afterok, afterany and afternotok"
             raise UnusableError(f"dependency {part!r}; only {kinds} are read")
         for name in dependency[1].strip(":").split(":"):
-            stem = name.removesuffix("*")
-            every = stem != name  # `12_*` means all tasks of the array 12.
-            tasks = [one for one in known if one == name or (every and one.startswith(stem))]
+            number, _, task = name.partition("_")
+            tasks = [one for one in known.get(number, ()) if task in {"", "*"} or one == name]
             if not tasks:
                 raise UnusableError("depends on a job that is not in the instance")
             found += tasks
     return found
 
 
-def throttled(job: SlurmJob, known: Sequence[str]) -> list[str]:
+def throttled(job: SlurmJob, known: Mapping[str, Sequence[str]]) -> list[str]:
     """The task that must end before this task of an array, of which only so many may run at once.
 
     Slurm lets any task end first; in the instance they go in the order of their numbers.
     """
-    most = whole_number(job.record, "ArrayTaskThrottle")
-    if not most:
+    if not (most := whole_number(job.record, "ArrayTaskThrottle")):
         return []
-    array = job.id.partition("_")[0]
-    tasks = [name for name in known if name.startswith(f"{array}_")]
+    tasks = known[job.id.partition("_")[0]]
     place = tasks.index(job.id)
-    return tasks[place - most : place - most + 1] if place >= most else []
+    return [tasks[place - most]] if place >= most else []

@@ -149,6 +149,7 @@ class _Reader:
             key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
         )
         left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
+        unreadable = sorted(self.queue.unreadable)
         self.notes |= {
             "cannot be read: Slurm's output does not say what they are": sorted(
                 self.queue.unreadable

@@ -151,9 +151,7 @@ class _Reader:
         left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
         unreadable = sorted(self.queue.unreadable)
         self.notes |= {
-            "cannot be read: Slurm's output does not say what they are": sorted(
-                self.queue.unreadable
-            ),
+            "cannot be read: Slurm's output does not say what they are": unreadable,
             "running without GPUs, left out": idle,
             "neither waiting nor running, left out": left,
         }

@@ -131,6 +131,12 @@ def memory_per_node(job: SlurmJob, nodes: int, gpus: int = 0) -> int:
     return max(by_gpus, memory_mb(value(job.record, "MinMemoryNode")))
 
 
+def number_of(line: Line) -> tuple[str, str, str]:
+    """Numbers of a job, of its array (or its own) and of its user, as `squeue` tells them."""
+    user = user_number(line.values.get("UserId", ""))
+    return line.name, line.values.get("ArrayJobId", line.name), str(user)
+
+
 def jobs_of(line: Line, nodes: Container[str]) -> Iterator[SlurmJob]:
     """The job of a record, or each task of an array; none if it cannot be trusted."""
     record = line.values

@@ -22,9 +22,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "reservation": ("scontrol", "-o", "-d", "show", "reservation"),
     "topology": ("scontrol", "show", "topology"),
     "job": ("scontrol", "-a", "-o", "-d", "show", "job"),
+    "squeue": ("squeue", "--all", "--states=all", "--noheader", "--format=%A %F %U"),
 }
 """What is asked of Slurm, by the name of the file of a recording. Jobs of hidden partitions (`-a`)
-hold GPUs too."""
+hold GPUs too. `squeue` tells only numbers, so no name of a job can forge one there."""
 HISTORY = (
     *("sacct", "--allusers", "--allocations", "--noheader", "--parsable2"),
     *("--state=COMPLETED", "--starttime=now-30days", "--endtime=now"),
@@ -32,7 +33,7 @@ HISTORY = (
 )
 """Earlier runs; a delimiter that nobody can guess keeps names from forging lines of their own."""
 OPTIONAL = {"topology", "reservation", "sacct"}
-"""Outputs that a cluster may not have."""
+"""Outputs that a cluster may not have; a recording may also lack `squeue`."""
 SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
 """Settings of Slurm that a reading needs."""
 SECONDS = 60.0
@@ -129,7 +130,7 @@ def recorded(folder: str | os.PathLike[str]) -> dict[str, str]:
     for name in (*COMMANDS, "sacct"):
         path = Path(folder) / f"{name}.txt"
         try:
-            if name not in OPTIONAL or path.exists():
+            if name not in {*OPTIONAL, "squeue"} or path.exists():
                 found[name] = read_bytes(path)[1].decode("utf-8", "backslashreplace")
         except InputError as error:
             problems += [Problem(str(path), one.message) for one in error.problems]

@@ -21,6 +21,7 @@ from .jobs import (
     jobs_of,
     memory_per_node,
     nodes_of,
+    number_of,
     user_number,
 )
 from .records import lines
@@ -143,7 +144,11 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     reserved = tuple(_reserved(outputs.get("reservation", ""), problems))
     if problems or now is None:
         raise InputError(problems)
+    numbers = outputs.get("squeue")
     known = lines(outputs["job"], "JobId", NEEDED)
+    if numbers is not None:
+        real = {tuple(row.split()) for row in numbers.splitlines()}
+        known = [line if number_of(line) in real else line._replace(values={}) for line in known]
     found = {line.name: [*jobs_of(line, nodes)] for line in known}
     jobs = [job for several in found.values() for job in several]
     live = {job.id: job for job in jobs if job.state not in ENDED}

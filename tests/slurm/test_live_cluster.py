@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -37,13 +38,11 @@ def marked(seconds: float) -> str:
 
 def states(cluster: FakeSlurm) -> dict[str, dict[str, str]]:
     """What Slurm says of every job, by the id of its task, also of those that have ended."""
-    found = [line.values for line in lines(cluster.run(COMMANDS["job"]), "JobId")]
-    return {
-        f"{one['ArrayJobId']}_{one['ArrayTaskId']}" if "ArrayJobId" in one else one["JobId"]: {
-            **one
-        }
-        for one in found
-    }
+    found = {}
+    for line in lines(cluster.run(COMMANDS["job"]), "JobId"):
+        task = f"{line.values.get('ArrayJobId')}_{line.values.get('ArrayTaskId')}"
+        found[task if "ArrayJobId" in line.values else line.name] = dict(line.values)
+    return found
 
 
 def all_done(cluster: FakeSlurm, jobs: list[str], seconds: float) -> dict[str, dict[str, str]]:
@@ -107,11 +106,15 @@ def test_an_ordinary_user_hands_back_their_own_jobs(
     ]
     for shape in shapes:
         cluster.submit(*shape, marked(3), seconds=2, user=nobody)
+    record = cluster.run(COMMANDS["job"]).splitlines()[-1]
+    forged = re.sub(r"^JobId=\d+ ArrayJobId=\d+ ArrayTaskId=\S+", "JobId=77777", record)
+    cluster.submit("--gpus=1", f"--job-name=x\n{forged}\ny", user=nobody)
     monkeypatch.setattr("os.geteuid", lambda: nobody)
     run = partial(cluster.run, user=nobody)
     reading = slurm.read(run=run, slot_seconds=1.0)
     assert len(reading.mine) == 6
     assert roots not in reading.mine
+    assert "77777" in reading.queue.unreadable
     plan = slurm.plan(reading, time_limit=1)
     applied = slurm.apply(plan.schedule, carry_out=True, run=run, slot_seconds=1.0)
     assert not applied.differences

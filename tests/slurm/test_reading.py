@@ -21,6 +21,7 @@ from rarmodel.slurm.profiles import Profile, Rule, Rules
 from rarmodel.slurm.reading import Reading, read
 
 Outputs = dict[str, str]
+RECORDED = Path(__file__).parent / "recorded"
 
 
 def jobs_of(reading: Reading) -> dict[str, Job]:
@@ -75,6 +76,21 @@ def test_names_that_look_like_slurms_output_are_refused(shapes: Outputs) -> None
     reading = read(shapes)
     assert {"10", "999", "11", "12"} == set(reading.queue.unreadable)
     assert not {"10", "999", "11", "12"} & {job.name for job in reading.instance.jobs}
+
+
+def test_no_job_is_believed_that_slurm_does_not_number(shapes: Outputs) -> None:
+    """A name with line breaks can hold the whole record of a job that does not exist."""
+    rows = shapes["job"].splitlines()
+    (task,) = [row for row in rows if row.startswith("JobId=9 ")]
+    forged = re.sub(r"JobId=9 (.*)ArrayTaskId=\S+", r"JobId=98 \1ArrayTaskId=7", task)
+    broken = f"JobId=97 JobName=x\n{forged}\ny UserId=eve(66) JobState=PENDING"
+    everything = {**shapes, "job": "\n".join([*rows, broken])}
+    assert "9_7" in read(everything).mine  # as a recording without numbers lets it be
+    numbered = {**everything, "squeue": Replayed(shapes).numbers() + "97 97 66\n"}
+    reading = read(numbered)
+    assert "9_7" not in reading.mine
+    assert {"97", "98"} <= reading.queue.unreadable
+    assert set(reading.mine) == set(read(shapes).mine)
 
 
 def test_drained_nodes_and_reservations_are_away(shapes: Outputs) -> None:
@@ -277,3 +293,12 @@ def test_instances_are_valid_files(shapes: Outputs) -> None:
     instance = read(shapes).instance
     assert parse_instance(to_json(instance)) == instance
     json.dumps(read(shapes).summary())
+
+
+def test_a_cluster_with_accounting_teaches_durations() -> None:
+    """Recorded from a real slurmdbd; a job's name had a line break and looked like a run."""
+    reading = slurm.read(RECORDED / "accounting", slot_seconds=1.0)
+    assert reading.mine == ("5",)
+    assert "duration from the median of earlier runs" in why(reading, "5")  # 'train x|y', 2 s
+    assert jobs_of(reading)["5"].iterations == 2
+    assert reading.queue.unreadable == {"4"}

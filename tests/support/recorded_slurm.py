@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rarmodel.slurm.jobs import number_of
 from rarmodel.slurm.outputs import COMMANDS, SlurmError
+from rarmodel.slurm.records import lines
 
 
 class Replayed:
@@ -16,11 +18,17 @@ class Replayed:
         self.changes: list[tuple[str, ...]] = []
         self.refused: set[str] = set()
 
+    def numbers(self) -> str:
+        """What `squeue` would tell of the recorded jobs."""
+        return "".join(
+            " ".join(number_of(line)) + "\n" for line in lines(self.outputs["job"], "JobId")
+        )
+
     def __call__(self, command: Sequence[str]) -> str:
         """Run a command."""
         for name, question in COMMANDS.items():
             if tuple(command) == question:
-                return self.outputs[name]
+                return self.outputs[name] if name in self.outputs else self.numbers()
         if command[0] == "sacct":
             delimiter = command[-1].removeprefix("--delimiter=")
             return self.outputs["sacct"].replace("|", delimiter)

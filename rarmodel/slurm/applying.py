@@ -76,7 +76,8 @@ class Applied:
         """What is done, in lines."""
         found = [f"{counted(len(self.plan), 'held job')} handed back, in order of start"]
         if self.late_seconds:
-            found.append(f"the plan's first start has passed: all start {self._late()} later")
+            late = duration(self.late_seconds)
+            found.append(f"the plan's first start has passed: all start {late} later")
         if self.untouched:
             found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
         if self.divided:
@@ -102,9 +103,6 @@ class Applied:
             "differences": [*self.differences],
         }
 
-    def _late(self) -> str:
-        return duration(self.late_seconds)
-
 
 def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) -> Applied:
     """Compare a plan with the queue as it is now.
@@ -125,7 +123,7 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
     Raises
     ------
     InputError
-        If the schedule has no times, or more GPUs on one node than on another.
+        If the schedule has no times, or is of another cluster.
     StaleError
         With everything that changed since the plan was made.
     UsageError
@@ -151,7 +149,8 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         if isinstance(one, Assignment) and one.job in reading.mine
     ]
     if not ours:
-        raise UsageError("no job of the plan is held and marked; nothing may be touched")
+        cure = "hold them, and begin their comments with `rarmodel` or name them with --job"
+        raise UsageError(f"no job of the plan may be touched; {cure}")
     first = origin + timedelta(seconds=time.seconds(min(one.start for one in ours)))
     late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
     if late:

@@ -122,8 +122,9 @@ class Watch:
             self._say(f"new plan of {len(reading.mine)} held jobs: {made.lines()['gain']}")
             try:
                 applied = checked(schedule, live(self.run), choices)
-            except StaleError as error:
-                self._say(f"stale at once, planned again at the next look: {error.changes[0]}")
+            except (StaleError, UsageError) as error:
+                first = str(error).splitlines()[0]
+                self._say(f"stale at once, planned again at the next look: {first}")
                 return None
         self._kept = schedule
         return self._hand_back(applied, reading.queue)

@@ -252,5 +252,5 @@ def test_jobs_of_others_are_for_operators_and_that_is_said(
 def test_nothing_to_touch_is_refused(queue: Any) -> None:
     made = planned(queue)
     queue.outputs = {**queue.outputs, "job": queue.outputs["job"].replace("=rarmodel", "=mine")}
-    with pytest.raises(UsageError, match="nothing may be touched"):
+    with pytest.raises(UsageError, match="no job of the plan may be touched"):
         slurm.apply(made.schedule, run=queue)

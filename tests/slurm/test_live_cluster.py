@@ -166,6 +166,7 @@ def test_a_watch_replans_and_touches_nothing_else(cluster: FakeSlurm) -> None:
         ("scontrol", "release"),
         ("scontrol", "uhold"),
     }
+    assert sum("new plan" in line for line in told) > 1
     assert all(any(" ".join(one[:2]) in line for line in told) for one in watch.commands)
     found = states(cluster)
     ends = [found[job]["JobState"] for job in mine]

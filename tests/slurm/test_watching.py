@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -134,6 +135,23 @@ def test_an_interruption_ends_the_watch_and_leaves_no_job_half_changed(queue: An
     assert "stopped after" in told[-1]
     assert watch.commands[: len(queue.changes)] == queue.changes
     assert len({one[1] for one in queue.changes}) == 2
+
+
+def test_a_queue_that_empties_while_it_is_planned_ends_nothing(queue: Any) -> None:
+    told: list[str] = []
+    watch = watching(queue, told)
+    plan = watch.plan
+
+    def released(reading: Any) -> slurm.Plan:
+        made = plan(reading)
+        free = re.sub("Priority=0 ", "Priority=9 ", queue.outputs["job"])
+        queue.outputs = {**queue.outputs, "job": free}
+        return made
+
+    watch.plan = released
+    assert watch.look() is None
+    assert "stale at once" in told[-1]
+    assert not queue.changes
 
 
 def test_a_slurm_that_does_not_answer_ends_nothing(queue: Any) -> None:

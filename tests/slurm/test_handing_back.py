@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from rarmodel import slurm
 from rarmodel.errors import InputError, UsageError
 from rarmodel.slurm.counts import conflicts
 
+RECORDED = Path(__file__).parent / "recorded/queue"
 MINE = {"4", "5", "6", "7", "8", "9", "10", "11", "12"}
 """Held and marked jobs of the recorded queue; 13 is held, and not marked."""
 
 
-def planned(queue: Any) -> slurm.Plan:
-    return slurm.plan(slurm.read(run=queue), iterations=20, threads=1)
+@cache
+def planned() -> slurm.Plan:
+    """The plan of the recorded queue."""
+    return slurm.plan(slurm.read(RECORDED), iterations=20, threads=1)
 
 
 def ended(outputs: dict[str, str], *ids: str) -> dict[str, str]:
@@ -35,7 +39,7 @@ def ended(outputs: dict[str, str], *ids: str) -> dict[str, str]:
 
 
 def test_a_plan_tells_each_waiting_job_beside_slurms_order(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     assert {one.job for one in made.jobs} == MINE
     assert made.result.report is not None
     assert made.result.report.feasible
@@ -51,13 +55,13 @@ def test_plans_respect_processors_by_their_counts(queue: Any) -> None:
     report = alone.result.report
     assert report is not None
     assert [*conflicts(reading.queue, alone.schedule, report.completion)]
-    both = planned(queue)
+    both = planned()
     assert both.result.report is not None
     assert not [*conflicts(reading.queue, both.schedule, both.result.report.completion)]
 
 
 def test_only_held_and_marked_jobs_are_touched_in_order_of_start(queue: Any) -> None:
-    applied = slurm.apply(planned(queue).schedule, run=queue)
+    applied = slurm.apply(planned().schedule, run=queue)
     assert not queue.changes
     assert {one.job for one in applied.plan} == MINE
     assert applied.untouched == ("13",)
@@ -76,7 +80,7 @@ def test_named_jobs_are_touched_too(queue: Any) -> None:
 
 
 def test_the_script_is_the_commands_for_a_shell(queue: Any, tmp_path: Path) -> None:
-    applied = slurm.apply(planned(queue).schedule, run=queue)
+    applied = slurm.apply(planned().schedule, run=queue)
     path = tmp_path / "plan.sh"
     path.write_text(f"scontrol() {{ printf '%s\\0' scontrol \"$@\"; echo; }}\n{applied.script()}")
     done = subprocess.run(["sh", path], capture_output=True, text=True, check=True)
@@ -87,7 +91,7 @@ def test_the_script_is_the_commands_for_a_shell(queue: Any, tmp_path: Path) -> N
 
 
 def test_refused_updates_are_reported_and_not_released(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     queue.refused = {"jobid=5"}
     told: list[str] = []
     applied = slurm.apply(made.schedule, run=queue, carry_out=True, tell=told.append)
@@ -103,7 +107,7 @@ def test_refused_updates_are_reported_and_not_released(queue: Any) -> None:
 def test_the_script_releases_no_job_that_was_refused_and_goes_on(
     queue: Any, tmp_path: Path
 ) -> None:
-    applied = slurm.apply(planned(queue).schedule, run=queue)
+    applied = slurm.apply(planned().schedule, run=queue)
     first = applied.plan[0].job
     refusing = f'scontrol() {{ echo "$@"; [ "$2" != jobid={first} ]; }}\n'
     path = tmp_path / "plan.sh"
@@ -115,7 +119,7 @@ def test_the_script_releases_no_job_that_was_refused_and_goes_on(
 
 
 def test_a_plan_is_for_its_own_cluster(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     other = queue.outputs["config"].replace("= lab", "= prod")
     queue.outputs = {**queue.outputs, "config": other}
     with pytest.raises(InputError, match="'lab'; this cluster is 'prod'"):
@@ -123,7 +127,7 @@ def test_a_plan_is_for_its_own_cluster(queue: Any) -> None:
 
 
 def test_of_jobs_at_slot_0_those_that_never_ran_are_missed(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     first = next(one.job for one in made.jobs if one.start == 0)
     queue.outputs = changed(queue.outputs, first, JobState="CANCELLED", Reason="None")
     with pytest.raises(slurm.StaleError, match=f"^job {first} is gone$"):
@@ -131,7 +135,7 @@ def test_of_jobs_at_slot_0_those_that_never_ran_are_missed(queue: Any) -> None:
 
 
 def test_a_job_that_was_released_is_stale_unless_it_is_where_the_plan_has_it(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     first = made.jobs[0]
     outputs = changed(queue.outputs, first.job, Priority="7", Reason="Priority")
     queue.outputs = outputs
@@ -152,7 +156,7 @@ def test_named_jobs_that_changed_are_missed_too(queue: Any) -> None:
 
 def test_an_overrun_at_the_first_start_is_stale_though_the_plan_could_move(queue: Any) -> None:
     """A job that is past its estimate may last: what starts on its GPUs must not start now."""
-    made = planned(queue)
+    made = planned()
     behind = {one.job for one in made.jobs if one.start >= 10}  # Jobs 1 to 3 should end by then.
     rows = [one for one in made.schedule.assignments if one.job in {"1", "2", "3", *behind}]
     left = made.schedule.model_copy(update={"assignments": tuple(rows)})
@@ -165,13 +169,13 @@ def test_an_overrun_at_the_first_start_is_stale_though_the_plan_could_move(queue
 
 
 def test_an_end_before_its_time_makes_nothing_stale(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     queue.outputs = ended(queue.outputs, "1")
     assert {one.job for one in slurm.apply(made.schedule, run=queue).plan} == MINE
 
 
 def test_what_changed_is_named(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     later = next(one for one in made.jobs if one.start > 0)
     first, outputs = made.jobs[0], queue.outputs
 
@@ -198,7 +202,7 @@ def test_what_changed_is_named(queue: Any) -> None:
 
 
 def test_gpus_that_are_still_held_make_a_plan_stale(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     behind = next(one for one in made.jobs if one.start > 0 and "node1" in one.gpus)
     late = queue.outputs["config"].replace("T05:36", "T05:59")  # Jobs 1 to 3 run all the same.
     queue.outputs = {**queue.outputs, "config": late}
@@ -209,7 +213,9 @@ def test_gpus_that_are_still_held_make_a_plan_stale(queue: Any) -> None:
     queue.outputs = {**queue.outputs, "job": longer}
     with pytest.raises(slurm.StaleError, match="node1"):
         slurm.apply(made.schedule, run=queue)
-    again = slurm.apply(made.schedule, run=queue, replan=True, limits={"iterations": 20})
+    again = slurm.apply(
+        made.schedule, run=queue, replan=True, limits={"iterations": 20, "threads": 1}
+    )
     assert {one.job for one in again.plan} == MINE
 
 
@@ -222,7 +228,7 @@ def as_user(queue: Any, monkeypatch: pytest.MonkeyPatch, uid: int) -> None:
 def test_only_operators_set_the_tasks_on_each_node(
     queue: Any, monkeypatch: pytest.MonkeyPatch, uid: int, tasks: bool
 ) -> None:
-    made = planned(queue)
+    made = planned()
     as_user(queue, monkeypatch, uid)  # Slurm's user is 64030, and the jobs are those of 1000.
     applied = slurm.apply(made.schedule, run=queue)
     assert {one.job for one in applied.plan} == MINE
@@ -233,7 +239,7 @@ def test_only_operators_set_the_tasks_on_each_node(
 def test_jobs_of_others_are_for_operators_and_that_is_said(
     queue: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = planned(queue)
+    made = planned()
     foreign = re.sub(r"(JobId=5 .*?)UserId=\S+", r"\1UserId=eve(1001)", queue.outputs["job"])
     held = re.sub(r"(JobId=6 .*?)JobHeldUser", r"\1JobHeldAdmin", foreign)
     queue.outputs = {**queue.outputs, "job": held}
@@ -250,7 +256,7 @@ def test_jobs_of_others_are_for_operators_and_that_is_said(
 
 
 def test_nothing_to_touch_is_refused(queue: Any) -> None:
-    made = planned(queue)
+    made = planned()
     queue.outputs = {**queue.outputs, "job": queue.outputs["job"].replace("=rarmodel", "=mine")}
     with pytest.raises(UsageError, match="no job of the plan may be touched"):
         slurm.apply(made.schedule, run=queue)

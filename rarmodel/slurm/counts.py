@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from rarmodel.errors import listed
-from rarmodel.schema import Schedule
+from rarmodel.results import Result, gap_of
+from rarmodel.schema import Instance, Schedule
 
 from .jobs import cpus_per_node, memory_per_node
 from .queue import Queue
+
+ROUNDS = 4
+"""Most further schedules that are made to respect processors and memory."""
 
 
 class Conflict(NamedTuple):
@@ -85,3 +90,71 @@ def _in_the_way(active: list[_Held], cpus: int, memory_mb: int) -> Iterator[str]
         if cpus > 0 or memory_mb > 0:
             yield one.job
             cpus, memory_mb = cpus - one.cpus, memory_mb - one.memory_mb
+
+
+def within_counts(
+    instance: Instance, queue: Queue | None, made: Callable[[Instance], Result]
+) -> tuple[Result, tuple[str, ...]]:
+    """A schedule that asks no more of a node than it has, and where it does all the same.
+
+    Where jobs ask for too much of a node, the later one comes after the others in a new schedule.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    queue
+        Nodes and jobs; None if they are not known, and not respected.
+    made
+        Makes a schedule.
+    """
+    first = result = made(instance)
+    found, ordered = [*_found(queue, result)], instance
+    for _ in range(ROUNDS):
+        if not found:
+            break
+        ordered = _with_order(ordered, found)
+        result = _with_bound(made(ordered), first)
+        found = [*_found(queue, result)]
+    return result, tuple(one.message for one in found)
+
+
+def _found(queue: Queue | None, result: Result) -> Iterator[Conflict]:
+    if queue is None or result.schedule is None or result.report is None:
+        return iter(())
+    return conflicts(queue, result.schedule, result.report.completion)
+
+
+def _with_order(instance: Instance, found: Iterable[Conflict]) -> Instance:
+    """The same, where each job in conflict comes after those in its way.
+
+    Such orders have no cycle: each is that of the starts in a schedule that keeps those before.
+    """
+    before: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        before[one.job] |= {*one.others}
+    jobs = tuple(
+        job.model_copy(update={"after": tuple(sorted({*job.after} | before[job.name]))})
+        if job.name in before
+        else job
+        for job in instance.jobs
+    )
+    return instance.model_copy(update={"jobs": jobs})
+
+
+def _with_bound(result: Result, proven: Result) -> Result:
+    """A result with the bound of another: what holds in an order of jobs need not hold without."""
+    goals = tuple(
+        replace(goal, bound=proven.objective[0].bound if i == 0 else None)
+        for i, goal in enumerate(result.objective)
+    )
+    status = result.status
+    if result.schedule is not None:
+        status = "optimal" if gap_of(goals) == 0 else "feasible"
+    return replace(
+        result,
+        objective=goals,
+        lower_bound=proven.lower_bound,
+        bound_name=proven.bound_name,
+        status=status,
+    )

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +19,8 @@ from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 
 from .around import SLURMS_ORDER
+from .counts import within_counts
+from .queue import Queue
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def plan(
     objective: str | Sequence[str] | None = None,
     method: str | None = None,
     formulation: str | None = None,
+    queue: Queue | None = None,
     **limits: Any,
 ) -> Plan:
     """Plan a queue, and place it in Slurm's own order for comparison.
@@ -185,6 +189,8 @@ def plan(
         An instance of `read`, or any other.
     objective, method, formulation, limits
         As for `solve`.
+    queue
+        The queue of the instance, if the plan shall respect its processors and memory.
 
     Raises
     ------
@@ -196,10 +202,11 @@ def plan(
         If no plan was found.
     """
     problem = with_objective(load_instance(instance), objective)
-    result = solve(problem, method=method, formulation=formulation, **limits)
+    asked = partial(solve, method=method, formulation=formulation, **limits)
+    result, conflicts = within_counts(problem, queue, asked)
     _schedule(result)
-    by_slurm = solve(problem, method=SLURMS_ORDER)
-    return Plan(problem, result, by_slurm, tuple(_jobs(problem, result, by_slurm)))
+    by_slurm, _ = within_counts(problem, queue, partial(solve, method=SLURMS_ORDER))
+    return Plan(problem, result, by_slurm, tuple(_jobs(problem, result, by_slurm)), conflicts)
 
 
 def _schedule(result: Result) -> Schedule:

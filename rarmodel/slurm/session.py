@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError
-from rarmodel.schema import Instance
 
 from . import applying, planning, reading
 from .applying import Applied, StaleError
 from .choices import Choices, chosen
-from .counts import Conflict, conflicts
 from .outputs import Run, live, record, recorded, run
 from .planning import Plan
 from .reading import Reading
 from .watching import EVERY, MOST, THRESHOLD, Watch
-
-ROUNDS = 5
-"""Most plans that are made to respect processors and memory."""
 
 
 def read(
@@ -107,32 +101,7 @@ def plan(
     asked = {"objective": objective, "method": method, "formulation": formulation, **limits}
     if not isinstance(source, Reading):
         return planning.plan(source, **asked)
-    instance = source.instance
-    for _ in range(ROUNDS):
-        made = planning.plan(instance, **asked)
-        ends = made.result.report.completion if made.result.report else {}
-        found = [*conflicts(source.queue, made.schedule, ends)]
-        if not found:
-            return made
-        instance = _with_order(instance, found)
-    return replace(made, conflicts=tuple(one.message for one in found))
-
-
-def _with_order(instance: Instance, found: Iterable[Conflict]) -> Instance:
-    """The same, where each job in conflict comes after those in its way.
-
-    Such orders have no cycle: each is that of the starts in a plan which keeps the orders before.
-    """
-    before: dict[str, set[str]] = defaultdict(set)
-    for one in found:
-        before[one.job] |= {*one.others}
-    jobs = tuple(
-        job.model_copy(update={"after": tuple(sorted({*job.after} | before[job.name]))})
-        if job.name in before
-        else job
-        for job in instance.jobs
-    )
-    return instance.model_copy(update={"jobs": jobs})
+    return planning.plan(source.instance, queue=source.queue, **asked)
 
 
 def apply(

@@ -57,6 +57,14 @@ def test_plans_respect_processors_by_their_counts(queue: Any) -> None:
     assert [*conflicts(reading.queue, alone.schedule, report.completion)]
     both = planned()
     assert both.result.report is not None
+    assert not both.conflicts
+    assert both.instance == slurm.read(RECORDED).instance
+    goal, loose = both.result.objective[0], alone.result.objective[0]
+    assert goal.bound == loose.bound  # Orders among jobs prove nothing about other plans.
+    for result in (both.result, both.slurm):
+        assert result.schedule is not None
+        assert result.report is not None
+        assert not [*conflicts(reading.queue, result.schedule, result.report.completion)]
     assert not [*conflicts(reading.queue, both.schedule, both.result.report.completion)]
 
 

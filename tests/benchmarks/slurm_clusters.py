@@ -151,7 +151,7 @@ def day(mode: str, faster: float = 360.0) -> None:
     if mode == "model":
         predict(arrivals(faster))
         return
-    with FakeSlurm(8) as cluster:
+    with FakeSlurm(8, extra="MinJobAge=90000") as cluster:  # It remembers every job.
         begun = time.monotonic()
 
         def arrive() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from typing import Any
@@ -33,9 +33,9 @@ LEAD_SECONDS = 2.0
 class StaleError(RarmodelError):
     """The queue is no longer as it was when it was planned."""
 
-    def __init__(self, changes: list[str]) -> None:
+    def __init__(self, changes: Iterable[str]) -> None:
         self.changes = tuple(changes)
-        super().__init__("\n".join(changes))
+        super().__init__("\n".join(self.changes))
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Applied:
         By how much every start moved, because the plan's first start had passed.
     untouched
         Waiting jobs that are not marked, or not held: they were not touched.
+    stale
+        What changed since the plan was made, a line each, if the jobs concerned were left out.
     divided
         Jobs whose tasks Slurm divides among the nodes, as the user is no operator.
     commands
@@ -63,6 +65,7 @@ class Applied:
     plan: tuple[Handed, ...]
     late_seconds: float
     untouched: tuple[str, ...]
+    stale: tuple[str, ...] = ()
     divided: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
@@ -104,7 +107,9 @@ class Applied:
         }
 
 
-def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) -> Applied:
+def checked(
+    schedule: Schedule, outputs: Mapping[str, str], choices: Choices, *, partly: bool = False
+) -> Applied:
     """Compare a plan with the queue as it is now.
 
     The queue is read on the plan's own slots, and the verifier checks the plan against it: so a
@@ -119,6 +124,9 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         Slurm's outputs, as of now.
     choices
         The choices of the reading that was planned.
+    partly
+        Leave out the jobs that changed, or that cannot start as planned. The others can all the
+        same: fewer jobs only free GPUs.
 
     Raises
     ------
@@ -141,12 +149,14 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
     if schedule.instance != reading.queue.name:
         told = f"{schedule.instance!r}; this cluster is {reading.queue.name!r}"
         raise InputError([Problem("instance", told)], "plan")
-    if changes := [*_changed(schedule, reading, own)]:
-        raise StaleError(changes)
+    stale = dict(_changed(schedule, reading, own))
+    if stale and not partly:
+        raise StaleError(stale.values())
     ours = [
         one
         for one in schedule.assignments
         if isinstance(one, Assignment) and one.job in reading.mine
+        if not stale.keys() & {one.job, *one.gpus}
     ]
     if not ours:
         cure = "hold them, and begin their comments with `rarmodel` or name them with --job"
@@ -155,9 +165,14 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
     late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
     if late:
         reading = read(outputs, replace(own, origin=origin + late))
-    moved, changes, report = _as_now(schedule, reading, ours)
-    if changes:
-        raise StaleError(changes)
+    moved, faults, report = _as_now(schedule, reading, ours)
+    while faults:
+        stale |= faults
+        left = [one for one in ours if one.job not in faults]
+        if not partly or not left or len(left) == len(ours):
+            raise StaleError(stale.values())
+        ours = left
+        moved, faults, report = _as_now(schedule, reading, ours)
     starts = {
         one.job: origin + late + timedelta(seconds=time.seconds(one.start))
         for one in moved.assignments
@@ -170,6 +185,7 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
         plan=plan,
         late_seconds=late.total_seconds(),
         untouched=tuple(job.id for job in waiting if job.id not in jobs),
+        stale=tuple(stale.values()),
         divided=tuple(
             one.job
             for one in plan
@@ -180,14 +196,17 @@ def checked(schedule: Schedule, outputs: Mapping[str, str], choices: Choices) ->
     )
 
 
-def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator[str]:
-    """Jobs of the plan that are gone or changed, or that Slurm cannot be told to place so."""
+def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator[tuple[str, str]]:
+    """Nodes and jobs of the plan that are gone or changed, or that Slurm cannot be told to place.
+
+    The name of each, and what is wrong with it.
+    """
     known = {job.name: job for job in reading.instance.jobs}
     queue = reading.queue
     used = {name for one in schedule.assignments if one.job in reading.mine for name in one.gpus}
     for name in sorted(used):
         if why := queue.why_lost(name):
-            yield f"node {name} is lost: {why}"
+            yield name, f"node {name} is lost: {why}"
     for one in schedule.assignments:
         job = queue.jobs.get(one.job)
         gpus = {server: len(held) for server, held in one.gpus.items() if held}
@@ -195,19 +214,22 @@ def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator
             # A job of slot 0 ran already, unless Slurm says otherwise: its end only frees GPUs.
             ended = queue.ended.get(one.job)
             if one.start > 0 or (ended is not None and not ended.nodes):
-                yield f"job {one.job} is gone"
+                yield one.job, f"job {one.job} is gone"
         elif one.job not in reading.mine:
             ours = job.is_marked or one.job in choices.named
             if ours and (job.is_held or not _is_where(job, {*gpus})):
                 notes = (note for note, ids in reading.notes.items() if one.job in ids)
                 why = why_not(job, queue, choices) or next(notes, "it changed")
-                yield f"job {one.job} can no longer be planned: {why}"
+                yield one.job, f"job {one.job} can no longer be planned: {why}"
         elif not isinstance(one, Assignment):
-            yield f"job {one.job} is interrupted by the plan, which Slurm cannot be told"
+            told = "is interrupted by the plan, which Slurm cannot be told"
+            yield one.job, f"job {one.job} {told}"
         elif len({*gpus.values()}) > 1:
-            yield f"job {one.job} has unequal GPUs per node, which Slurm cannot be told"
+            told = "has unequal GPUs per node, which Slurm cannot be told"
+            yield one.job, f"job {one.job} {told}"
         elif not fits(known[one.job], gpus):
-            yield f"job {one.job} changed: it no longer asks for the GPUs or nodes planned"
+            told = "changed: it no longer asks for the GPUs or nodes planned"
+            yield one.job, f"job {one.job} {told}"
 
 
 def _is_where(job: SlurmJob, nodes: set[str]) -> bool:
@@ -218,17 +240,17 @@ def _is_where(job: SlurmJob, nodes: set[str]) -> bool:
 
 def _as_now(
     schedule: Schedule, reading: Reading, ours: Sequence[Assignment]
-) -> tuple[Schedule, list[str], Report]:
-    """The plan beside what runs now, with GPUs numbered anew, what is wrong with it, and a report.
+) -> tuple[Schedule, dict[str, str], Report]:
+    """The plan beside what runs now, what is wrong with which jobs, and the verifier's report.
 
-    Slurm chooses the indices of GPUs, so those of the plan are only counts.
+    Slurm chooses the indices of GPUs, so those of the plan are only counts, and numbered anew.
     """
     planned = {one.job: one for one in ours}
     jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
     # A job that must end first and is gone has ended.
-    names = {job.name for job in jobs}
+    left = {job.name for job in jobs}
     jobs = tuple(
-        job.model_copy(update={"after": tuple(one for one in job.after if one in names)})
+        job.model_copy(update={"after": tuple(one for one in job.after if one in left)})
         for job in jobs
     )
     instance = reading.instance.model_copy(update={"jobs": jobs})
@@ -251,13 +273,14 @@ def _as_now(
         )
     except InputError as error:
         places = [int(one.place.removeprefix("jobs[").removesuffix("]")) for one in error.problems]
-        told = zip(places, error.problems, strict=True)
-        return bare, [f"job {jobs[i].name}: {one.message}" for i, one in told], report
+        names = [jobs[i].name for i in places]
+        told = zip(names, error.problems, strict=True)
+        return bare, {name: f"job {name}: {one.message}" for name, one in told}, report
     moved = bare.model_copy(update={"assignments": assignments})
     report = verify(instance, moved)
-    found = [one.message for one in report.violations]
-    found += [one.message for one in conflicts(reading.queue, moved, report.completion)]
-    return moved, found, report
+    faults = {one.job: one.message for one in report.violations}
+    too_much = conflicts(reading.queue, moved, report.completion)
+    return moved, faults | {one.job: one.message for one in too_much}, report
 
 
 def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:

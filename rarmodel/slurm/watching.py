@@ -121,11 +121,13 @@ class Watch:
         else:
             self._say(f"new plan of {len(reading.mine)} held jobs: {made.lines()['gain']}")
             try:
-                applied = checked(schedule, live(self.run), choices)
+                applied = checked(schedule, live(self.run), choices, partly=True)
             except (StaleError, UsageError) as error:
                 first = str(error).splitlines()[0]
                 self._say(f"stale at once, planned again at the next look: {first}")
                 return None
+            for change in applied.stale:
+                self._say(f"planned again at the next look: {change}")
         self._kept = schedule
         return self._hand_back(applied, reading.queue)
 

@@ -154,6 +154,31 @@ def test_a_queue_that_empties_while_it_is_planned_ends_nothing(queue: Any) -> No
     assert not queue.changes
 
 
+def test_what_changed_while_it_was_planned_stops_no_other_job(queue: Any) -> None:
+    told: list[str] = []
+    watch = watching(queue, told)
+    plan = watch.plan
+
+    def drained(reading: Any) -> slurm.Plan:
+        made = plan(reading)
+        (node, *_) = made.jobs[0].gpus
+        row = rf"(NodeName={node} .*?State=)IDLE"
+        queue.outputs = {
+            **queue.outputs,
+            "node": re.sub(row, r"\1IDLE+DRAIN", queue.outputs["node"]),
+        }
+        watch.lost = {one.job for one in made.jobs if node in one.gpus}  # type: ignore[attr-defined]
+        return made
+
+    watch.plan = drained
+    done = watch.look()
+    assert done is not None
+    handed = touched(queue.changes)
+    assert handed
+    assert not handed & watch.lost  # type: ignore[attr-defined]
+    assert any("planned again at the next look: node" in line for line in told)
+
+
 def test_a_slurm_that_does_not_answer_ends_nothing(queue: Any) -> None:
     def silent(command: Sequence[str]) -> str:
         raise SlurmError("no answer")

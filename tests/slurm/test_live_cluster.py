@@ -69,7 +69,7 @@ def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
         ["--gpus=16", "--ntasks=16"],
         ["--gpus=32", "--ntasks=32"],
     ]
-    mine = [cluster.submit(*shape, marked(3), seconds=2) for shape in (*shapes, *shapes)]
+    mine = [cluster.submit(*shape, marked(2), seconds=1) for shape in (*shapes, *shapes)]
     cluster.wait(
         lambda: all(states(cluster)[job]["JobState"] != "PENDING" for job in running), 20, "starts"
     )
@@ -131,7 +131,7 @@ def test_a_watch_replans_and_touches_nothing_else(cluster: FakeSlurm) -> None:
     late = cluster.submit("-N2", "--gres=gpu:8", marked(3), seconds=9, held=False)
     others = [cluster.submit("-N1", "--gres=gpu:4"), cluster.submit("--gpus=4", "--comment=mine")]
     sizes = [16, 8, 32, 4, 16, 8, 32, 2]
-    mine = [cluster.submit(f"--gpus={g}", f"--ntasks={g}", marked(3), seconds=2) for g in sizes]
+    mine = [cluster.submit(f"--gpus={g}", f"--ntasks={g}", marked(2), seconds=1) for g in sizes]
 
     def disturb() -> None:
         time.sleep(4)

@@ -19,6 +19,7 @@ from .listing_commands import (
 from .process import main
 from .report_commands import plot, report
 from .simulate_command import simulate
+from .slurm_commands import slurm
 from .testbed_commands import testbed
 from .workload_commands import generate, import_trace
 
@@ -38,6 +39,7 @@ rarmodel.add_command(plot)
 rarmodel.add_command(policies)
 rarmodel.add_command(report)
 rarmodel.add_command(simulate)
+rarmodel.add_command(slurm)
 rarmodel.add_command(solvers)
 rarmodel.add_command(testbed)
 complete(rarmodel)

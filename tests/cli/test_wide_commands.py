@@ -42,6 +42,7 @@ HANDLING: dict[str, Sequence[object]] = {
     "compare": ["compare", "I", "--time-limit", 0.1],
     "compare, objective": ["compare", "I", "--objective", "total-flow", "--time-limit", 0.1],
     "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
+    "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
     "plot": ["plot", "I", "S", "--output", "plot.svg"],
     "report": ["report", "I", "S", "--output", "report.html"],
     "calibrate": ["calibrate", "measured.csv", "--instance", "I", *RATES],

@@ -1,0 +1,412 @@
+"""The commands about a live Slurm queue: `slurm read`, `plan`, `apply` and `watch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from rarmodel.defaults import SEARCH_SECONDS, SLOT_SECONDS
+from rarmodel.errors import UsageError, one_line
+
+from .inputs import share_stdin
+from .options import (
+    INTRA_SERVER,
+    JSON,
+    NETWORK,
+    POSITIVE,
+    REDUCTION,
+    SEED,
+    SEVERAL,
+    THREADS,
+    Number,
+    objective_option,
+)
+from .outputs import check_output, write_json
+from .report_commands import FORMS
+from .terminal import answer, answer_json, answer_text, progress, say, say_first, show
+
+if TYPE_CHECKING:
+    from rarmodel.slurm import Applied, Plan
+
+FINE, UNSOLVED = 0, 1
+RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
+CHOICES = (
+    *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
+    *("whose", "named", "operator"),
+)
+LIMITS = ("method", "formulation", "time_limit", "iterations", "threads", "seed")
+
+FROM = click.option(
+    "--from",
+    "source",
+    metavar="DIR",
+    help="Read Slurm's recorded outputs from this folder. By default rarmodel asks Slurm.",
+)
+
+
+def _together(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Several options as one decorator."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+READING = _together(
+    click.option(
+        "--partition", metavar="NAME", help="Read only this partition. By default all are read."
+    ),
+    click.option(
+        "--profiles",
+        metavar="FILE",
+        help="JSON or YAML file with profiles of jobs by name, user, account or comment.",
+    ),
+    click.option(
+        "--jobs",
+        "whose",
+        type=click.Choice(["mine", "all"]),
+        help="Plan the jobs that rarmodel may touch (mine), around the others, or all waiting "
+        "jobs. By default mine, if there are any.",
+    ),
+    click.option(
+        "--job",
+        "named",
+        multiple=True,
+        metavar="ID",
+        help=f"Held job that rarmodel may touch although its comment does not say so. {SEVERAL}",
+    ),
+    click.option(
+        "--operator",
+        is_flag=True,
+        help="You are an operator of Slurm: plan and change the jobs of other users too.",
+    ),
+    click.option(
+        "--slot-seconds",
+        type=POSITIVE,
+        metavar="SECONDS",
+        default=SLOT_SECONDS,
+        show_default=True,
+        help="Length of a slot in seconds.",
+    ),
+    click.option(
+        "--default-seconds",
+        type=POSITIVE,
+        metavar="SECONDS",
+        default=86_400.0,
+        show_default=True,
+        help="Duration of a job without profile, earlier runs and time limit.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="FILE",
+        help="File with rates and contention, such as `rarmodel calibrate` writes.",
+    ),
+    NETWORK,
+    click.option(
+        "--oversubscription",
+        type=POSITIVE,
+        metavar="X",
+        help="Rate of the links below a switch divided by the rate of its uplink.",
+    ),
+    INTRA_SERVER,
+    REDUCTION,
+)
+SOLVING = _together(
+    click.option(
+        "--method",
+        metavar="NAME",
+        help="Method of the plan; `rarmodel methods` lists them. By default search.",
+    ),
+    click.option(
+        "--formulation",
+        metavar="NAME",
+        help="Formulation to solve, instead of a method; `rarmodel formulations` lists them.",
+    ),
+    click.option(
+        "--time-limit",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help=f"Stop after this time with the best plan so far. By default {SEARCH_SECONDS:g} s.",
+    ),
+    click.option(
+        "--iterations",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Stop search after N iterations. The same seed and threads then give the same plan.",
+    ),
+    SEED,
+    THREADS,
+)
+
+
+def _choices(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a reading, taken out of all options."""
+    found = {name: options.pop(name) for name in CHOICES}
+    given = {name: options.pop(name) for name in RATES}
+    rates = {name: rate for name, rate in given.items() if rate is not None}
+    return found | {"rates": rates}
+
+
+def _limits(options: dict[str, Any]) -> dict[str, Any]:
+    found = {name: options.pop(name) for name in LIMITS}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@click.group(no_args_is_help=False)
+def slurm() -> None:
+    """Plan the queue of a Slurm cluster, and hand the plan back."""
+
+
+@slurm.command()
+@FROM
+@click.option(
+    "--record", "record_to", metavar="DIR", help="Keep Slurm's outputs in this folder, for --from."
+)
+@READING
+@objective_option("Objective of the instance")
+@click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")
+@JSON
+def read(
+    source: str | None,
+    record_to: str | None,
+    objective: list[str] | None,
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+    **options: Any,
+) -> int:
+    """Read the queue as an instance, and say how each job was used."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel import slurm as room  # noqa: PLC0415
+
+    check_output(output, as_json=as_json)
+    reading = room.read(source, record_to=record_to, objective=objective, **_choices(options))
+    if output is not None:
+        write_json(files.to_json(reading.instance), output)
+    if as_json:
+        answer_json(reading.summary())
+    else:
+        for line in reading.lines():
+            (say if output == "-" else answer)(one_line(line))
+    return FINE
+
+
+@slurm.command()
+@click.argument("instance", required=False)
+@FROM
+@READING
+@objective_option("Objective to minimise instead of the instance's")
+@SOLVING
+@click.option("--output", metavar="FILE", help="Write the plan to this file; - for stdout.")
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="Draw Slurm's own order and the plan; the name ends in .png, .svg or .html.",
+)
+@JSON
+def plan(
+    instance: str | None,
+    source: str | None,
+    objective: list[str] | None,
+    output: str | None,
+    picture: str | None,
+    as_json: bool,  # noqa: FBT001
+    **options: Any,
+) -> int:
+    """Plan INSTANCE, or by default the queue as it is now, beside Slurm's own order.
+
+    INSTANCE is a file of `rarmodel slurm read`, or - for stdin.
+    """
+    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import slurm as room  # noqa: PLC0415
+
+    check_output(output, as_json=as_json)
+    form = _form(picture)
+    share_stdin(instance)
+    choices, limits = _choices(options), _limits(options)
+    if instance is not None and source is not None:
+        raise UsageError("INSTANCE and --from exclude each other; choose one")
+    problem = room.read(source, **choices) if instance is None else api.load_instance(instance)
+    with progress() as (name, report):
+        name("planning …")
+        made = room.plan(problem, objective=objective, progress=report, **limits)
+    if output is not None:
+        write_json(files.to_json(made.schedule), output)
+    if picture is not None:
+        parts = None if form == "html" else ["gantt"]
+        drawn = api.plot(made.instance, made.schedules, form=form, parts=parts)
+        files.write_bytes(picture, drawn)
+    if as_json:
+        answer_json(made.summary())
+    elif output != "-":
+        _show_plan(made)
+    return FINE
+
+
+def _form(picture: str | None) -> str:
+    """The form of a picture, by the end of its name."""
+    if picture is None:
+        return ""
+    from rarmodel import files  # noqa: PLC0415
+
+    form = Path(picture).suffix[1:].lower()
+    if form not in FORMS:
+        raise UsageError(f"{picture}: a file that ends in .png, .svg or .html is expected")
+    files.check_writable(picture)
+    return form
+
+
+def _show_plan(made: Plan) -> None:
+    from . import tables  # noqa: PLC0415
+
+    show(tables.of_rows(None, made.rows()))
+    answer("")
+    for line in tables.aligned(made.lines()):
+        answer(line)
+
+
+@slurm.command("apply")
+@click.argument("schedule")
+@FROM
+@click.option(
+    "--apply",
+    "carry_out",
+    is_flag=True,
+    help="Change the jobs. Without this option rarmodel only writes a script to review.",
+)
+@click.option("--script", metavar="FILE", help="Write the script here; by default to stdout.")
+@click.option("--replan", is_flag=True, help="If the plan is stale, plan again.")
+@READING
+@objective_option("Objective of a new plan, with --replan")
+@SOLVING
+@JSON
+def apply_plan(
+    schedule: str,
+    source: str | None,
+    carry_out: bool,  # noqa: FBT001
+    script: str | None,
+    replan: bool,  # noqa: FBT001
+    objective: list[str] | None,
+    as_json: bool,  # noqa: FBT001
+    **options: Any,
+) -> int:
+    """Hand the plan SCHEDULE back to Slurm: a script to review, or with --apply the changes.
+
+    Only held jobs whose comment begins with `rarmodel`, or which --job names, are touched. Give
+    the options with which the queue was read for the plan.
+    """
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel import slurm as room  # noqa: PLC0415
+
+    check_output(script, as_json=as_json)
+    choices, limits = _choices(options), _limits(options)
+    try:
+        applied = room.apply(
+            schedule,
+            carry_out=carry_out,
+            replan=replan,
+            source=source,
+            tell=say,
+            limits=limits,
+            objective=objective,
+            **choices,
+        )
+    except room.StaleError as error:
+        say("the plan is stale; --replan plans again")
+        say_first([one_line(change) for change in error.changes], "changes")
+        return UNSOLVED
+    if script not in {None, "-"}:
+        files.write_text(str(script), applied.script())
+    if as_json:
+        answer_json(applied.summary())
+    else:
+        _show_applied(applied, carried_out=carry_out, printed=script in {None, "-"})
+    return UNSOLVED if applied.differences else FINE
+
+
+def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None:
+    for line in applied.lines():
+        say(one_line(line))
+    if printed and not carried_out:
+        answer_text(applied.script().rstrip("\n"))
+    if carried_out:
+        say_first([one_line(one) for one in applied.differences], "differences")
+        done, refused = len(applied.commands), len(applied.differences)
+        answer(f"{done} commands, {refused} differences")
+
+
+@slurm.command()
+@click.option(
+    "--every",
+    metavar="DURATION",
+    default="60s",
+    show_default=True,
+    help="Time between two looks at the queue, such as 30s or 5min.",
+)
+@click.option(
+    "--threshold",
+    type=Number(0, 1),
+    metavar="PART",
+    default=0.05,
+    show_default=True,
+    help="Change a plan that still holds only for a gain above this part of its value.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    metavar="N",
+    default=50,
+    show_default=True,
+    help="Hand back at most N jobs at one look.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="End after N looks. By default rarmodel looks until you interrupt it.",
+)
+@READING
+@objective_option("Objective to minimise")
+@SOLVING
+def watch(
+    every: str,
+    threshold: float,
+    most: int,
+    looks: int | None,
+    objective: list[str] | None,
+    **options: Any,
+) -> int:
+    """Plan the queue again as it changes, and hand back each job shortly before its start.
+
+    Each command is printed before it runs. Ctrl-C ends the watch; held jobs stay held.
+    """
+    from rarmodel import slurm as room  # noqa: PLC0415
+
+    choices, limits = _choices(options), _limits(options)
+    room.watch(
+        every=_seconds(every),
+        threshold=threshold,
+        most=most,
+        looks=looks,
+        tell=answer,
+        limits=limits,
+        objective=objective,
+        **choices,
+    )
+    return FINE
+
+
+def _seconds(text: str) -> float:
+    """A length of time such as `90`, `60s` or `5min` in seconds."""
+    from rarmodel.workloads.cells import UNITS  # noqa: PLC0415 - loads slowly
+
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", text)
+    if not found or not float(found[1]):
+        raise UsageError(f"--every {text!r}: a length of time such as 30s or 5min is expected")
+    return float(found[1]) * UNITS[found[2] or "s"]

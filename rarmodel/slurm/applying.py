@@ -1,0 +1,341 @@
+"""Compare a plan with the queue as it is now, hand it back, and see that Slurm took it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from typing import Any
+
+from rarmodel.duration import duration
+from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
+from rarmodel.model.gpu_assignment import assign_gpus
+from rarmodel.schema import Assignment, Schedule
+from rarmodel.verifier import Report, verify
+from rarmodel.workloads.account import counted
+
+from .choices import Choices
+from .counts import conflicts
+from .handing import Command, Handed, handed, script
+from .jobs import HOLDING, SlurmJob
+from .outputs import Run, SlurmError, live
+from .permission import is_operator, why_not
+from .queue import queue_of
+from .reading import Reading, read
+from .requests import fits
+from .values import gpus_in, value
+
+LEAD_SECONDS = 2.0
+"""Time in seconds that handing back takes at most: no job is told to start sooner."""
+
+
+class StaleError(RarmodelError):
+    """The queue is no longer as it was when it was planned."""
+
+    def __init__(self, changes: Iterable[str]) -> None:
+        self.changes = tuple(changes)
+        super().__init__("\n".join(self.changes))
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of a plan.
+
+    Attributes
+    ----------
+    plan
+        Where and when each job shall run, in order of start.
+    late_seconds
+        By how much every start moved, because the plan's first start had passed.
+    untouched
+        Waiting jobs that are not marked, or not held: they were not touched.
+    stale
+        What changed since the plan was made, a line each, if the jobs concerned were left out.
+    divided
+        Jobs whose tasks Slurm divides among the nodes, as the user is no operator.
+    commands
+        The commands that ran, in order; none if the plan was only written.
+    differences
+        What Slurm did not take, a line each.
+    report
+        The verifier's report on the plan beside what runs now.
+    """
+
+    plan: tuple[Handed, ...]
+    late_seconds: float
+    untouched: tuple[str, ...]
+    stale: tuple[str, ...] = ()
+    divided: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    differences: tuple[str, ...] = ()
+    report: Report | None = field(default=None, repr=False, compare=False)
+
+    def script(self) -> str:
+        """The commands as a shell script."""
+        return script(self.plan, self.lines())
+
+    def lines(self) -> list[str]:
+        """What is done, in lines."""
+        found = [f"{counted(len(self.plan), 'held job')} handed back, in order of start"]
+        if self.late_seconds:
+            late = duration(self.late_seconds)
+            found.append(f"the plan's first start has passed: all start {late} later")
+        if self.untouched:
+            found.append(f"not touched: {len(self.untouched)} waiting ({listed(self.untouched)})")
+        if self.divided:
+            told = "Slurm divides the tasks among the nodes, as only an operator may say how"
+            found.append(f"{told} ({listed(self.divided)})")
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "jobs": [
+                {
+                    "job": one.job,
+                    "nodes": [*one.nodes],
+                    "gpus_per_node": one.per_node,
+                    "start": one.start.isoformat(),
+                }
+                for one in self.plan
+            ],
+            "late_seconds": self.late_seconds,
+            "untouched": [*self.untouched],
+            "commands": [[*one] for one in self.commands],
+            "differences": [*self.differences],
+        }
+
+
+def checked(
+    schedule: Schedule, outputs: Mapping[str, str], choices: Choices, *, partly: bool = False
+) -> Applied:
+    """Compare a plan with the queue as it is now.
+
+    The queue is read on the plan's own slots, and the verifier checks the plan against it: so a
+    node that was lost, GPUs that a job still holds, and a job that asks for something else are
+    seen alike. A job that ended early only frees GPUs.
+
+    Parameters
+    ----------
+    schedule
+        The plan, with the times of its slots.
+    outputs
+        Slurm's outputs, as of now.
+    choices
+        The choices of the reading that was planned.
+    partly
+        Leave out the jobs that changed, or that cannot start as planned. The others can all the
+        same: fewer jobs only free GPUs.
+
+    Raises
+    ------
+    InputError
+        If the schedule has no times, or is of another cluster.
+    StaleError
+        With everything that changed since the plan was made.
+    UsageError
+        If no job of the plan may be touched.
+    """
+    time = schedule.time
+    if time is None or time.origin is None:
+        message = "missing; a plan of `rarmodel slurm plan` says when its slots are"
+        raise InputError([Problem("time.origin", message)], schedule.instance)
+    origin = time.origin if time.origin.tzinfo else time.origin.replace(tzinfo=UTC)
+    own = replace(
+        choices, slot_seconds=time.slot_seconds, origin=origin, whose="mine", around=False
+    )
+    reading = read(outputs, own)
+    if schedule.instance != reading.queue.name:
+        told = f"{schedule.instance!r}; this cluster is {reading.queue.name!r}"
+        raise InputError([Problem("instance", told)], "plan")
+    stale = dict(_changed(schedule, reading, own))
+    if stale and not partly:
+        raise StaleError(stale.values())
+    ours = [
+        one
+        for one in schedule.assignments
+        if isinstance(one, Assignment) and one.job in reading.mine
+        if not stale.keys() & {one.job, *one.gpus}
+    ]
+    if not ours:
+        cure = "hold them, and begin their comments with `rarmodel` or name them with --job"
+        raise UsageError(f"no job of the plan may be touched; {cure}")
+    first = origin + timedelta(seconds=time.seconds(min(one.start for one in ours)))
+    late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
+    if late:
+        reading = read(outputs, replace(own, origin=origin + late))
+    moved, faults, report = _as_now(schedule, reading, ours)
+    while faults:
+        stale |= faults
+        left = [one for one in ours if one.job not in faults]
+        if not partly or not left or len(left) == len(ours):
+            raise StaleError(stale.values())
+        ours = left
+        moved, faults, report = _as_now(schedule, reading, ours)
+    starts = {
+        one.job: origin + late + timedelta(seconds=time.seconds(one.start))
+        for one in moved.assignments
+    }
+    waiting = (job for job in reading.queue.jobs.values() if job.state == "PENDING")
+    jobs = {one.job: reading.queue.jobs[one.job] for one in ours}
+    operator = is_operator(reading.queue, choices)
+    plan = tuple(handed(moved, jobs, starts, operator=operator))
+    return Applied(
+        plan=plan,
+        late_seconds=late.total_seconds(),
+        untouched=tuple(job.id for job in waiting if job.id not in jobs),
+        stale=tuple(stale.values()),
+        divided=tuple(
+            one.job
+            for one in plan
+            if one.tasks and not one.tasks_per_node and not jobs[one.job].tasks_per_node
+            if len(one.nodes) > 1
+        ),
+        report=report,
+    )
+
+
+def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator[tuple[str, str]]:
+    """Nodes and jobs of the plan that are gone or changed, or that Slurm cannot be told to place.
+
+    The name of each, and what is wrong with it.
+    """
+    known = {job.name: job for job in reading.instance.jobs}
+    queue = reading.queue
+    used = {name for one in schedule.assignments if one.job in reading.mine for name in one.gpus}
+    for name in sorted(used):
+        if why := queue.why_lost(name):
+            yield name, f"node {name} is lost: {why}"
+    for one in schedule.assignments:
+        job = queue.jobs.get(one.job)
+        gpus = {server: len(held) for server, held in one.gpus.items() if held}
+        if job is None:
+            # A job of slot 0 ran already, unless Slurm says otherwise: its end only frees GPUs.
+            ended = queue.ended.get(one.job)
+            if one.start > 0 or (ended is not None and not ended.nodes):
+                yield one.job, f"job {one.job} is gone"
+        elif one.job not in reading.mine:
+            ours = job.is_marked or one.job in choices.named
+            if ours and (job.is_held or not _is_where(job, {*gpus})):
+                notes = (note for note, ids in reading.notes.items() if one.job in ids)
+                why = why_not(job, queue, choices) or next(notes, "it changed")
+                yield one.job, f"job {one.job} can no longer be planned: {why}"
+        elif not isinstance(one, Assignment):
+            told = "is interrupted by the plan, which Slurm cannot be told"
+            yield one.job, f"job {one.job} {told}"
+        elif len({*gpus.values()}) > 1:
+            told = "has unequal GPUs per node, which Slurm cannot be told"
+            yield one.job, f"job {one.job} {told}"
+        elif not fits(known[one.job], gpus):
+            told = "changed: it no longer asks for the GPUs or nodes planned"
+            yield one.job, f"job {one.job} {told}"
+
+
+def _is_where(job: SlurmJob, nodes: set[str]) -> bool:
+    """Whether a job that is not held runs on these nodes, or waits for them by name."""
+    own = {*job.held} if job.state in HOLDING else {*job.nodes}
+    return bool(own) and own <= nodes
+
+
+def _as_now(
+    schedule: Schedule, reading: Reading, ours: Sequence[Assignment]
+) -> tuple[Schedule, dict[str, str], Report]:
+    """The plan beside what runs now, what is wrong with which jobs, and the verifier's report.
+
+    Slurm chooses the indices of GPUs, so those of the plan are only counts, and numbered anew.
+    """
+    planned = {one.job: one for one in ours}
+    jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
+    # A job that must end first and is gone has ended.
+    left = {job.name for job in jobs}
+    jobs = tuple(
+        job.model_copy(update={"after": tuple(one for one in job.after if one in left)})
+        for job in jobs
+    )
+    instance = reading.instance.model_copy(update={"jobs": jobs})
+    beside = [
+        Assignment(job=job.name, start=0, gpus=job.running.gpus)
+        if job.running
+        else planned[job.name]
+        for job in jobs
+    ]
+    bare = schedule.model_copy(update={"assignments": tuple(beside)})
+    report = verify(instance, bare)
+    ends = report.completion
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    try:
+        assignments = assign_gpus(
+            instance,
+            [one.start for one in beside],
+            [ends[one.job] or one.start + 1 for one in beside],
+            [{index[s]: len(held) for s, held in one.gpus.items() if held} for one in beside],
+        )
+    except InputError as error:
+        places = [int(one.place.removeprefix("jobs[").removesuffix("]")) for one in error.problems]
+        names = [jobs[i].name for i in places]
+        told = zip(names, error.problems, strict=True)
+        return bare, {name: f"job {name}: {one.message}" for name, one in told}, report
+    moved = bare.model_copy(update={"assignments": assignments})
+    report = verify(instance, moved)
+    faults = {one.job: one.message for one in report.violations}
+    too_much = conflicts(reading.queue, moved, report.completion)
+    return moved, faults | {one.job: one.message for one in too_much}, report
+
+
+def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:
+    """Run the commands in order of start, read back, and compare.
+
+    A job whose update Slurm refuses is not released. An interruption leaves every job either held
+    or handed back.
+
+    Parameters
+    ----------
+    run
+        Runs a command, as `outputs.run` does.
+    tell
+        Is told each command before it runs.
+    """
+    done, differences, released = list[Command](), list[str](), list[Handed]()
+
+    def succeeds(command: Command) -> bool:
+        if tell is not None:
+            tell(shlex.join(command))
+        done.append(command)
+        try:
+            run(command)
+        except SlurmError as error:
+            differences.append(str(error))
+            return False
+        return True
+
+    for one in applied.plan:
+        if succeeds(one.update()) and succeeds(one.release()):
+            released.append(one)
+    queue = queue_of(live(run))
+    for one in released:
+        job = queue.jobs.get(one.job) or queue.ended.get(one.job)
+        differences += [f"job {one.job}: {told}" for told in _differences(one, job)]
+    return replace(applied, commands=tuple(done), differences=tuple(differences))
+
+
+def _differences(one: Handed, job: SlurmJob | None) -> Iterator[str]:
+    """How a job differs from what was handed back."""
+    if job is None:
+        yield "is gone"
+        return
+    waits = job.state == "PENDING"
+    gpus = sum(gpus_in(value(job.record, "TresPerNode")).values())
+    counts = {len(held) for held in job.held.values()}
+    if {*job.nodes} != {*one.nodes}:
+        yield f"is on nodes {listed(job.nodes)}; {listed(one.nodes)} were planned"
+    if (counts or {gpus}) != {one.per_node}:
+        yield f"has {gpus} GPUs on each node; {one.per_node} were planned"
+    if waits and job.is_held:
+        yield "is still held"
+    start = job.moment("StartTime")
+    if not waits and start and start < one.start - timedelta(seconds=LEAD_SECONDS):
+        yield f"started at {start:%H:%M:%S}; {one.start:%H:%M:%S} was planned"
+    eligible = job.moment("EligibleTime")
+    if waits and eligible and eligible < one.start.replace(microsecond=0):
+        yield f"may start at {eligible:%H:%M:%S}; {one.start:%H:%M:%S} was planned"

@@ -1,0 +1,293 @@
+"""A plan for a queue, beside what Slurm's own order would give under the same model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+from rarmodel.api import load_instance, solve
+from rarmodel.api.sources import Source, with_objective
+from rarmodel.duration import duration
+from rarmodel.errors import NoScheduleError
+from rarmodel.results import Result
+from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
+from rarmodel.tabular import NONE, number
+
+from .around import SLURMS_ORDER
+from .counts import within_counts
+from .queue import Queue
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One job of a plan.
+
+    Attributes
+    ----------
+    job
+        Its id.
+    gpus
+        Number of GPUs on each node.
+    start, end
+        First slot, and the slot after the last.
+    wait_seconds
+        Time from its submission to its start in seconds.
+    why
+        Why it waits; empty if it does not.
+    by_slurm
+        Start in Slurm's own order; None if that places it nowhere.
+    """
+
+    job: str
+    gpus: Mapping[str, int]
+    start: int
+    end: int
+    wait_seconds: float
+    why: str
+    by_slurm: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan, beside Slurm's own order under the same model.
+
+    Attributes
+    ----------
+    instance
+        What was planned.
+    result
+        The plan, with its proven bound.
+    slurm
+        Slurm's own order.
+    jobs
+        The waiting jobs in order of start.
+    conflicts
+        Where jobs of the plan ask for more processors or memory than a node has, a line each.
+    """
+
+    instance: Instance
+    result: Result
+    slurm: Result
+    jobs: tuple[Planned, ...]
+    conflicts: tuple[str, ...] = ()
+
+    @property
+    def schedule(self) -> Schedule:
+        """The plan as a schedule."""
+        return _schedule(self.result)
+
+    @property
+    def schedules(self) -> tuple[Schedule, ...]:
+        """Slurm's own order, if it has a schedule, and the plan: for `plot` and `report`."""
+        by_slurm = self.slurm.schedule
+        return (*([by_slurm] if by_slurm else []), self.schedule)
+
+    def rows(self) -> list[dict[str, str]]:
+        """A row for each waiting job, as text."""
+        return [
+            {
+                "job": one.job,
+                "GPUs": " + ".join(f"{n} on {', '.join(nodes)}" for n, nodes in _alike(one.gpus)),
+                "starts": self._clock(one.start),
+                "ends": self._clock(one.end),
+                "by Slurm": NONE if one.by_slurm is None else self._clock(one.by_slurm),
+                "why it waits": one.why or NONE,
+            }
+            for one in self.jobs
+        ]
+
+    def lines(self) -> dict[str, str]:
+        """Gain and proven gap, as names and values."""
+        mine, slurms = self._facts(self.result), self._facts(self.slurm)
+        told = {
+            name: f"{value} ({slurms.get(name, NONE)} by Slurm's order)"
+            for name, value in mine.items()
+        }
+        goals = {goal.name: goal.told(self.instance.time) for goal in self.result.objective}
+        lines = {**told, "gain": self._gain(), **goals, "gap": number(self.result.gap, ".2%")}
+        if self.conflicts:
+            lines["does not fit"] = f"{self.conflicts[0]}; {len(self.conflicts)} such in all"
+        return lines
+
+    def summary(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "jobs": [
+                {
+                    "job": one.job,
+                    "gpus": dict(one.gpus),
+                    "start": one.start,
+                    "end": one.end,
+                    "starts": _iso(self.instance.time.moment(one.start)),
+                    "ends": _iso(self.instance.time.moment(one.end)),
+                    "wait_seconds": one.wait_seconds,
+                    "why": one.why,
+                    "by_slurm": one.by_slurm,
+                }
+                for one in self.jobs
+            ],
+            "plan": self.result.summary(),
+            "slurm": self.slurm.summary(),
+            "conflicts": [*self.conflicts],
+            "mean_wait_seconds": self._mean_wait(self.result),
+            "mean_wait_seconds_by_slurm": self._mean_wait(self.slurm),
+        }
+
+    def _clock(self, slot: int) -> str:
+        """A slot as a time of day, with the date if it is not that of slot 0."""
+        time = self.instance.time
+        if (moment := time.moment(slot)) is None or time.origin is None:
+            return f"slot {slot}"
+        form = "%H:%M:%S" if moment.date() == time.origin.date() else "%Y-%m-%d %H:%M:%S"
+        return moment.strftime(form)
+
+    def _mean_wait(self, result: Result) -> float | None:
+        waits = [*_waits(self.instance, result).values()]
+        return fmean(waits) if waits else None
+
+    def _facts(self, result: Result) -> dict[str, str]:
+        if result.report is None or result.makespan is None:
+            return {}
+        wait = self._mean_wait(result)
+        return {
+            "mean wait": NONE if wait is None else duration(wait),
+            "mean time to the end": duration(
+                self.instance.time.seconds(fmean(_known(result.report.flow)))
+            ),
+            "last end": self._clock(result.makespan),
+        }
+
+    def _gain(self) -> str:
+        """The gain in the user's terms."""
+        own, others = self._mean_wait(self.result), self._mean_wait(self.slurm)
+        if own is None or others is None:
+            return NONE
+        word = "less" if own <= others else "more"
+        part = f" ({abs(others - own) / others:.0%})" if others else ""
+        return f"{duration(abs(others - own))} {word} waiting on average{part}"
+
+
+def plan(
+    instance: Source,
+    *,
+    objective: str | Sequence[str] | None = None,
+    method: str | None = None,
+    formulation: str | None = None,
+    queue: Queue | None = None,
+    **limits: Any,
+) -> Plan:
+    """Plan a queue, and place it in Slurm's own order for comparison.
+
+    Parameters
+    ----------
+    instance
+        An instance of `read`, or any other.
+    objective, method, formulation, limits
+        As for `solve`.
+    queue
+        The queue of the instance, if the plan shall respect its processors and memory.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    UsageError
+        If a name is unknown, or options exclude each other.
+    NoScheduleError
+        If no plan was found.
+    """
+    problem = with_objective(load_instance(instance), objective)
+    asked = partial(solve, method=method, formulation=formulation, **limits)
+    result, conflicts = within_counts(problem, queue, asked)
+    _schedule(result)
+    by_slurm, _ = within_counts(problem, queue, partial(solve, method=SLURMS_ORDER))
+    return Plan(problem, result, by_slurm, tuple(_jobs(problem, result, by_slurm)), conflicts)
+
+
+def _schedule(result: Result) -> Schedule:
+    if result.schedule is None:
+        reasons = "; ".join([result.stopped, *result.reasons])
+        raise NoScheduleError(f"{result.instance}: no plan: {result.status} ({reasons})")
+    return result.schedule
+
+
+def _jobs(instance: Instance, result: Result, by_slurm: Result) -> list[Planned]:
+    schedule = _schedule(result)
+    ends = result.report.completion if result.report else {}
+    jobs = {job.name: job for job in instance.jobs}
+    others = {a.job: a.start for a in by_slurm.schedule.assignments} if by_slurm.schedule else {}
+    waits, reasons = _waits(instance, result), _Reasons(instance, schedule, ends)
+    found = [
+        Planned(
+            job=one.job,
+            gpus={server: len(gpus) for server, gpus in one.gpus.items()},
+            start=one.start,
+            end=ends[one.job] or one.start,
+            wait_seconds=waits[one.job],
+            why=reasons.of(jobs[one.job], one),
+            by_slurm=others.get(one.job),
+        )
+        for one in schedule.assignments
+        if jobs[one.job].running is None
+    ]
+    return sorted(found, key=lambda one: (one.start, one.job))
+
+
+def _waits(instance: Instance, result: Result) -> dict[str, float]:
+    """Seconds that each waiting job waits, from its submission."""
+    if result.schedule is None:
+        return {}
+    waiting = {job.name: job.release for job in instance.jobs if job.running is None}
+    return {
+        one.job: instance.time.seconds(one.start - waiting[one.job])
+        for one in result.schedule.assignments
+        if one.job in waiting
+    }
+
+
+class _Reasons:
+    """Why jobs of a schedule start no earlier."""
+
+    def __init__(
+        self, instance: Instance, schedule: Schedule, ends: Mapping[str, int | None]
+    ) -> None:
+        self.instance, self.ends = instance, ends
+        self.ending: dict[int | None, list[AnyAssignment]] = defaultdict(list)
+        for one in schedule.assignments:
+            self.ending[ends.get(one.job)].append(one)
+
+    def of(self, job: Job, own: AnyAssignment) -> str:
+        """What ends just then on its servers, or what else it waits for; empty if it does not."""
+        if own.start == 0:
+            return ""
+        if own.start == job.release:
+            return "submitted then"
+        if after := [one for one in job.after if self.ends.get(one) == own.start]:
+            return f"after {', '.join(after)}"
+        ending = self.ending[own.start]
+        if before := [one.job for one in ending if own.gpus.keys() & one.gpus.keys()]:
+            return f"GPUs of {', '.join(before)}"
+        reserved = self.instance.cluster.reservations
+        away = [one for one in reserved if one.end == own.start and one.server in own.gpus]
+        return f"until the end of: {away[0].reason}" if away else "other jobs go first"
+
+
+def _alike(gpus: Mapping[str, int]) -> list[tuple[int, list[str]]]:
+    """Nodes with the same number of GPUs."""
+    counts: dict[int, list[str]] = {}
+    for name, count in gpus.items():
+        counts.setdefault(count, []).append(name)
+    return [*counts.items()]
+
+
+def _known(slots: Mapping[str, int | None]) -> list[int]:
+    return [one for one in slots.values() if one is not None]
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

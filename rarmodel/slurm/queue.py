@@ -1,0 +1,300 @@
+"""The cluster and its queue as Slurm tells them: nodes, partitions, reservations, jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.workloads.cells import CellError
+from rarmodel.workloads.formats import gpus_of_gres
+from rarmodel.workloads.slurm import expand
+
+from .jobs import (
+    ENDED,
+    HOLDING,
+    NEEDED,
+    SlurmJob,
+    cpus_per_node,
+    jobs_of,
+    memory_per_node,
+    nodes_of,
+    number_of,
+    user_number,
+)
+from .records import lines
+from .values import moment, value, whole_number
+
+# A node that is powered down is started for a job; one in maintenance is so until its reservation
+# ends.
+_AWAY = re.compile(
+    r"\*|(?:^|\+)(?:DOWN|DRAIN|FAIL|ERROR|UNKNOWN|INVAL|REBOOT|POWERING_DOWN|POWER_DOWN|NOT_RESP)"
+)
+
+
+class Node(NamedTuple):
+    """A node with GPUs.
+
+    Attributes
+    ----------
+    gpus, gpu_type
+        Number of GPUs, and their type; empty if unknown.
+    used
+        Number of GPUs that jobs hold, also jobs that Slurm does not show.
+    cpus, memory_mb
+        Processors, and memory in MB (2^20 bytes, as Slurm counts).
+    features
+        Features for constraints.
+    away
+        Why it takes no jobs; empty if it does.
+    """
+
+    name: str
+    gpus: int
+    gpu_type: str
+    used: int
+    cpus: int
+    memory_mb: int
+    features: frozenset[str]
+    away: str
+
+
+class Partition(NamedTuple):
+    """A partition.
+
+    Attributes
+    ----------
+    nodes
+        Its nodes with GPUs.
+    most_nodes
+        Most nodes of a job; None if there is no limit.
+    is_up, is_exclusive
+        Whether jobs may start in it, and whether each gets whole nodes.
+    """
+
+    nodes: tuple[str, ...]
+    most_nodes: int | None
+    is_up: bool
+    is_exclusive: bool
+
+
+class Reserved(NamedTuple):
+    """A reservation of Slurm: whole nodes for a while; None is for ever."""
+
+    name: str
+    nodes: tuple[str, ...]
+    start: datetime
+    end: datetime | None
+
+
+class Queue(NamedTuple):
+    """A cluster with its jobs at one moment.
+
+    Attributes
+    ----------
+    name, now
+        Name of the cluster, and the moment, in UTC.
+    slurm_user
+        Number of the user who may do anything beside root; None if it is not told.
+    parents
+        Switch above each node and each switch; None where Slurm knows no switches.
+    unreadable
+        Ids of jobs that cannot be trusted to be what they say.
+    ended
+        Jobs that are over, by id, for as long as Slurm tells of them.
+    """
+
+    name: str
+    now: datetime
+    slurm_user: int | None
+    nodes: Mapping[str, Node]
+    partitions: Mapping[str, Partition]
+    parents: Mapping[str, str] | None
+    reserved: tuple[Reserved, ...]
+    jobs: Mapping[str, SlurmJob]
+    unreadable: frozenset[str]
+    ended: Mapping[str, SlurmJob]
+
+    def why_lost(self, node: str) -> str:
+        """Why a node takes no jobs; empty if it does."""
+        return self.nodes[node].away if node in self.nodes else "gone"
+
+
+def queue_of(outputs: Mapping[str, str]) -> Queue:
+    """The queue in Slurm's outputs, by name as in `outputs.COMMANDS`.
+
+    Raises
+    ------
+    InputError
+        With every output that is not what Slurm prints, or if no node has GPUs.
+    """
+    problems = list[Problem]()
+    config = outputs["config"]
+    begun = re.match(r"Configuration data as of (\S+)", config)
+    now = moment(begun[1]) if begun else None
+    if now is None:
+        problems.append(Problem("config", "no 'Configuration data as of …' in the first line"))
+    nodes = dict(_nodes(outputs["node"], problems))
+    if not nodes and not problems:
+        problems.append(Problem("node", "no node has GPUs; Gres=gpu:8 or similar is expected"))
+    partitions = dict(_partitions(outputs["partition"], nodes, problems))
+    parents = _parents(outputs.get("topology", ""), nodes, problems)
+    reserved = tuple(_reserved(outputs.get("reservation", ""), problems))
+    if problems or now is None:
+        raise InputError(problems)
+    numbers = outputs.get("squeue")
+    known = lines(outputs["job"], "JobId", NEEDED)
+    if numbers is not None:
+        real = {tuple(row.split()) for row in numbers.splitlines()}
+        known = [line if number_of(line) in real else line._replace(values={}) for line in known]
+    found = {line.name: [*jobs_of(line, nodes)] for line in known}
+    jobs = [job for several in found.values() for job in several]
+    live = {job.id: job for job in jobs if job.state not in ENDED}
+    return Queue(
+        name=_setting(config, "ClusterName") or "slurm",
+        now=now,
+        slurm_user=user_number(_setting(config, "SlurmUser")),
+        nodes=_without_idle_jobs(nodes, live.values()),
+        partitions=partitions,
+        parents=parents,
+        reserved=reserved,
+        jobs=live,
+        unreadable=frozenset(name for name, several in found.items() if not several),
+        ended={job.id: job for job in jobs if job.state in ENDED},
+    )
+
+
+def of_partition(queue: Queue, partition: str | None) -> Queue:
+    """The nodes of a partition, with the jobs that are in it or run there; None for all.
+
+    Raises
+    ------
+    UsageError
+        If there is no such partition, or it has no GPUs.
+    """
+    if partition is None:
+        return queue
+    if partition not in queue.partitions:
+        raise UsageError(
+            f"no partition {partition!r}; Slurm has {', '.join(queue.partitions) or 'none'}"
+        )
+    inside = queue.partitions[partition].nodes
+    if not inside:
+        raise UsageError(f"partition {partition!r} has no nodes with GPUs")
+    nodes = {name: queue.nodes[name] for name in inside}
+    jobs = {}
+    for name, job in queue.jobs.items():
+        held = {node: gpus for node, gpus in job.held.items() if node in nodes}
+        if held or (partition in job.partitions and not job.held):
+            jobs[name] = job._replace(held=held)
+    partitions = {
+        name: one._replace(nodes=tuple(node for node in one.nodes if node in nodes))
+        for name, one in queue.partitions.items()
+    }
+    return queue._replace(nodes=nodes, jobs=jobs, partitions=partitions)
+
+
+def _without_idle_jobs(nodes: Mapping[str, Node], jobs: Iterable[SlurmJob]) -> dict[str, Node]:
+    """Nodes with the processors and the memory that jobs without GPUs leave of them."""
+    left = dict(nodes)
+    for job in jobs:
+        if job.state in HOLDING and not job.held:
+            cpus, memory = cpus_per_node(job, nodes_of(job)), memory_per_node(job, nodes_of(job))
+            for name in job.nodes:
+                if (node := left.get(name)) is not None:
+                    left[name] = node._replace(
+                        cpus=node.cpus - cpus, memory_mb=node.memory_mb - memory
+                    )
+    return left
+
+
+def _setting(config: str, name: str) -> str:
+    found = re.search(rf"^{name}\s*= (\S+)", config, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _hosts(text: str, place: str, problems: list[Problem]) -> list[str]:
+    try:
+        return expand(text)
+    except ValueError as error:
+        problems.append(Problem(place, str(error)))
+        return []
+
+
+def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
+    for line in lines(text, "NodeName", ("State", "Gres", "CPUTot")):
+        record = line.values
+        try:
+            gpus, used = (gpus_of_gres(value(record, key), key) for key in ("Gres", "GresUsed"))
+            cpus, memory = int(record.get("CPUTot", "")), int(record.get("RealMemory", "0"))
+        except (CellError, ValueError):
+            problems.append(Problem(f"node {line.name!r}", "not as scontrol shows a node"))
+            continue
+        state = record["State"]
+        if not sum(gpus.values()) or "FUTURE" in state:
+            continue
+        away = ""
+        if _AWAY.search(state):
+            away = f"{state}: {value(record, 'Reason')}".removesuffix(": ")
+        kinds = "+".join(kind for kind, number in gpus.items() if kind and number)
+        yield (
+            line.name,
+            Node(
+                name=line.name,
+                gpus=sum(gpus.values()),
+                gpu_type=kinds,
+                used=sum(used.values()),
+                cpus=cpus,
+                memory_mb=memory,
+                features=frozenset(value(record, "ActiveFeatures").split(",")),
+                away=away,
+            ),
+        )
+
+
+def _partitions(
+    text: str, nodes: Mapping[str, Node], problems: list[Problem]
+) -> Iterator[tuple[str, Partition]]:
+    for line in lines(text, "PartitionName"):
+        inside = {*_hosts(value(line.values, "Nodes"), "partition", problems)}
+        yield (
+            line.name,
+            Partition(
+                nodes=tuple(name for name in nodes if name in inside),
+                most_nodes=whole_number(line.values, "MaxNodes") or None,
+                is_up=line.values.get("State", "UP") in {"UP", "DRAIN"},  # Drained: no new jobs.
+                is_exclusive=line.values.get("OverSubscribe") == "EXCLUSIVE",
+            ),
+        )
+
+
+def _parents(
+    text: str, nodes: Mapping[str, Node], problems: list[Problem]
+) -> Mapping[str, str] | None:
+    """The switch above each node with GPUs and above each switch; None if some node has none.
+
+    Slurm lists at each switch all nodes below it: those of a switch above switches are not its own.
+    Where no switch is above all nodes, one is put above the highest.
+    """
+    parents = dict[str, str]()
+    for line in lines(text, "SwitchName"):
+        switches = value(line.values, "Switches")
+        for name in _hosts(switches or value(line.values, "Nodes"), "topology", problems):
+            if switches or name in nodes:
+                parents[name] = line.name
+    if not all(name in parents for name in nodes):
+        return None
+    highest = {*parents.values()} - {*parents}
+    if len(highest) > 1:
+        parents |= dict.fromkeys(highest, "all switches")
+    return parents
+
+
+def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:
+    for line in lines(text, "ReservationName", ("StartTime", "Nodes")):
+        if (start := moment(value(line.values, "StartTime"))) is None:
+            continue
+        nodes = _hosts(value(line.values, "Nodes"), "reservation", problems)
+        yield Reserved(line.name, tuple(nodes), start, moment(value(line.values, "EndTime")))

@@ -1,0 +1,249 @@
+"""What a waiting job asks for, in the terms of the model: ring sizes, spread, servers."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rarmodel.schema import Job
+from rarmodel.workloads.cells import CellError
+from rarmodel.workloads.profiles import is_type
+
+from .jobs import SlurmJob, cpus_per_node, memory_per_node
+from .queue import Node, Partition, Queue
+from .values import gpus_in, hosts, value, whole_number
+
+_GPU_KEYS = ("TresPerNode", "TresPerJob", "TresPerTask")
+_CANNOT = {
+    "HetJobId": "part of a heterogeneous job, which Slurm does not let others place",
+    "Reservation": "asks for a reservation of Slurm",
+    "TresPerSocket": "asks for GPUs per socket",
+    "Switches": "asks for a number of switches (--switches)",
+}
+"""Keys with which the model cannot hold a job, and why."""
+_AFTER = re.compile(r"after(?:ok|any|notok)((?::\d+(?:_\d+|_\*)?)+)(?:\(\w+\))?")
+
+
+class UnusableError(Exception):
+    """The model cannot hold this job; the text says why."""
+
+
+class Request(NamedTuple):
+    """What a waiting job asks for.
+
+    Attributes
+    ----------
+    sizes
+        GPUs in all, ascending.
+    least_nodes, most_nodes
+        On how many nodes, with the same number of GPUs on each.
+    nodes
+        Nodes that it may use.
+    """
+
+    sizes: tuple[int, ...]
+    least_nodes: int
+    most_nodes: int | None
+    nodes: tuple[str, ...]
+
+
+def request_of(job: SlurmJob, queue: Queue) -> Request:
+    """What a waiting job asks for.
+
+    Raises
+    ------
+    UnusableError
+        If the model cannot hold it.
+    """
+    record, partition = job.record, _partition(job, queue)
+    for key, told in _CANNOT.items():
+        if value(record, key):
+            raise UnusableError(told)
+    if value(record, "OverSubscribe") == "NO" or partition.is_exclusive:
+        raise UnusableError("asks for nodes of its own (--exclusive), or its partition gives these")
+    if value(record, "Contiguous") == "1":
+        raise UnusableError("asks for nodes next to each other (--contiguous)")
+    texts = [value(record, key) for key in _GPU_KEYS]
+    if other := re.search(r"\bgres[:/](?!gpu\b)(\w+)", " ".join(texts)):
+        raise UnusableError(f"asks for {other[1]} beside GPUs")
+    each, whole, task = map(_gpus, texts)
+    tasks, per_node = whole_number(record, "NumTasks"), sum(each.values())
+    gpus = sum(whole.values()) or tasks * sum(task.values())
+    if not gpus and not per_node:
+        raise UnusableError("asks for no GPUs")
+    if gpus and per_node and gpus % per_node:
+        raise UnusableError(f"asks for {gpus} GPUs, {per_node} on each node")
+    fewest, most = _number_of_nodes(job, gpus, per_node)
+    inside = {*partition.nodes} - {*hosts(value(record, "ExcNodeList"))}
+    if job.nodes:
+        if not fewest <= len(job.nodes) <= (most or len(job.nodes)):
+            raise UnusableError("asks for more or fewer nodes than it names")
+        inside &= {*job.nodes}
+        fewest = most = len(job.nodes)
+    limits = [limit for limit in (most, partition.most_nodes) if limit]
+    most = min(limits, default=None)
+    sizes = (gpus,) if gpus else tuple(per_node * n for n in range(fewest, (most or fewest) + 1))
+    nodes = _nodes(
+        job, queue, inside, {**each, **whole, **task}, (sizes or (1,))[0], most or fewest
+    )
+    up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
+    possible = tuple(size for size in sizes if _has_room(size, fewest, most, up))
+    if not possible:
+        raise UnusableError("needs more GPUs, or equal parts on more nodes, than are up")
+    return Request(possible, fewest, most, nodes)
+
+
+def _partition(job: SlurmJob, queue: Queue) -> Partition:
+    """The partition of a job; of several that it may run in, the one with most nodes."""
+    known = [queue.partitions[name] for name in job.partitions if name in queue.partitions]
+    up = [one for one in known if one.is_up and one.nodes]
+    if not up:
+        raise UnusableError(f"partition {job.record['Partition']!r} has no GPUs, or is down")
+    return max(up, key=lambda one: len(one.nodes))
+
+
+def _number_of_nodes(job: SlurmJob, gpus: int, per_node: int) -> tuple[int, int | None]:
+    """The fewest and the most nodes of a job; None where it sets no limit."""
+    tasks, each = whole_number(job.record, "NumTasks"), job.tasks_per_node
+    least, dash, greatest = job.record["NumNodes"].partition("-")
+    if each and (not dash or least == greatest):
+        return (nodes := max(1, -(-tasks // each))), nodes
+    if gpus and per_node:
+        return gpus // per_node, gpus // per_node
+    if dash:
+        return int(least), int(greatest)
+    if per_node:
+        return int(least), int(least)
+    # Without a greatest number Slurm tells an estimate of the least. Each node has a task at least.
+    return 1, tasks if int(least) <= tasks else None
+
+
+def _has_room(size: int, fewest: int, most: int | None, up: Sequence[int]) -> bool:
+    """Whether some number of nodes that are up can have equal parts of a ring."""
+    return any(
+        size % n == 0 and sum(gpus >= size // n for gpus in up) >= n
+        for n in range(fewest, min(most or size, size, len(up)) + 1)
+    )
+
+
+def shape_of(request: Request, queue: Queue) -> dict[str, object]:
+    """The fields `gpus`, `servers` and `spread` of the model's job."""
+    sizes = request.sizes
+    fields: dict[str, object] = {"gpus": sizes[0] if len(sizes) == 1 else list(sizes)}
+    if len(request.nodes) < len(queue.nodes):
+        fields["servers"] = list(request.nodes)
+    if max(sizes) > 1:
+        fields["spread"] = {
+            **({"min_servers": request.least_nodes} if request.least_nodes > 1 else {}),
+            **({"max_servers": request.most_nodes} if request.most_nodes else {}),
+            "equal": True,
+        }
+    return fields
+
+
+def fits(job: Job, gpus: Mapping[str, int]) -> bool:
+    """Whether so many GPUs on these servers are what the model's job asks for."""
+    inside = job.servers is None or set(gpus) <= set(job.servers)
+    spread = job.spread is None or job.spread.kept(gpus.values())
+    return inside and spread and sum(gpus.values()) in job.sizes
+
+
+def asked_type(job: SlurmJob) -> str:
+    """The type of GPU that a job asks for; empty if any will do, or several are asked for."""
+    kinds = {kind for key in _GPU_KEYS for kind in _gpus(value(job.record, key))}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _gpus(text: str) -> dict[str, int]:
+    try:
+        return gpus_in(text)
+    except CellError as error:
+        raise UnusableError(error.message) from error
+
+
+def _nodes(
+    job: SlurmJob, queue: Queue, inside: set[str], types: Mapping[str, int], size: int, most: int
+) -> tuple[str, ...]:
+    """Those of some nodes with the features, GPU types, processors and memory asked for.
+
+    Nodes with GPUs of several types are only for jobs that take any.
+    """
+    kinds, gpus = [kind for kind in types if kind], -(-size // most)
+    cpus, memory = cpus_per_node(job, most, gpus), memory_per_node(job, most, gpus)
+    features = value(job.record, "Features")
+    found = tuple(
+        node.name
+        for node in queue.nodes.values()
+        if node.name in inside
+        and all(is_type(node.gpu_type, kind) and "+" not in node.gpu_type for kind in kinds)
+        and node.cpus >= cpus
+        and node.memory_mb >= memory
+        and _has(node, features)
+    )
+    if not found:
+        raise UnusableError(
+            "no node of its partition has the GPUs, features, CPUs and memory asked for"
+        )
+    return found
+
+
+def _has(node: Node, features: str) -> bool:
+    """Whether a node meets a constraint such as `a&b` or `a|b`."""
+    if not features:
+        return True
+    if not re.fullmatch(r"[\w.-]+(?:[&|][\w.-]+)*", features):
+        raise UnusableError(f"constraint {features!r}; only features with & or | are read")
+    return any(set(part.split("&")) <= node.features for part in features.split("|"))
+
+
+def by_number(jobs: Iterable[SlurmJob]) -> Mapping[str, list[str]]:
+    """The ids of jobs by their number, which all tasks of an array share."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for job in jobs:
+        found[job.id.partition("_")[0]].append(job.id)
+    return found
+
+
+def predecessors(job: SlurmJob, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Jobs that must end before it starts.
+
+    Parameters
+    ----------
+    job
+        The job.
+    known
+        Jobs of the instance, `by_number`.
+
+    Raises
+    ------
+    UnusableError
+        If its dependency is of another kind, or on another job.
+    """
+    text = value(job.record, "Dependency")
+    found = list[str]()
+    for part in filter(None, text.split(",")):
+        dependency = _AFTER.fullmatch(part)
+        if dependency is None or "?" in text:
+            kinds = "afterok, afterany and afternotok"
+            raise UnusableError(f"dependency {part!r}; only {kinds} are read")
+        for name in dependency[1].strip(":").split(":"):
+            number, _, task = name.partition("_")
+            tasks = [one for one in known.get(number, ()) if task in {"", "*"} or one == name]
+            if not tasks:
+                raise UnusableError("depends on a job that is not in the instance")
+            found += tasks
+    return found
+
+
+def throttled(job: SlurmJob, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """The task that must end before this task of an array, of which only so many may run at once.
+
+    Slurm lets any task end first; in the instance they go in the order of their numbers.
+    """
+    if not (most := whole_number(job.record, "ArrayTaskThrottle")):
+        return []
+    tasks = known[job.id.partition("_")[0]]
+    place = tasks.index(job.id)
+    return [tasks[place - most]] if place >= most else []

@@ -1,0 +1,218 @@
+"""Watch a queue: plan again as it changes, and hand back what is due.
+
+rarmodel holds each job until its start is near, and then tells Slurm where and when. So a new plan
+costs nothing: only jobs that are due were ever handed back.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from rarmodel.errors import InputError, NoScheduleError, UsageError, one_line
+from rarmodel.model.objectives import objective
+from rarmodel.schema import Schedule
+
+from .applying import LEAD_SECONDS, Applied, StaleError, carried_out, checked
+from .choices import Choices
+from .handing import Command, take_back
+from .outputs import Run, SlurmError, live
+from .outputs import run as run_on_this_machine
+from .planning import Plan
+from .queue import Queue
+from .reading import Reading, read
+
+EVERY, THRESHOLD, MOST = 60.0, 0.05, 50
+"""Seconds between two looks, least gain that changes a plan, most jobs handed back at once."""
+CHANGES = {"update", "release", "uhold"}
+"""Commands of `scontrol` that change a job."""
+
+
+class _Due(NamedTuple):
+    """When a job that was handed back shall start, and the nodes it asked for before."""
+
+    start: datetime
+    nodes: Sequence[str]
+
+
+@dataclass
+class Watch:
+    """A queue under watch.
+
+    Attributes
+    ----------
+    plan
+        Plans a reading.
+    choices
+        What to read of the queue.
+    every
+        Seconds from one look to the next.
+    threshold
+        A plan that still holds is changed only for a gain above this part of its value.
+    most
+        Most jobs that are handed back at one look.
+    run
+        Runs Slurm's commands.
+    tell
+        Is told, a line each, what is done and every command.
+    clock
+        The time, in UTC.
+    commands
+        All commands that changed something, in order.
+    """
+
+    plan: Callable[[Reading], Plan]
+    choices: Choices
+    every: float = EVERY
+    threshold: float = THRESHOLD
+    most: int = MOST
+    run: Run = run_on_this_machine
+    tell: Callable[[str], None] = print
+    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    commands: list[Command] = field(default_factory=list)
+    _kept: Schedule | None = None
+    _due: dict[str, _Due] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("every", 1e-3), ("threshold", 0), ("most", 1)):
+            if not getattr(self, name) >= least:
+                raise UsageError(f"{name} {getattr(self, name)}: at least {least:g} is expected")
+
+    def watch(self, looks: int | None = None) -> None:
+        """Look again and again, until so many looks are done or the user interrupts.
+
+        An interruption leaves every job either held or handed back.
+        """
+        try:
+            while looks is None or looks > 0:
+                begun = time.monotonic()
+                try:
+                    self.look()
+                except (SlurmError, InputError, NoScheduleError) as error:
+                    self._say(str(error).splitlines()[0])
+                looks = None if looks is None else looks - 1
+                if looks is None or looks > 0:
+                    time.sleep(max(0.0, begun + self.every - time.monotonic()))
+        except KeyboardInterrupt:
+            self._say(f"stopped after {len(self.commands)} commands; held jobs stay held")
+
+    def look(self) -> Applied | None:
+        """Read, plan where that gains enough, and hand back what is due."""
+        outputs = live(self.run)
+        choices = replace(self.choices, whose="mine")
+        try:
+            reading = read(outputs, choices)
+        except InputError as error:
+            self._say(f"nothing to plan: {error}")
+            return None
+        if self._take_back_what_is_stuck(reading.queue):
+            return None  # The next look plans these again.
+        if not reading.mine:
+            return None
+        kept = self._still_good(reading, outputs, choices)
+        made = self.plan(reading)
+        schedule, applied = made.schedule, None
+        if kept is not None and not self._gains(made, kept):
+            applied, schedule = kept, self._kept or schedule
+        else:
+            self._say(f"new plan of {len(reading.mine)} held jobs: {made.lines()['gain']}")
+            try:
+                applied = checked(schedule, live(self.run), choices, partly=True)
+            except (StaleError, UsageError) as error:
+                first = str(error).splitlines()[0]
+                self._say(f"stale at once, planned again at the next look: {first}")
+                return None
+            for change in applied.stale:
+                self._say(f"planned again at the next look: {change}")
+        self._kept = schedule
+        return self._hand_back(applied, reading.queue)
+
+    def _still_good(
+        self, reading: Reading, outputs: Mapping[str, str], choices: Choices
+    ) -> Applied | None:
+        """The plan of before for the jobs that are still held, if it has them all and holds."""
+        if self._kept is None:
+            return None
+        left = tuple(one for one in self._kept.assignments if one.job in reading.mine)
+        if {one.job for one in left} != set(reading.mine):
+            return None
+        try:
+            return checked(self._kept.model_copy(update={"assignments": left}), outputs, choices)
+        except StaleError as error:
+            self._say(f"the plan no longer holds: {error.changes[0]}")
+            return None
+
+    def _gains(self, made: Plan, kept: Applied) -> bool:
+        """Whether a new plan gains enough over the one that is kept."""
+        goal, before = made.result.objective[0], _value(made, kept)
+        if before is None or goal.value is None:
+            return True
+        return before - float(goal.value) > self.threshold * before
+
+    def _hand_back(self, applied: Applied, queue: Queue) -> Applied | None:
+        """Change the jobs that start before the next look, the first ones first."""
+        soon = self.clock() + timedelta(seconds=self.every + LEAD_SECONDS)
+        near = [one for one in applied.plan if one.start <= soon]
+        if not near:
+            return None
+        due = replace(applied, plan=tuple(near[: self.most]))
+        # Known before the first command, so that an interruption forgets none.
+        self._due |= {one.job: _Due(one.start, queue.jobs[one.job].nodes) for one in due.plan}
+        done = carried_out(due, self._noted, self._say)
+        for difference in done.differences:
+            self._say(difference)
+        return done
+
+    def _take_back_what_is_stuck(self, queue: Queue) -> bool:
+        """Hold jobs that were handed back and cannot start: their nodes are lost, or GPUs held."""
+        stuck = False
+        for name, due in [*self._due.items()]:
+            job = queue.jobs.get(name)
+            if job is None or job.state != "PENDING" or job.is_held:
+                del self._due[name]  # It runs, or has ended, or someone holds it.
+            elif any(map(queue.why_lost, job.nodes)) or self._is_late(due.start, queue):
+                stuck = True
+                self._take_back(name, due)
+        return stuck
+
+    def _take_back(self, name: str, due: _Due) -> None:
+        try:
+            for command in take_back(name, due.nodes):
+                self._say(shlex.join(command))
+                self._noted(command)
+        except SlurmError as error:  # It has just started, or ended.
+            self._say(str(error))
+        del self._due[name]
+
+    def _noted(self, command: Sequence[str]) -> str:
+        """Run a command; note it if it changes something."""
+        if command[1] in CHANGES:
+            self.commands.append(tuple(command))
+        return self.run(command)
+
+    def _is_late(self, start: datetime, queue: Queue) -> bool:
+        return queue.now > start + timedelta(seconds=max(self.every, 2 * LEAD_SECONDS))
+
+    def _say(self, text: str) -> None:
+        self.tell(one_line(f"{self.clock():%Y-%m-%dT%H:%M:%SZ} {text}"))
+
+
+def _value(made: Plan, kept: Applied) -> float | None:
+    """What a kept plan is worth by the objective of a new one, from the new one's slot 0 on."""
+    report, instance = kept.report, made.instance
+    goal = objective(made.result.objective[0].name)
+    if report is None or report.objective is None or not report.feasible:
+        return None
+    if goal.prices is not None:
+        return float(report.objective[goal.name])
+    then, now = report.time.origin, instance.time.origin
+    ends = [report.completion.get(job.name) for job in instance.jobs]
+    if then is None or now is None:
+        return None
+    slots = (then - now).total_seconds() / instance.time.slot_seconds
+    known = [round(end + slots) for end in ends if end is not None]
+    return float(goal.value(instance, known)) if len(known) == len(ends) else None

@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from rarmodel.bounds import LowerBound, best_bound, least_values
+from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.dispatch.search import Found, WideSearch
@@ -55,6 +56,7 @@ class Search:
             WideSearch(instance.model_copy(), Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
+        prepare_configurations()
         fitting = [
             job
             for job, slots in zip(instance.jobs, least_slots_by_placement(instance), strict=True)

@@ -26,8 +26,8 @@ from rarmodel.schema import Instance
 from rarmodel.search import Solution
 
 PROGRAM = Path(__file__).with_name("timetable_process.py")
-GRACE = 20.0
-"""Seconds that the program may take past its time, to load and to build its model."""
+GRACE = 1.0
+"""Seconds that the program may take past its time, to begin and to end."""
 LEXICOGRAPHIC = 6
 """Jobs that tell equal servers apart."""
 

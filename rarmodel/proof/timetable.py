@@ -159,6 +159,7 @@ class Timetables:
             "jobs": jobs,
             "apart": order[:LEXICOGRAPHIC],
             "dearest": 0 if cut is None else cut.dearest,
+            "slack": 0 if cut is None else target * cut.dearest - sum(cut.cheapest),
             "seconds": seconds,
             "threads": threads,
         }

@@ -34,17 +34,20 @@ class Timetable:
         self.at_most: dict[tuple[int, int, int], Any] = {}
         self.worth: list[list[Any]] = [[] for _ in self.slots]
         for job in request["jobs"]:
-            self._add_job(job)
+            self._add_job(job, request["slack"])
         self._limit_gpus()
         self._limit_rings()
         self._tell_apart(request["peers"], request["apart"])
+        # No slot is worth more, so none is worth much less: all jobs are worth so much at least.
         for row in self.worth:
-            self.model.add(sum(row) <= request["dearest"])
+            self.model.add_linear_constraint(
+                sum(row), request["dearest"] - request["slack"], request["dearest"]
+            )
         # A schedule that is read backwards is one, too: each slot has the same jobs.
         first = request["apart"][0]
         self.model.add(self.starts[first] + self.ends[first] <= self.horizon)
 
-    def _add_job(self, job: dict[str, Any]) -> None:
+    def _add_job(self, job: dict[str, Any], slack: int) -> None:
         """A job takes one of its forms: a number of servers, all at once and from one start."""
         model, horizon, size = self.model, self.horizon, job["size"]
         forms = [model.new_bool_var("") for _ in job["forms"]]
@@ -81,6 +84,8 @@ class Timetable:
             for t in self.slots:
                 here = model.new_bool_var("")
                 model.add_bool_or(here, ~chosen, ~active[t])
+                model.add_implication(here, chosen)
+                model.add_implication(here, active[t])
                 self.worth[t].append(price * here)
             worth.append(price * (form["slots"] or 0) * chosen)
         if spread:
@@ -92,7 +97,7 @@ class Timetable:
                 if form["speeds"]:
                     least = -(-job["iterations"] // form["speeds"][0])
                     model.add(length >= least).only_enforce_if(chosen)
-        model.add(sum(worth) >= job["worth"])
+        model.add_linear_constraint(sum(worth), job["worth"], job["worth"] + slack)
 
     def _active(self, start: Any, end: Any) -> list[Any]:
         """Whether a job runs in each slot."""

@@ -57,8 +57,14 @@ def star(jobs: int, servers: int, seed: int) -> Instance:
 
 def solved(instance: Instance, by: str, seconds: float) -> Result:
     """The result of a method, or of a formulation."""
-    wanted = {"formulation": by} if by == "time-indexed" else {"method": by}
-    return rarmodel.solve(instance, time_limit=seconds, second_aim=False, **wanted)
+    exact = by == "time-indexed"
+    return rarmodel.solve(
+        instance,
+        method=None if exact else by,
+        formulation=by if exact else None,
+        time_limit=seconds,
+        second_aim=False,
+    )
 
 
 def main(options: argparse.Namespace) -> None:

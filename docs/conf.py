@@ -41,7 +41,9 @@ myst_heading_anchors = 3
 default_role = "code"
 nitpicky = True  # a reference to a name of ours that does not exist fails the build
 nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
-nitpick_ignore = [("py:obj", "rarmodel.policies")]  # a group of entry points, not a module
+nitpick_ignore = [  # groups of entry points, not modules
+    ("py:obj", f"rarmodel.{group}") for group in ("policies", "online_policies", "placements")
+]
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False

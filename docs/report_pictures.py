@@ -2,11 +2,13 @@
 
     python docs/report_pictures.py docs/images
     python docs/report_pictures.py docs/images figure-7
+    python docs/report_pictures.py docs/images --simulations study
 
 The first writes report-4.png, report-12.png, report-160.png and report-10000.png; the second
-campaign.png, of a campaign's folder:
+campaign.png, and the third simulations.png, of a campaign's folder:
 
     rarmodel campaign run rarmodel/campaigns/figures/figure-7.yaml --output figure-7
+    rarmodel campaign run docs/study/study.yaml --output study
 
 Needs the extras `report`
 and `plot` (Pillow comes with Matplotlib), Playwright and a Chromium; see CONTRIBUTING.md. Takes a
@@ -53,14 +55,16 @@ def report_of(instance: Instance, methods: tuple[str, ...]) -> str:
     return rarmodel.report(instance, [r.schedule for r in results if r.schedule is not None])
 
 
-def take(browser: Any, report: str, heading: str, target: Path) -> None:
-    """Write a page as PNG of few colours, from its top to a heading."""
+def take(browser: Any, report: str, heading: str, target: Path, tab: str = "") -> None:
+    """Write a page as PNG of few colours, from its top, or a tab, to a heading."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, "report.html")
         path.write_text(report, encoding="utf-8")
         page = browser.new_page(viewport={"width": 1240, "height": 900})
         page.goto(path.as_uri())
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        if tab:
+            page.locator(tab).click()
         page.wait_for_timeout(500)
         clip = {"x": 0, "y": 0, "width": 1240, "height": page.locator(heading).bounding_box()["y"]}
         image = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip))).convert("RGB")
@@ -70,11 +74,16 @@ def take(browser: Any, report: str, heading: str, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    folder, *campaigns = map(Path, sys.argv[1:])
+    folder, *campaigns = (Path(one) for one in sys.argv[1:] if one != "--simulations")
+    simulations = "--simulations" in sys.argv
     chromium = os.environ.get("RARMODEL_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for campaign in campaigns:
+            if simulations:
+                page = rarmodel.campaigns.simulations_report(campaign)
+                take(browser, page, "#group-8-held", folder / "simulations.png", "#tab-8")
+                continue
             page = rarmodel.campaigns.campaign_report(campaign)
             take(browser, page, "h3:text-is('Gap')", folder / "campaign.png")
         for instance, methods, heading in [] if campaigns else problems():

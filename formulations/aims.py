@@ -9,20 +9,20 @@ terms and prices of an objective; nothing asks which objective it is.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from math import ceil, floor, gcd, lcm
-from typing import Any
+from typing import Any, Protocol
 
 import pyomo.environ as pyo
 
 from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 
 from .formulation import Scope
-from .values import Outcome, Values, over
+from .values import Values, over
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,19 @@ def add_objectives(m: Any, scope: Scope) -> None:
     )
 
 
-def values_of_aims(outcome: Outcome) -> dict[str, Values]:
+class Ended(Protocol):
+    """A schedule that was carried out, as far as it matters here."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of its models."""
+
+    @property
+    def end(self) -> Mapping[str, int]:
+        """By job: its completion."""
+
+
+def values_of_aims(outcome: Ended) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
     scope, found = outcome.scope, {}
     ends = [outcome.end[j] for j in scope.jobs]

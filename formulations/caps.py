@@ -6,7 +6,7 @@ those jobs leave, and nothing where they leave less than nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,8 @@ def keep_caps(
     m: Any,
     name: str,
     caps: Mapping[str, Cap],
-    users: Mapping[str, Sequence[str]],
-    held: Callable[[str, str, int], Any],
+    users: Mapping[str, Sequence[Hashable]],
+    held: Callable[[Any, str, int], Any],
 ) -> None:
     """Keep caps in every slot.
 
@@ -93,7 +93,8 @@ def keep_caps(
     name
         Name of the constraints.
     caps, users
-        The caps, and for each the jobs that can hold something of it, one at least.
+        The caps, and for each the jobs that can hold something of it, one at least. Who is not
+        among the jobs that run at slot 0 holds what the others leave.
     held
         What a job holds of a cap in a slot.
     """

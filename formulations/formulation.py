@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rarmodel.errors import UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
+from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Job, Link, Schedule, Server
 
@@ -160,12 +161,14 @@ class Plan(NamedTuple):
     """A solution of a model: start slot, and workers on each server (by index), job by job.
 
     If it matters which GPUs of a server a job holds, `gpus` has their indices, by server index;
-    otherwise rarmodel numbers them afterwards.
+    otherwise rarmodel numbers them afterwards. If jobs may be interrupted, `stays` has what each of
+    them holds and when, one after another; `starts` and `workers` are those of the first.
     """
 
     starts: tuple[int, ...]
     workers: tuple[Mapping[int, int], ...]
     gpus: tuple[Mapping[int, tuple[int, ...]], ...] | None = None
+    stays: tuple[tuple[Stay, ...], ...] | None = None
 
 
 def _fits(scope: Scope) -> str | None:
@@ -230,6 +233,9 @@ class Formulation:
         Names of the entries of `data` that the formulation may read; None if unknown in advance.
     handles
         Names of the features of wider instances that it handles; see `rarmodel.model.features`.
+    meant_for
+        Names of features without which another formulation is the better choice. Comparisons of
+        all formulations leave it out where an instance has none of them.
     description
         Description in one line.
     """
@@ -249,6 +255,7 @@ class Formulation:
     lists_placements: bool = False
     reads: frozenset[str] | None = None
     handles: frozenset[str] = frozenset()
+    meant_for: frozenset[str] = frozenset()
     description: str = ""
 
     def extended(
@@ -331,6 +338,11 @@ class Formulation:
 
 def _identifier(name: str) -> str:
     return "".join(char if char.isalnum() else "_" for char in name)
+
+
+def is_set(variable: Any) -> bool:
+    """Whether a binary variable has a value, and that is 1 but for a solver's tolerance."""
+    return variable.value is not None and variable.value > 0.5
 
 
 def put(variable: Any, value: float) -> None:

@@ -111,8 +111,12 @@ def most_rings(scope: Scope) -> dict[str, int]:
     return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
 
 
-def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
-    """By job: the placements that meet the horizon alone, by labels such as `s0:2 s1:1`."""
+def placements(scope: Scope, *, interrupted: bool = False) -> dict[str, dict[str, Placement]]:
+    """By job: the placements that meet the horizon alone, by labels such as `s0:2 s1:1`.
+
+    If jobs may be interrupted, also those in which a job makes progress but does not complete; and
+    of a running job not only those GPUs that it holds.
+    """
     index = scope.server_index
     rates = _Rates(scope, most_rings(scope))
     # Without rules, jobs that ask for the same have one list.
@@ -120,11 +124,11 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     options: dict[str, dict[str, Placement]] = {}
     for name, job in scope.jobs.items():
         alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
-        common = not scope.allowed and job.running is None
+        common = not scope.allowed and (interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:
             ways = []
-            for workers in _spreads(scope, name):
+            for workers in _spreads(scope, name, anywhere=interrupted):
                 used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
                 ways.append((workers, tuple(scope.tree.links[l].node for l in used)))
             if common:
@@ -133,7 +137,9 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
         window = scope.windows[name]
         for workers, links in ways:
             placement = _placement(scope, name, workers, links, rates)
-            if placement is not None and placement.least_slots <= window.end - window.start:
+            if placement is None:
+                continue
+            if interrupted or placement.least_slots <= window.end - window.start:
                 label = label_of(workers)
                 while label in options[name]:  # Servers may have names that read like labels.
                     label += "'"
@@ -146,11 +152,30 @@ def label_of(workers: Mapping[str, int]) -> str:
     return " ".join(f"{server}:{count}" for server, count in workers.items())
 
 
-def _spreads(scope: Scope, name: str) -> Iterator[dict[str, int]]:
-    """All ways to put a job's workers on servers that it and the rules allow, size by size."""
+def own_placement(scope: Scope, name: str) -> Placement | None:
+    """Where a running job is; None if it makes no progress there, or a rule forbids it."""
+    workers = next(_spreads(scope, name), None)
+    if workers is None:
+        return None
+    used = scope.tree.links_used({scope.server_index[s]: count for s, count in workers.items()})
+    links = tuple(scope.tree.links[link].node for link in used)
+    return _placement(scope, name, workers, links, _Rates(scope, most_rings(scope)))
+
+
+def ways_anywhere(scope: Scope, name: str) -> Ways:
+    """The number of placements of a job that may be interrupted, up to one above the most."""
+    used = [len(way) for way in islice(_spreads(scope, name, anywhere=True), MAX_PLACEMENTS + 1)]
+    return Ways(len(used), max(used, default=0))
+
+
+def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dict[str, int]]:
+    """All ways to put a job's workers on servers that it and the rules allow, size by size.
+
+    A running job is where it is, unless it may be `anywhere`.
+    """
     job = scope.jobs[name]
     servers = _servers_of(scope, job)
-    if job.running is not None:
+    if job.running is not None and not anywhere:
         held = {s: len(gpus) for s, gpus in job.running.gpus.items()}
         # A rule is asked about each step, in input order, as for the others.
         steps = [server for server in scope.servers if server in held]

@@ -54,7 +54,7 @@ from rarmodel.schema import Schedule
 from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
 from .caps import server_caps, tenant_caps, yields
-from .formulation import Formulation, Plan, Scope
+from .formulation import Formulation, Plan, Scope, is_set
 from .placements import MAX_PLACEMENTS, label_of, most_rings, number_of_placements, placements
 from .symmetry import canonical
 from .time_indexed_components import (
@@ -189,14 +189,10 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     options = placements(scope)
     starts, workers = [], []
     for j in scope.jobs:
-        starts.append(next((t for t in range(scope.horizon) if _is_set(m.started[j, t])), -1))
-        chosen = next((way for k, way in options[j].items() if _is_set(m.placed[j, k])), None)
+        starts.append(next((t for t in range(scope.horizon) if is_set(m.started[j, t])), -1))
+        chosen = next((way for k, way in options[j].items() if is_set(m.placed[j, k])), None)
         workers.append({index[s]: n for s, n in chosen.workers.items()} if chosen else {})
     return Plan(tuple(starts), tuple(workers))
-
-
-def _is_set(variable: Any) -> bool:
-    return variable.value is not None and variable.value > 0.5
 
 
 TIME_INDEXED = Formulation(

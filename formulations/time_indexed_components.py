@@ -44,9 +44,11 @@ class TimeIndexedData:
     most_rings: dict[str, int]
 
 
-def data_of(scope: Scope) -> TimeIndexedData:
-    """The numbers of a scope."""
-    options = placements(scope)
+def data_of(
+    scope: Scope, options: dict[str, dict[str, Placement]] | None = None
+) -> TimeIndexedData:
+    """The numbers of a scope, where jobs have their usual placements or others."""
+    options = placements(scope) if options is None else options
     rings = {
         j: spread
         for j, ways in options.items()

@@ -3,6 +3,9 @@
 DEFAULT_METHOD = "search"
 """The method of a solve that names neither a method nor a formulation."""
 
+DEFAULT_PLACEMENT = "consolidate"
+"""Where a simulation puts the jobs to which a policy gives GPUs."""
+
 AUTO = "auto"
 """The solver that `rarmodel.solvers.choice` prefers for the class of models."""
 

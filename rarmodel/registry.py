@@ -16,7 +16,16 @@ from typing import Any, Literal
 
 from .errors import UsageError
 
-Kind = Literal["policies", "formulations", "solvers", "objectives", "bounds", "neighbourhoods"]
+Kind = Literal[
+    "policies",
+    "formulations",
+    "solvers",
+    "objectives",
+    "bounds",
+    "neighbourhoods",
+    "online_policies",
+    "placements",
+]
 _SINGULAR = {
     "policies": "method",
     "formulations": "formulation",
@@ -24,6 +33,8 @@ _SINGULAR = {
     "objectives": "objective",
     "bounds": "bound",
     "neighbourhoods": "neighbourhood",
+    "online_policies": "policy",
+    "placements": "placement",
 }
 _MEMBERS = {
     "policies": ("name", "__call__"),
@@ -35,6 +46,8 @@ _MEMBERS = {
     "objectives": ("name", "unit", "terms", "value"),
     "bounds": ("name", "prove", "tighten", "rank", "supports"),
     "neighbourhoods": ("name", "improve", "supports"),
+    "online_policies": ("name", "decide", "knows", "interrupts", "elastic", "round_slots"),
+    "placements": ("name", "place"),
 }
 _ADDED: ContextVar[tuple[tuple[Kind, Any], ...]] = ContextVar("added parts", default=())
 

@@ -10,12 +10,15 @@ from .catalogue import (
     list_methods,
     list_neighbourhoods,
     list_objectives,
+    list_placements,
+    list_policies,
     list_reports,
     list_solvers,
 )
 from .comparison import Comparison, Comparisons, compare
 from .inputs import calibrate, generate, import_trace
-from .plotting import plot, report
+from .plotting import plot, report, report_simulations
+from .simulating import simulate
 from .solving import formulate, solve, solvers_for
 from .sources import load_instance
 from .verification import audit, verify
@@ -38,11 +41,15 @@ __all__ = [
     "list_methods",
     "list_neighbourhoods",
     "list_objectives",
+    "list_placements",
+    "list_policies",
     "list_reports",
     "list_solvers",
     "load_instance",
     "plot",
     "report",
+    "report_simulations",
+    "simulate",
     "solve",
     "solvers_for",
     "verify",

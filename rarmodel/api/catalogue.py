@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.defaults import DEFAULT_METHOD
+from rarmodel.defaults import DEFAULT_METHOD, DEFAULT_PLACEMENT
 from rarmodel.description import Description
 from rarmodel.description import describe as _describe
 from rarmodel.instances import catalogue
@@ -73,6 +73,33 @@ def list_methods() -> list[dict[str, Any]]:
             **_handled(method),
         }
         for method in registry.parts("policies")
+    ]
+
+
+def list_policies() -> list[dict[str, Any]]:
+    """One row of plain data for each online policy: what it knows, and what it does to jobs."""
+    return [
+        {
+            "name": policy.name,
+            "description": getattr(policy, "description", ""),
+            "knows": policy.knows,
+            "interrupts": policy.interrupts,
+            "elastic": policy.elastic,
+            "round_slots": policy.round_slots,
+        }
+        for policy in registry.parts("online_policies")
+    ]
+
+
+def list_placements() -> list[dict[str, Any]]:
+    """One row of plain data for each placement of online policies."""
+    return [
+        {
+            "name": placement.name,
+            "description": getattr(placement, "description", ""),
+            "default": placement.name == DEFAULT_PLACEMENT,
+        }
+        for placement in registry.parts("placements")
     ]
 
 

@@ -14,7 +14,7 @@ from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, unhandled
+from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
 from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
@@ -295,6 +295,9 @@ def compare(
     for formulation in stated:
         if everything and formulation.restricts:
             continue  # Its schedules answer another question.
+        meant_for: frozenset[str] = getattr(formulation, "meant_for", frozenset())
+        if everything and meant_for and not any(meant_for & used(one).keys() for one in problems):
+            continue
         for chosen in _pairs_for(formulation, solvers or (), everything=everything):
             attempt = partial(
                 solve_by_formulation,

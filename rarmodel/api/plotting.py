@@ -79,3 +79,35 @@ def report(
 
     problem = with_objective(load_instance(instance), objective)
     return report_page(problem, load_schedules(schedules))
+
+
+def report_simulations(instance: Source, schedules: Schedules) -> str:
+    """Compare schedules of arriving jobs in one HTML page that opens offline.
+
+    It shows flow times, the queue, GPUs held and contention over time, fairness, and flow times by
+    job size and tenant.
+
+    Parameters
+    ----------
+    instance
+        An instance, a file, or the name of a bundled instance.
+    schedules
+        One or several, from files or in memory; from simulations or from solves.
+
+    Raises
+    ------
+    InputError
+        If instance or schedule is malformed.
+    UsageError
+        If some job of a schedule never completes, or the libraries are not installed.
+    """
+    from rarmodel.reports import Group, simulations_page  # noqa: PLC0415 - few need it
+    from rarmodel.reports.comparison import distinct  # noqa: PLC0415
+
+    problem = load_instance(instance)
+    found = load_schedules(schedules)
+    labels = distinct([schedule.method for schedule in found])
+    lines = {
+        (label, label): [(problem, schedule)] for label, schedule in zip(labels, found, strict=True)
+    }
+    return simulations_page(problem.name, [Group(problem.name, lines)] if lines else [])

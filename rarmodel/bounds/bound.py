@@ -8,15 +8,17 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rarmodel.model import unhandled
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, RING_SIZES, WINDOWS
+from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, PREEMPTION, RING_SIZES, WINDOWS
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.schema import Instance
 
 ON_MAKESPAN = frozenset({MAKESPAN.name})
 UNINTERRUPTED = WINDOWS | CAPS | PLACES
 """Features with which jobs are not interrupted."""
+ALWAYS = UNINTERRUPTED | {PREEMPTION.name}
+"""Features with which jobs may also be interrupted, moved and resized."""
 FIXED_SIZES = UNINTERRUPTED - {RING_SIZES.name}
-"""And each job has one ring size."""
+"""Features with which jobs are not interrupted, and have one ring size each."""
 
 Prove = Callable[[Instance, Objective], Value | None]
 """The least value that a schedule can have; None for what the bound says nothing about."""

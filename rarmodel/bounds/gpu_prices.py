@@ -42,6 +42,10 @@ Kinds = tuple[int, ...]
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""
+TRIALS = 8
+"""For the greatest of terms some twenty values are tried: each ascent has this part of the work."""
+MOST_TRIED = 20_000
+"""Offers, at most, for the greatest of terms; with more, one ascent takes too long."""
 FEWEST_STEPS, MOST_STEPS = 40, 800
 MOST_LENGTHS = 3
 """So often the time in which GPUs cost something is doubled, at most."""
@@ -79,7 +83,8 @@ class Outcome(NamedTuple):
 def gpu_prices(instance: Instance, objective: Objective) -> Value | None:
     """Bound from prices of GPUs over time, on sums of terms and on the greatest of them.
 
-    It is only for objectives that the instance asks for, as it takes up to a second.
+    It is only for objectives that the instance asks for, as it takes up to some seconds. It says
+    nothing of the greatest term of instances with many jobs.
     """
     found = outcome(instance, objective) if objective in objectives_of(instance) else None
     return None if found is None else found.value
@@ -149,6 +154,8 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     ends = [window.end for window in windows(instance, horizon)]
     partition = partitions(instance)[-1]
     kinds = partition.kinds
+    if sum(map(len, partition.offers)) > MOST_TRIED:
+        return None
     widest = MOST_LENGTHS * _length(instance)
     last: Prices | None = None
     plan: Plan | None = None
@@ -166,7 +173,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         prices = _carried(last, kinds, market, kinds)
         if last is None:
             prices.now[:, :-1] = 1.0
-        if _ascend(market, prices, FIRST_EXCESS, LEAST_EXCESS) <= 0:
+        if _ascend(market, prices, FIRST_EXCESS, LEAST_EXCESS, TRIALS) <= 0:
             # Values that are not refuted get smaller, so the last plan is that of the least one.
             plan = _plan(kinds, market, prices)
             return False
@@ -221,10 +228,10 @@ def _carried(prices: Prices | None, before: Kinds, market: Market, kinds: Kinds)
     return carried
 
 
-def _ascend(market: Market, prices: Prices, hope: float, enough: float) -> float:
+def _ascend(market: Market, prices: Prices, hope: float, enough: float, trials: int = 1) -> float:
     from .price_ascent import ascend  # noqa: PLC0415
 
-    work = len(market.size) * market.room.shape[1]
+    work = len(market.size) * market.room.shape[1] * trials
     steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
     return float(ascend(market, prices, steps, hope, enough))
 
@@ -260,5 +267,5 @@ GPU_PRICES = Bound(
     gpu_prices,
     handles=UNINTERRUPTED,
     rank=18,
-    cost="up to a second",
+    cost="up to some seconds",
 )

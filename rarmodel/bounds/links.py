@@ -6,7 +6,7 @@ from math import ceil, fsum
 
 from rarmodel.model import least_slots_by_placement, plain_pace, topology
 from rarmodel.model.contention import ring_share
-from rarmodel.model.features import GPU_TYPES
+from rarmodel.model.features import GPU_TYPES, PREEMPTION
 from rarmodel.schema import Instance
 
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
@@ -51,6 +51,7 @@ SHARED_LINKS = Bound(
     "rings wider than every server need a certain time on links that they must share",
     lambda instance, _: shared_links(instance),
     objectives=ON_MAKESPAN,
-    handles=FIXED_SIZES - {GPU_TYPES.name},  # A job has the same pace on all of its servers.
+    # A job has the same pace on all of its servers. Slots are looked at one by one.
+    handles=FIXED_SIZES - {GPU_TYPES.name} | {PREEMPTION.name},
     rank=4,
 )

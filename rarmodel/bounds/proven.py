@@ -15,7 +15,7 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import Report
 
-from .bound import ENUMERATION, UNINTERRUPTED, Bound, LowerBound, ValueBound
+from .bound import ALWAYS, ENUMERATION, Bound, LowerBound, ValueBound
 from .works import works
 
 EARLIEST = "earliest completions"
@@ -207,6 +207,6 @@ LAST_JOB = Bound(
     "makespan",
     "some job completes no earlier than the bound on the makespan",
     last_job,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=11,
 )

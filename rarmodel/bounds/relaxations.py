@@ -15,9 +15,10 @@ from math import ceil
 
 from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
+from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
 
-from .bound import UNINTERRUPTED, Bound
+from .bound import ALWAYS, Bound
 from .works import works
 
 MOST_WORK = 100_000
@@ -41,6 +42,9 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
     A ring of w GPUs whose slowest type is k uses servers of types that are no slower. So it takes
     no less than the best of `lone_options` for w and k, and pays no less than the w cheapest GPUs
     on those servers. A running job pays for the GPUs that it has.
+
+    A job that may be interrupted mixes placements. Then each iteration costs at least what it costs
+    in the placement where a slot's price by its iterations is least.
     """
     if objective.prices is None:
         return None
@@ -63,13 +67,16 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
     total = Fraction(0)
     for job, options in zip(instance.jobs, lone_options(instance), strict=True):
         costs = []
-        for option in options:
-            if slots := option.pace.slots(option.servers, option.gbps):
+        for i, option in enumerate(options):
+            if speed := option.pace.speed(option.servers, option.gbps):
                 a_slot = price(option.allowed, option.pace.size)
-                if job.running is not None:
+                if job.running is not None and i == 0:  # The GPUs that it has.
                     held = job.running.gpus.items()
                     a_slot = sum((len(gpus) * prices[index[s]] for s, gpus in held), Fraction(0))
-                costs.append(a_slot * slots)
+                left = job.iterations_left
+                slots = slots_needed(left, speed)
+                mixes = instance.preemption is not None and len(options) > 1
+                costs.append(a_slot * (Fraction(left, speed) if mixes else slots))
         total += min(costs)
     return exact(total)
 
@@ -119,8 +126,11 @@ def mean_busy_times(instance: Instance, objective: Objective) -> Value | None:
 
     A job that holds w GPUs from s to T has done the first `A_j` of its area by `s + A_j/w ≤ T`,
     at the mean time `M_j = s + A_j/2w`. As `A_j/w` and `ρ_j^min` are both at most T − s,
-    `T ≥ M_j + ρ_j^min/2`. The weighted sum of the M_j is least if one machine always goes on with
-    the job of the greatest weight by area, as each unit of area counts with its time times that.
+    `T ≥ M_j + ρ_j^min/2`. A job that is interrupted, and has w GPUs at most, does the last of that
+    area by T, and no part of it faster: `T ≥ M_j + A_j/2w`, which is the same if it keeps its ring
+    size, as then `A_j = w·ρ_j^min`. The weighted sum of the M_j is least if one machine always goes
+    on with the job of the greatest weight by area, as each unit of area counts with its time times
+    that.
     (M. Goemans, M. Queyranne, A. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
     release dates", SIAM Journal on Discrete Mathematics 15, 2002, for one machine.)
     """
@@ -159,7 +169,7 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
     whole, rest = 0, Fraction(0)
     for j in terms:
         quotient, left = divmod(twice[j], known[j].area)
-        count, divisor = (quotient + speed * known[j].slots), weights[j].denominator
+        count, divisor = (quotient + speed * known[j].span), weights[j].denominator
         if divisor == 1:
             whole += weights[j].numerator * count
         else:
@@ -338,48 +348,48 @@ JOBS_ALONE = Bound(
     "each job alone",
     "each job completes no earlier than its earliest start plus its least time",
     jobs_alone,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=10,
 )
 OVERFULL_INTERVALS = Bound(
     "overfull intervals",
     "jobs that must run between two slots need room for their area",
     intervals_overfull,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=12,
 )
 SHORTEST_REMAINING_AREA = Bound(
     "shortest remaining area",
     "one machine as fast as all GPUs together completes the smallest jobs first",
     shortest_first,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=13,
 )
 MEAN_BUSY_TIMES = Bound(
     "mean busy times",
     "the same machine, with weights",
     mean_busy_times,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=14,
 )
 EARLIEST_DUE_JOBS = Bound(
     "earliest due jobs",
     "the same machine, for the jobs that are due first",
     earliest_due_sets,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=15,
 )
 ROOM_BEFORE_DUE_SLOTS = Bound(
     "room before due slots",
     "jobs on time need room for their area",
     late_by_area,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=16,
 )
 CHEAPEST_PLACEMENTS = Bound(
     "cheapest placements",
     "each job pays for its cheapest placement",
     cheapest_placements,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     rank=17,
 )

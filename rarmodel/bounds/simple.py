@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from rarmodel.model import job_extremes
+from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance
 
-from .bound import FIXED_SIZES, ON_MAKESPAN, UNINTERRUPTED, Bound
+from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound
 from .works import works
 
 
@@ -103,7 +104,7 @@ LONGEST_JOB = Bound(
     "every job must run, and is fastest alone in its best placement",
     lambda instance, _: longest_job(instance),
     objectives=ON_MAKESPAN,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     of_limit=True,
     rank=0,
 )
@@ -112,7 +113,7 @@ AREA = Bound(
     "the jobs need this many slots even if they fill every GPU in every slot",
     lambda instance, _: area(instance),
     objectives=ON_MAKESPAN,
-    handles=UNINTERRUPTED,
+    handles=ALWAYS,
     of_limit=True,
     rank=1,
 )
@@ -121,7 +122,7 @@ WIDE_JOBS = Bound(
     "jobs that are too wide to run side by side run one after another",
     lambda instance, _: wide_jobs(instance),
     objectives=ON_MAKESPAN,
-    handles=FIXED_SIZES,
+    handles=FIXED_SIZES | {PREEMPTION.name},  # It looks at each slot by itself.
     rank=2,
 )
 LONG_JOBS = Bound(

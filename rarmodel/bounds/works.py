@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
-from rarmodel.model import horizon_of, job_extremes, lone_options, windows
+from rarmodel.model import Extremes, horizon_of, job_extremes, lone_options, windows
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
 
 
@@ -22,12 +25,16 @@ class Work(NamedTuple):
         GPU slots, at least.
     slots
         Slots from start to completion, at least.
+    span
+        Slots in which a job could have this area at most: the area by the greatest ring size. As
+        many as `slots` where a job keeps its ring size; 0 is the least.
     """
 
     job: int
     head: int
     area: int
     slots: int
+    span: int
 
 
 @once_per_instance
@@ -36,18 +43,34 @@ def works(instance: Instance) -> tuple[Work, ...]:
     begins = windows(instance, horizon_of(instance))
     needs = zip(begins, least_areas(instance), job_extremes(instance), strict=True)
     return tuple(
-        Work(j, window.start, area, extreme.least_slots)
+        Work(j, window.start, area, extreme.least_slots, _span(instance, j, area, extreme))
         for j, (window, area, extreme) in enumerate(needs)
     )
 
 
+def resizes(instance: Instance, job: int) -> bool:
+    """Whether a job may have several ring sizes, one after another."""
+    return instance.preemption is not None and len(instance.jobs[job].sizes) > 1
+
+
+def _span(instance: Instance, job: int, area: int, extreme: Extremes) -> int:
+    if resizes(instance, job):
+        return area // instance.jobs[job].sizes[-1]
+    return extreme.least_slots
+
+
 def least_areas(instance: Instance) -> list[int]:
-    """(jobs) The fewest GPU slots that a job can hold, over all of its ring sizes."""
-    return [
-        min(
-            option.pace.size * slots
-            for option in options
-            if (slots := option.pace.slots(option.servers, option.gbps))
-        )
-        for options in lone_options(instance)
-    ]
+    """(jobs) The fewest GPU slots that a job can hold, over all of its ring sizes.
+
+    A job that may be resized mixes sizes: with at most `φ_w` iterations in a slot of w GPUs, each
+    iteration takes at least the least `w/φ_w` of them.
+    """
+    found = []
+    for j, options in enumerate(lone_options(instance)):
+        rates = [(o.pace.size, o.pace.speed(o.servers, o.gbps)) for o in options]
+        left = instance.jobs[j].iterations_left
+        if resizes(instance, j):
+            found.append(ceil(left * min(Fraction(w, speed) for w, speed in rates if speed)))
+        else:
+            found.append(min(w * slots_needed(left, speed) for w, speed in rates if speed))
+    return found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .driver import Standing, export, plan_campaigns, run_campaigns, standing
     from .published import Compared, compare_figures
     from .reader import bundled_campaigns, parse_campaign, read_campaigns
-    from .report import campaign_report
+    from .report import campaign_report, simulations_report
     from .schema import Campaign
     from .task import Outcome, Task
 
@@ -31,6 +31,7 @@ _HOMES = {
     "plan_campaigns": "driver",
     "read_campaigns": "reader",
     "run_campaigns": "driver",
+    "simulations_report": "report",
     "standing": "driver",
 }
 
@@ -48,6 +49,7 @@ __all__ = [
     "plan_campaigns",
     "read_campaigns",
     "run_campaigns",
+    "simulations_report",
     "standing",
 ]
 

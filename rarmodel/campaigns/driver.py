@@ -248,7 +248,7 @@ def _make(folder: Path) -> None:
 
 def _at_once(runs: Sequence[Planned]) -> int:
     """Number of processes that keep all processors busy, each with the most threads of any run."""
-    most: int = max(run.task.options["threads"] for run in runs)
+    most: int = max(run.task.options.get("threads", 1) for run in runs)
     return max(1, processors() // most)
 
 

@@ -21,7 +21,16 @@ from rarmodel.schema import Instance
 from rarmodel.schema.problems import show
 from rarmodel.yaml_text import Lines, located
 
-from .schema import Asked, Campaign, FormulationEntry, MethodEntry, Options, ProcessLimits, Source
+from .schema import (
+    Asked,
+    Campaign,
+    FormulationEntry,
+    MethodEntry,
+    Options,
+    PolicyEntry,
+    ProcessLimits,
+    Source,
+)
 from .task import Task, canonical, canonical_instance, digest, with_parameters
 
 if TYPE_CHECKING:
@@ -75,7 +84,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Part:
-    """A method, or a formulation on a solver, with one choice of parameters and options."""
+    """A method, a formulation on a solver, or a policy, with one choice of all that varies."""
 
     method: str | None = None
     formulation: str | None = None
@@ -86,10 +95,19 @@ class _Part:
     options: Mapping[str, Any] = field(default_factory=dict)
     handles: frozenset[str] = frozenset()
     objective: Asked = None
+    policy: str | None = None
 
     @property
     def name(self) -> str:
-        return self.method or self.formulation or ""
+        return self.method or self.formulation or self.policy or ""
+
+    def why_not(self, instance: Instance, uses: Mapping[str, str]) -> str | None:
+        """Why it does not handle an instance, which uses some features; None if it does."""
+        if self.policy is None:
+            return refusal(uses, self.handles, self.name)
+        from rarmodel.online import unsuitable  # noqa: PLC0415 - loads Numba
+
+        return unsuitable(instance, registry.find("online_policies", self.policy))
 
     def minimising(self, objective: Asked) -> _Part:
         """The same part with an objective for `solve`, instead of the instance's own."""
@@ -110,14 +128,14 @@ class _Drawn(NamedTuple):
 def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, source: str) -> None:
     """Add a campaign's runs to a plan, in the order of instances, objectives, parts and seeds.
 
-    Parts are methods and formulations. Seeds change fastest.
+    Parts are methods, formulations and policies. Seeds change fastest.
 
     Raises
     ------
     InputError
         With every unknown name and every instance that cannot be made.
     """
-    parts_at_least = _count(campaign.methods) + len(campaign.formulations)
+    parts_at_least = _count(campaign.methods) + len(campaign.formulations) + len(campaign.policies)
     count = _count(campaign.instances) * parts_at_least * len(campaign.seeds)
     count *= len(campaign.asked())
     if count > MAX_RUNS:
@@ -146,6 +164,9 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
     for i, stated in enumerate(campaign.formulations):
         state = partial(_of_formulation, stated, campaign.options, folder)
         parts += attempt(f"formulations[{i}]", state) or []
+    for i, played in enumerate(campaign.policies):
+        simulated = partial(_of_policy, played, campaign.placements)
+        parts += attempt(f"policies[{i}]", simulated) or []
     parts = [part.minimising(objective) for objective in campaign.asked() for part in parts]
     for i, entry in enumerate(campaign.instances):
         for chosen in _combinations(entry):
@@ -178,7 +199,7 @@ def _refused(instance: Instance, parts: Sequence[_Part]) -> dict[int, Mapping[st
     problems = {part.objective: with_objective(instance, part.objective) for part in parts}
     uses = {objective: used(problem) for objective, problem in problems.items()}
     for k, part in enumerate(parts):
-        if why := refusal(uses[part.objective], part.handles, part.name):
+        if why := part.why_not(instance, uses[part.objective]):
             found[k] = skipped(
                 problems[part.objective],
                 why,
@@ -203,6 +224,7 @@ def _planned(
         instance=of.digest,
         method=part.method,
         formulation=part.formulation,
+        policy=part.policy,
         solver=part.solver,
         parameters=part.parameters,
         options=part.options,
@@ -264,6 +286,19 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
         handles = handled(formulation)
         part = _Part(None, entry.formulation, name, version, data=data, handles=handles)
         parts += [replace(part, options=one) for one in options]
+    return parts
+
+
+def _of_policy(entry: PolicyEntry, common: Sequence[str]) -> list[_Part]:
+    """A policy with each placement, and each length of its rounds."""
+    registry.find("online_policies", entry.policy)
+    parts = []
+    for placement in entry.placements or common:
+        registry.find("placements", placement)
+        for slots in entry.round_slots or (None,):
+            rounds = {} if slots is None else {"round_slots": slots}
+            options = {"placement": placement, **rounds}
+            parts.append(_Part(policy=entry.policy, options=options))
     return parts
 
 

@@ -73,13 +73,20 @@ def versions() -> dict[str, str | None]:
 def perform(work: Work) -> tuple[dict[str, Any], str | None]:
     """Do the task: the result's summary, and the schedule as JSON."""
     from rarmodel import api, files, registry  # noqa: PLC0415 - after the limit of memory
+    from rarmodel.api.sources import with_objective  # noqa: PLC0415
     from rarmodel.errors import UsageError  # noqa: PLC0415
+
+    from .simulated import summary_of  # noqa: PLC0415
 
     task = work.task
     if (here := version("rarmodel")) != task.rarmodel:
         raise UsageError(f"rarmodel {here} is installed here; the campaign has {task.rarmodel}")
     instance = files.parse_instance(work.instance)
     options = {**task.options, "seed": task.seed}
+    if task.policy is not None:
+        found = api.simulate(instance, task.policy, **options)
+        problem = with_objective(instance, task.options.get("objective"))
+        return summary_of(problem, found), files.to_json(found.schedule) if found.schedule else None
     if task.method is not None:
         method = with_parameters(registry.find("policies", task.method), task.parameters)
         result = api.solve(instance, method=method, **options)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
+from rarmodel.defaults import DEFAULT_PLACEMENT
 from rarmodel.errors import InputError, Problem
 from rarmodel.schema.base import Count, Name, Positive, Record
 from rarmodel.schema.instance import Objectives
@@ -190,6 +191,21 @@ class FormulationEntry(Record):
     """Options that override the campaign's."""
 
 
+class PolicyEntry(Record):
+    """An online policy to simulate."""
+
+    policy: Name
+    """Name of the policy, or `package.module:Name`; a text alone stands for this field."""
+
+    placements: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
+    """Placements, each of which places the policy's jobs; by default those of the campaign."""
+
+    round_slots: Annotated[
+        tuple[Count, ...] | None, BeforeValidator(_listed), Field(min_length=1)
+    ] = None
+    """Slots after which the policy is asked again, or a list to vary; by default as it wants."""
+
+
 class ProcessLimits(Record):
     """Limits of a run's process; at a limit it is ended."""
 
@@ -201,7 +217,7 @@ class ProcessLimits(Record):
 
 
 class Campaign(Record):
-    """Runs of all methods and formulations on all instances with all seeds.
+    """Runs of all methods, formulations and policies on all instances with all seeds.
 
     Raises
     ------
@@ -225,6 +241,12 @@ class Campaign(Record):
     formulations: tuple[Annotated[FormulationEntry, _named("formulation")], ...] = ()
     """Formulations."""
 
+    policies: tuple[Annotated[PolicyEntry, _named("policy")], ...] = ()
+    """Online policies, which are simulated."""
+
+    placements: Annotated[tuple[Name, ...], Field(min_length=1)] = (DEFAULT_PLACEMENT,)
+    """Placements of the policies."""
+
     options: Options = Options()
     """Options of all methods and formulations."""
 
@@ -235,15 +257,15 @@ class Campaign(Record):
     """Several such objectives, each for runs of its own."""
 
     seeds: Seeds = (0,)
-    """Seeds of random families, methods and solvers."""
+    """Seeds of random families, methods, solvers and simulations."""
 
     limits: ProcessLimits = ProcessLimits()
     """Limits of each run's process."""
 
     @model_validator(mode="after")
     def _something_to_run(self) -> Self:
-        if not (self.methods or self.formulations):
-            raise InputError([Problem("", "neither methods nor formulations; name some")])
+        if not (self.methods or self.formulations or self.policies):
+            raise InputError([Problem("", "no methods, formulations or policies; name some")])
         return self
 
     @model_validator(mode="after")

@@ -36,8 +36,25 @@ RESULT_FIELDS = {
 }
 """Columns from `Result.summary()`, and from how long jobs wait."""
 
+SIMULATION_FIELDS = {
+    "median_flow": "double",
+    "p99_flow": "double",
+    "mean_queueing": "double",
+    "utilisation": "double",
+    "preemptions": "int64",
+    "restore_slots": "int64",
+    "total_tardiness": "int64",
+    "max_stretch": "double",
+    "finish_time_fairness": "double",
+    "decisions": "int64",
+}
+"""Columns from `Simulation.summary()` beside those."""
+
 BY_OBJECTIVE = ("objective_value_", "objective_bound_")
 """Columns of each objective, where a run minimises several."""
+
+PROVEN = ("bounds_", "ratios_")
+"""Columns of each objective, where a run is a simulation."""
 
 MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
 """Columns that may differ if the same runs are repeated."""
@@ -66,6 +83,7 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "method": task.method,
         "formulation": task.formulation,
         "solver": task.solver,
+        "policy": task.policy,
         **{f"parameter_{name}": value for name, value in task.parameters.items()},
         **{f"option_{name}": value for name, value in _options(task.options).items()},
         "data": None if task.data is None else canonical(task.data),
@@ -73,7 +91,12 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "state": _state(outcome),
         "failure": outcome.failure,
         "error": outcome.error or None,
-        **{name: result.get(name) for name in RESULT_FIELDS},
+        **{name: result.get(name) for name in (*RESULT_FIELDS, *SIMULATION_FIELDS)},
+        **{
+            f"{prefix}{name}": value
+            for prefix in PROVEN
+            for name, value in result.get(prefix[:-1], {}).items()
+        },
         **_objectives(task, result),
         "reasons": "\n".join(result.get("reasons", ())) or None,
         **dict.fromkeys(VERSIONS),
@@ -151,10 +174,11 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Name and type of each column, in the order of a row."""
     known: dict[str, str] = {
         **RESULT_FIELDS,
+        **SIMULATION_FIELDS,
         "seed": "int64",
         **dict.fromkeys(("seconds", "process_seconds", "peak_memory_mb"), "double"),
     }
-    groups = ("source_", "parameter_", "option_", *BY_OBJECTIVE)
+    groups = ("source_", "parameter_", "option_", *BY_OBJECTIVE, *PROVEN)
     own = {name: None for row in rows for name in row if name.startswith(groups)}
     order: list[str] = []
     for name in _row_order():
@@ -174,8 +198,9 @@ def _row_order() -> tuple[str, ...]:
     """The columns of every table, and the places of a campaign's own columns."""
     return (
         *("campaign", "run", "instance", "instance_hash", "source", "source_"),
-        *("method", "formulation", "solver", "parameter_", "option_", "data", "seed"),
-        *("state", "failure", "error", *RESULT_FIELDS, *BY_OBJECTIVE, "reasons"),
+        *("method", "formulation", "solver", "policy", "parameter_", "option_", "data", "seed"),
+        *("state", "failure", "error", *RESULT_FIELDS, *BY_OBJECTIVE),
+        *(*SIMULATION_FIELDS, *PROVEN, "reasons"),
         *(*VERSIONS, *MEASURED),
     )
 

@@ -51,13 +51,15 @@ class Task:
     parameters
         Parameters of the method.
     options
-        Options of `solve`.
+        Options of `solve`, or of `simulate`.
     data
         Data that the formulation needs beside the instance.
     seed
         Seed of all random numbers.
     rarmodel, solver_version
         Versions.
+    policy
+        Name of the online policy to simulate, instead of a method or formulation.
     """
 
     instance: str
@@ -70,6 +72,7 @@ class Task:
     seed: int
     solver_version: str | None = None
     rarmodel: str = __version__
+    policy: str | None = None
 
     @property
     def run(self) -> str:
@@ -78,7 +81,10 @@ class Task:
 
     def to_json(self) -> str:
         """The canonical JSON of the task."""
-        return canonical(vars(self))  # Not `asdict`, whose copies take most of planning's time.
+        fields = vars(self)  # Not `asdict`, whose copies take most of planning's time.
+        if self.policy is None:  # Runs of before there were policies keep their names.
+            fields = {name: value for name, value in fields.items() if name != "policy"}
+        return canonical(fields)
 
 
 @dataclass(frozen=True)

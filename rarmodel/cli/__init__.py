@@ -12,10 +12,13 @@ from .listing_commands import (
     methods,
     neighbourhoods,
     objectives,
+    placements,
+    policies,
     solvers,
 )
 from .process import main
 from .report_commands import plot, report
+from .simulate_command import simulate
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(bounds)
@@ -29,8 +32,11 @@ rarmodel.add_command(instances)
 rarmodel.add_command(methods)
 rarmodel.add_command(neighbourhoods)
 rarmodel.add_command(objectives)
+rarmodel.add_command(placements)
 rarmodel.add_command(plot)
+rarmodel.add_command(policies)
 rarmodel.add_command(report)
+rarmodel.add_command(simulate)
 rarmodel.add_command(solvers)
 complete(rarmodel)
 

@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON
-from .outputs import PAGE, write_page
+from .outputs import PAGE, SIMULATIONS, write_page
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
@@ -111,11 +111,13 @@ def export(folder: str, output: str) -> int:
 @campaign.command()
 @click.argument("source", metavar="DIR_OR_TABLE")
 @PAGE
-def report(source: str, output: str) -> int:
+@SIMULATIONS
+def report(source: str, output: str, simulations: bool) -> int:  # noqa: FBT001
     """Compare the methods of a campaign in one HTML page, from its folder or its Parquet table."""
     from rarmodel import campaigns  # noqa: PLC0415
 
-    write_page(output, lambda: campaigns.campaign_report(source))
+    make = campaigns.simulations_report if simulations else campaigns.campaign_report
+    write_page(output, lambda: make(source))
     return FINE
 
 

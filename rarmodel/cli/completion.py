@@ -87,6 +87,8 @@ BY_NAME = {
     "bound": Completed(partial(registry.names, "bounds")),
     "neighbourhood": Completed(partial(registry.names, "neighbourhoods")),
     "solver": Completed(partial(registry.names, "solvers")),
+    "policy": Completed(partial(registry.names, "online_policies")),
+    "placement": Completed(partial(registry.names, "placements")),
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "family": Completed(_families),

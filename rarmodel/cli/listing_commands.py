@@ -73,6 +73,28 @@ def neighbourhoods(as_json: bool) -> int:  # noqa: FBT001
 
 @click.command()
 @JSON
+def policies(as_json: bool) -> int:  # noqa: FBT001
+    """List the policies for `simulate --policy`, with what they know and do."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.list_policies(), tables.policies, as_json=as_json)
+
+
+@click.command()
+@JSON
+def placements(as_json: bool) -> int:  # noqa: FBT001
+    """List the placements for `simulate --placement`."""
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    return _list(api.list_placements(), tables.placements, as_json=as_json)
+
+
+@click.command()
+@JSON
 def solvers(as_json: bool) -> int:  # noqa: FBT001
     """List the solvers for `--solver`, with their versions and the models they solve."""
     from rarmodel import api  # noqa: PLC0415

@@ -16,6 +16,12 @@ PAGE = click.option(
     required=True,
     help="Write the page to this HTML file; - for stdout.",
 )
+SIMULATIONS = click.option(
+    "--simulations",
+    is_flag=True,
+    help="Compare what schedules are like for arriving jobs: flow times, queue, GPUs held and "
+    "contention over time, fairness, by job size and by tenant.",
+)
 
 
 def check_output(output: str | None, *, as_json: bool = False) -> None:

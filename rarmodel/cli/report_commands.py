@@ -10,7 +10,7 @@ from rarmodel.errors import UsageError
 
 from .inputs import read_schedules
 from .options import OBJECTIVE, SEVERAL
-from .outputs import PAGE, write_page
+from .outputs import PAGE, SIMULATIONS, write_page
 
 FORMS = ("png", "svg", "html")
 INSTANCE = click.argument("instance")
@@ -61,9 +61,14 @@ def plot(
 @INSTANCE
 @SCHEDULES
 @PAGE
+@SIMULATIONS
 @OBJECTIVE
 def report(
-    instance: str, schedules: tuple[str, ...], output: str, objective: list[str] | None
+    instance: str,
+    schedules: tuple[str, ...],
+    output: str,
+    simulations: bool,  # noqa: FBT001
+    objective: list[str] | None,
 ) -> int:
     """Compare schedules of INSTANCE in one HTML page that opens offline.
 
@@ -71,7 +76,12 @@ def report(
     """
     from rarmodel import api  # noqa: PLC0415
 
+    if simulations and objective is not None:
+        raise UsageError("--simulations compares flow times; leave --objective out")
+
     def page() -> str:
+        if simulations:
+            return api.report_simulations(*read_schedules(instance, schedules))
         return api.report(*read_schedules(instance, schedules), objective=objective)
 
     write_page(output, page)

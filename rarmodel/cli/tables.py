@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WORDS = {
-    *("job", "lower bound", "method", "status", "verified"),
+    *("job", "lower bound", "method", "policy", "status", "verified"),
     *("uses", "first place", "in numbers", "objective", "at least"),
 }
 """Columns aligned to the left."""
@@ -75,6 +75,26 @@ def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
         default = " (the default)" if row["default"] else ""
         words = one_line(row["description"] or NONE) + default
         table.add_row(one_line(row["name"]), words, in_words(row["handles"], WIDER))
+    return table
+
+
+def policies(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The online policies, each with what it knows and does."""
+    columns = ("policy", "knows", "interrupts", "sizes", "description")
+    table = _table(None, *((name, "left") for name in columns))
+    for row in rows:
+        flags = ("yes" if row[field] else "no" for field in ("interrupts", "elastic"))
+        words = one_line(row["description"] or NONE)
+        table.add_row(one_line(row["name"]), row["knows"], *flags, words)
+    return table
+
+
+def placements(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The placements of online policies."""
+    table = _table(None, ("placement", "left"), ("description", "left"))
+    for row in rows:
+        default = " (the default)" if row["default"] else ""
+        table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
     return table
 
 

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rarmodel.duration import duration
@@ -18,6 +19,7 @@ from rarmodel.errors import InputError, Problem, one_line
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from rarmodel.online.play import Progress
     from rarmodel.schema import SlotTime
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
@@ -161,3 +163,27 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
             status.update(Text("  ".join(parts)))
 
         yield name, report
+
+
+@contextmanager
+def forecast() -> Iterator[Callable[[str, Progress], None] | None]:
+    """Show on stderr how far a simulation is, and a guess how long it still takes."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    begun: dict[str, float] = {}
+    with Console(stderr=True).status("working …") as status:
+
+        def report(policy: str, how_far: Progress) -> None:
+            now = perf_counter()
+            passed = now - begun.setdefault(policy, now)
+            done, jobs, slot = how_far
+            parts = [one_line(policy), f"slot {slot:,}", f"{done:,} of {jobs:,} jobs complete"]
+            if done and passed > 1:
+                parts.append(f"about {duration(passed * (jobs - done) / done)} left")
+            status.update(Text("  ".join(parts)))
+
+        yield report

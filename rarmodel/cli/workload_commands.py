@@ -213,6 +213,12 @@ def generate(
     show_default=True,
     help="Length of a slot in seconds.",
 )
+@click.option(
+    "--restore-seconds",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Let jobs be interrupted, with so many seconds of restoration. By default they are not.",
+)
 @model_options
 @NAMED
 @click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")

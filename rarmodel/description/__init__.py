@@ -1,12 +1,12 @@
 """Summarise an instance without solving it."""
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL
 
 from .description import Description, describe
 from .facts import JobTimes, Level, Size
 from .features import Use
 
-HANDLES = ALL_BUT_PREEMPTION
+HANDLES = ALL
 """The features of instances that summaries take into account."""
 
 __all__ = ["HANDLES", "Description", "JobTimes", "Level", "Size", "Use", "describe"]

@@ -1,10 +1,7 @@
 """The compiled engine: what a schedule leads to, fast enough to search with."""
 
-from .arrays import NEVER, Arrays, State, arrays_of, new_state
+from .arrays import CUT_OFF, NEVER, OVERFULL, STUCK, Arrays, State, arrays_of, new_state
 from .evaluate import (
-    CUT_OFF,
-    OVERFULL,
-    STUCK,
     Engine,
     Evaluation,
     Placements,

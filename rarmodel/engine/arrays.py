@@ -23,6 +23,9 @@ Records = npt.NDArray[np.void]
 
 NEVER = 2**62
 """Completion time of a job that does not complete."""
+OVERFULL, STUCK, CUT_OFF = -1, -2, -3
+"""Why an evaluation gave no makespan: a server holds more workers than it has GPUs; some job
+never completes; the makespan exceeds the limit."""
 NOWHERE = 2**32 - 1
 """Place in the heap of a ring that is not in it."""
 UNKNOWN = -1.0

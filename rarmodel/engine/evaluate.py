@@ -9,14 +9,11 @@ import numpy as np
 
 from rarmodel.schema import Instance, Schedule
 
-from .arrays import NEVER, Arrays, Ints, State, arrays_of, new_state
+from .arrays import CUT_OFF, NEVER, OVERFULL, STUCK, Arrays, Ints, State, arrays_of, new_state
 from .compilation import compiled
 from .kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 from .modes import modes_in, modes_of
-
-OVERFULL, STUCK, CUT_OFF = -1, -2, -3
-"""Why an evaluation gave no makespan: a server holds more workers than it has GPUs; some job
-never completes; the makespan exceeds the limit."""
+from .segments import evaluated, segments_of
 
 
 class Placements(NamedTuple):
@@ -95,7 +92,15 @@ def placements_of(workers: Iterable[Mapping[int, int]]) -> Placements:
 
 
 def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]:
-    """Starts and placements of a schedule that assigns each job once to servers that exist."""
+    """Starts and placements of a schedule that assigns each job once to servers that exist.
+
+    Raises
+    ------
+    ValueError
+        If a job is interrupted: it has several of both.
+    """
+    if any(len(assignment.segments) > 1 for assignment in schedule.assignments):
+        raise ValueError("a job is interrupted, and has no one start and placement")
     index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     by_job = {assignment.job: assignment for assignment in schedule.assignments}
     assignments = [by_job[job.name] for job in instance.jobs]
@@ -108,7 +113,12 @@ def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]
 
 
 def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
-    """Evaluate a schedule that assigns each job once to servers that exist."""
+    """Evaluate a schedule that assigns each job once to servers that exist.
+
+    What a job holds after its completion, in segments that should not be, counts for nothing.
+    """
+    if instance.preemption is not None:
+        return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
     return Engine(instance).evaluate(*decisions(instance, schedule))
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
-from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.model.gpu_assignment import Stay, assign_gpus, number_gpus
+from rarmodel.model.timing import restore_slots
+from rarmodel.schema import (
+    AnyAssignment,
+    Assignment,
+    Instance,
+    InterruptedAssignment,
+    Schedule,
+    Segment,
+)
 from rarmodel.verifier import Run, simulate
 
 
@@ -17,6 +27,8 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
     VerificationError
         If the plan places a job wrongly, or some server would hold more workers than it has GPUs.
     """
+    if plan.stays is not None:
+        return _in_segments(instance, plan.stays, method)
     capacities = [server.gpus for server in instance.cluster.servers]
     if len(plan.starts) != len(instance.jobs) or len(plan.workers) != len(instance.jobs):
         raise VerificationError(f"{method}: a plan needs a start and workers for every job")
@@ -40,6 +52,46 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
         assignments = _numbered(instance, plan, method)
     return Schedule(
         schema_version=1, instance=instance.name, method=method, assignments=assignments
+    )
+
+
+def _in_segments(instance: Instance, stays: Sequence[Sequence[Stay]], method: str) -> Schedule:
+    """A schedule from what jobs hold and when, up to their completions."""
+    restore = restore_slots(instance)
+    runs, first = list[Run](), list[int]()
+    for job, own in zip(instance.jobs, stays, strict=True):
+        if not own:
+            raise VerificationError(f"{method}: a plan needs a segment of every job")
+        first.append(len(runs))
+        for i, stay in enumerate(own):
+            begins = i == 0 and (job.running is None or stay.gpus is not None)
+            follows = len(runs) - 1 if i else None
+            wait = 0 if begins else restore
+            end = None if stay is own[-1] else stay.end
+            runs.append(Run(job, stay.start, stay.workers, end, wait, follows))
+    ends = simulate(instance, runs).ends
+    # A job that never completes keeps its GPUs; the verifier says so.
+    never = 1 + max([*(run.start for run in runs), *(end for end in ends if end is not None)])
+    kept: list[list[Stay]] = []
+    for own, at in zip(stays, first, strict=True):
+        until = [never if end is None else end for end in ends[at : at + len(own)]]
+        pairs = zip(own, until, strict=True)
+        kept.append([stay._replace(end=end) for stay, end in pairs if end > stay.start])
+    try:
+        numbered = iter(number_gpus(instance.cluster, [stay for own in kept for stay in own]))
+    except InputError as error:
+        raise VerificationError(f"{method}: {error}") from error
+    assignments: list[AnyAssignment] = []
+    for job, own in zip(instance.jobs, kept, strict=True):
+        *before, (last, gpus) = [(stay, next(numbered)) for stay in own]
+        segments = [Segment(start=one.start, end=one.end, gpus=held) for one, held in before]
+        if not segments:
+            assignments.append(Assignment(job=job.name, start=last.start, gpus=gpus))
+            continue
+        segments.append(Segment(start=last.start, gpus=gpus))
+        assignments.append(InterruptedAssignment(job=job.name, segments=tuple(segments)))
+    return Schedule(
+        schema_version=1, instance=instance.name, method=method, assignments=tuple(assignments)
     )
 
 

@@ -103,6 +103,7 @@ CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
 """How many GPUs they may hold at once."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
+ALL = ALL_BUT_PREEMPTION | {PREEMPTION.name}
 
 
 @once_per_instance

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.schema import Assignment, Instance
+from rarmodel.schema import Assignment, Cluster, Instance
+
+
+class Stay(NamedTuple):
+    """A job holds GPUs from one slot until before another.
+
+    Attributes
+    ----------
+    start, end
+        The slots.
+    workers
+        Workers on each server, by server index.
+    gpus
+        The GPUs that it holds from slot 0 on, where it runs already; None for others.
+    """
+
+    start: int
+    end: int
+    workers: Mapping[int, int]
+    gpus: Mapping[str, tuple[int, ...]] | None = None
 
 
 def assign_gpus(
@@ -34,31 +54,46 @@ def assign_gpus(
     InputError
         If a server holds more workers than it has GPUs.
     """
-    free = [list(range(server.gpus)) for server in instance.cluster.servers]
-    held: list[tuple[int, int, list[int]]] = []
-    gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in instance.jobs]
-    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    for j, job in enumerate(instance.jobs):
-        for name, indices in (job.running.gpus if job.running else {}).items():
-            gpus[j][name] = indices
-            server = index[name]
-            free[server] = [gpu for gpu in free[server] if gpu not in indices]
-            heappush(held, (completions[j], server, list(indices)))
-    waiting = (j for j, job in enumerate(instance.jobs) if job.running is None)
-    for j in sorted(waiting, key=lambda j: (starts[j], j)):
-        while held and held[0][0] <= starts[j]:
-            _, server, released = heappop(held)
-            for gpu in released:
-                heappush(free[server], gpu)
-        for server, count in sorted(workers[j].items()):
-            name = instance.cluster.servers[server].name
-            if len(free[server]) < count:
-                message = f"server {name!r} has {len(free[server])} free GPUs, {count} are needed"
-                raise InputError([Problem(f"jobs[{j}]", f"at slot {starts[j]} {message}")])
-            taken = [heappop(free[server]) for _ in range(count)]
-            gpus[j][name] = tuple(taken)
-            heappush(held, (completions[j], server, taken))
+    held = [job.running.gpus if job.running else None for job in instance.jobs]
+    stays = [Stay(*one) for one in zip(starts, completions, workers, held, strict=True)]
+    gpus = number_gpus(instance.cluster, stays)
     return tuple(
         Assignment(job=job.name, start=starts[j], gpus=gpus[j])
         for j, job in enumerate(instance.jobs)
     )
+
+
+def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple[int, ...]]]:
+    """GPU indices of each stay, by server name: at its start it takes the lowest free ones.
+
+    Raises
+    ------
+    InputError
+        If a server holds more workers than it has GPUs.
+    """
+    free = [list(range(server.gpus)) for server in cluster.servers]
+    held: list[tuple[int, int, list[int]]] = []
+    gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in stays]
+    index = {server.name: s for s, server in enumerate(cluster.servers)}
+    for i, stay in enumerate(stays):
+        for name, indices in (stay.gpus or {}).items():
+            gpus[i][name] = indices
+            server = index[name]
+            free[server] = [gpu for gpu in free[server] if gpu not in indices]
+            heappush(held, (stay.end, server, list(indices)))
+    coming = (i for i, stay in enumerate(stays) if stay.gpus is None)
+    for i in sorted(coming, key=lambda i: (stays[i].start, i)):
+        start = stays[i].start
+        while held and held[0][0] <= start:
+            _, server, released = heappop(held)
+            for gpu in released:
+                heappush(free[server], gpu)
+        for server, count in sorted(stays[i].workers.items()):
+            name = cluster.servers[server].name
+            if len(free[server]) < count:
+                message = f"server {name!r} has {len(free[server])} free GPUs, {count} are needed"
+                raise InputError([Problem(f"jobs[{i}]", f"at slot {start} {message}")])
+            taken = [heappop(free[server]) for _ in range(count)]
+            gpus[i][name] = tuple(taken)
+            heappush(held, (stays[i].end, server, taken))
+    return gpus

@@ -34,13 +34,33 @@ def horizon_of(instance: Instance) -> int:
     else runs. Once the jobs of the prefix are over, R more slots are enough for them. So the row of
     the suffix starts R slots later, each job has R more slots before it counts as late, and R more
     follow the last.
+
+    Jobs that may be interrupted can be moved into the row, if they have a placement then. One that
+    runs at slot 0 is restored first; in its place in the row it has one segment, as the others.
     """
     if instance.time.horizon is not None:
         return instance.time.horizon
+    if instance.preemption is not None:
+        return last_event(instance) + _interrupted_row(instance)
     waiting = [j for j, job in enumerate(instance.jobs) if job.running is None]
     row = _row(instance)
     running = _running_alone(instance)
     return last_event(instance) + sum(row[j] for j in waiting) + (len(waiting) + 1) * running
+
+
+def _interrupted_row(instance: Instance) -> int:
+    """Slots of the row where jobs may be interrupted."""
+    unbegun = [
+        job.model_copy(update={"running": None, "iterations": job.iterations_left})
+        for job in instance.jobs
+    ]
+    row = _row(instance.model_copy(update={"jobs": tuple(unbegun)}))
+    moved = [j for j, job in enumerate(instance.jobs) if job.running is not None]
+    slots = sum(row) + len(moved) * timing.restore_slots(instance)
+    if all(row[j] for j in moved):
+        return slots
+    # Some can only stay where they run.
+    return slots + (len(instance.jobs) + 1) * _running_alone(instance)
 
 
 def last_event(instance: Instance) -> int:
@@ -89,7 +109,8 @@ def _cheapest(
     names = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     allowed = names.values() if job.servers is None else [names[name] for name in job.servers]
     least = min(prices[s] for s in allowed) * job.sizes[0]
-    most = job.iterations_left
+    # Cheap GPUs here and there may be worth as many restorations.
+    most = job.iterations_left * (1 + timing.restore_slots(instance))
     return max(slots, most if least == 0 else min(most, int(cost / least)))
 
 

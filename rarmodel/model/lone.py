@@ -76,7 +76,10 @@ def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
 
 @once_per_instance
 def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
-    """(jobs) The placements worth having alone; of a running job the one that it has."""
+    """(jobs) The placements worth having alone; of a running job the one that it has first.
+
+    A running job has no others, unless it may be interrupted.
+    """
     return tuple(map(tuple, each_lone_options(instance, paces(instance))))
 
 
@@ -118,7 +121,8 @@ def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iter
     def options(j: int, job: Job, own: Paces, allowed: frozenset[int]) -> Iterator[Lone]:
         if job.running is not None:
             yield running(j, {index[name]: len(gpus) for name, gpus in job.running.gpus.items()})
-            return
+            if instance.preemption is None:
+                return
         for (size, kind), one in own.items():
             among = allowed
             if kind is not None:
@@ -155,7 +159,11 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
         if option is None:
             return {}
         if job.running is not None:
-            return {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+            held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+            # A ring of this size on all of these servers is as fast as the one that it has.
+            whole = option.servers == len(held) and option.allowed == held.keys()
+            if instance.preemption is None or whole:
+                return held
         equal = job.spread is not None and job.spread.equal
         own, servers, gbps, allowed = option
         return workers(own.size, servers, gbps, allowed, equal=equal)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from rarmodel.schema import Job
+from rarmodel.schema import Instance, Job
 
 SPEED_GUARD = 1e-9
 """Keeps float noise from losing an iteration whose time divides the slot (reading 3)."""
@@ -94,3 +94,12 @@ def speed(slot_seconds: float, seconds: float) -> int:
 def slots_needed(iterations: int, iterations_per_slot: int) -> int:
     """Slots until `iterations` are done at a constant speed of at least 1, rounded up."""
     return -(-iterations // iterations_per_slot)
+
+
+def restore_slots(instance: Instance) -> int:
+    """Slots for which a job that goes on holds its GPUs without progress (section 11)."""
+    if instance.preemption is None:
+        return 0
+    return max(
+        0, math.ceil(instance.preemption.restore_seconds / instance.time.slot_seconds - 1e-12)
+    )

@@ -1,6 +1,6 @@
 """Plots and HTML pages of schedules: the content as plain data, and the code that draws it."""
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL
 
 from .aims import shown_bounds
 from .campaign import campaign_page
@@ -9,9 +9,10 @@ from .drawing import Bar, Drawing, Drawn, LinkRings, draw
 from .page import report_page
 from .pictures import picture
 from .reserved import Away
+from .simulations import Group, simulations_page
 from .steps import Steps
 
-HANDLES = ALL_BUT_PREEMPTION
+HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Bar",
     "Drawing",
     "Drawn",
+    "Group",
     "LinkRings",
     "Steps",
     "campaign_page",
@@ -28,4 +30,5 @@ __all__ = [
     "picture",
     "report_page",
     "shown_bounds",
+    "simulations_page",
 ]

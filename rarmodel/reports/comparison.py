@@ -92,7 +92,7 @@ def rows_of(drawings: Sequence[Drawing], aims: Sequence[Aim]) -> tuple[Row, ...]
                 flow=report.flow_times,
                 late=report.lateness,
                 utilisation=drawing.utilisation,
-                spread=sum(run.spread and run.carried_out for run in drawing.runs),
+                spread=sum(run.spread and run.carried_out for run in drawing.whole),
                 rings=max((link.rings.greatest for link in drawing.links), default=0),
             )
         )

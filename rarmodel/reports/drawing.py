@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
 from rarmodel.model import horizon_of, topology
-from rarmodel.schema import Assignment, Instance, Job, Schedule
-from rarmodel.verifier import Report, Run, simulate
+from rarmodel.model.timing import restore_slots
+from rarmodel.schema import AnyAssignment, Held, Instance, Job, Schedule
+from rarmodel.verifier import Report, Run, run_of, simulate
 
 from .reserved import Away, Hold, away_areas, blocks
 from .steps import Steps, steps_of
@@ -45,7 +46,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One assignment of a schedule, as far as it can be drawn.
+    """One segment of an assignment, as far as it can be drawn; most assignments have one.
 
     Attributes
     ----------
@@ -55,9 +56,10 @@ class Drawn:
         GPUs of its ring: G_j, or for a moldable job as many as it holds. None if the instance has
         no such job, or the job cannot have as many.
     start
-        Start slot, a_j.
+        Start slot; of the first segment, a_j.
     end
-        Completion time T_j in slots; None if the job never completes or cannot be carried out.
+        When it gives its GPUs back, in slots: the completion time T_j, or where the job is
+        interrupted. None if the job never completes, or the segment cannot be carried out.
     servers
         Indices of the existing servers that it uses.
     carried_out
@@ -66,6 +68,10 @@ class Drawn:
         Whether the job breaks a constraint.
     rings
         The greatest p_j: the most rings, its own included, on a link that it uses. (6)
+    restored
+        Slot in which the job's progress begins. Up to then the job is restored.
+    segment
+        Number of segments of the job before this one.
     """
 
     job: str
@@ -76,6 +82,8 @@ class Drawn:
     carried_out: bool
     faulty: bool
     rings: int
+    restored: int
+    segment: int = 0
 
     @property
     def spread(self) -> bool:
@@ -117,7 +125,7 @@ class Drawing:
     report
         The verifier's report on it.
     runs
-        Assignments of the schedule, in its order.
+        Segments of the schedule's assignments, in its order.
     bars
         Blocks of existing GPUs that the jobs hold.
     links
@@ -166,6 +174,29 @@ class Drawing:
         for run in self.runs:
             known.setdefault(run.job, len(known))
         return known
+
+    @cached_property
+    def whole(self) -> tuple[Drawn, ...]:
+        """The assignments, in the schedule's order: the last segment, from the job's start on."""
+        found: list[Drawn] = []
+        for run in self.runs:
+            if not run.segment:
+                found.append(run)
+                continue
+            begun = found[-1]
+            servers = {*begun.servers, *run.servers}
+            found[-1] = replace(
+                run,
+                start=begun.start,
+                servers=tuple(sorted(servers)),
+                rings=max(begun.rings, run.rings),
+                restored=begun.restored,
+            )
+        return tuple(found)
+
+    def goes_on(self, run: int) -> bool:
+        """Whether another segment of the job comes after one of `runs`."""
+        return run + 1 < len(self.runs) and self.runs[run + 1].segment > 0
 
     def job_of(self, run: Drawn) -> Job | None:
         """The job of an assignment; None if the instance has none of this name."""
@@ -229,45 +260,50 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     indices = {server.name: i for i, server in enumerate(cluster.servers)}
     jobs = {job.name: job for job in instance.jobs}
     faulty = {violation.job for violation in report.violations}
-    workers = [_workers(instance, indices, jobs, a) for a in schedule.assignments]
-    ends = _ends(instance, schedule, report, workers)
+    segments = [(a.job, i, one) for a in schedule.assignments for i, one in enumerate(a.segments)]
+    known = [_runs(instance, indices, jobs, a) for a in schedule.assignments]
+    carried_out = [run for each in known for run in each]
+    ends = _ends(instance, schedule, report, known)
     tree = topology(cluster)
-    links_of = [tree.links_used(held) if held else () for held in workers]
+    links_of = [tree.links_used(run.workers) if run else () for run in carried_out]
     on_link: dict[int, list[tuple[int, int]]] = defaultdict(list)
     on_server: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for assignment, held, end, links in zip(
-        schedule.assignments, workers, ends, links_of, strict=True
-    ):
-        for changes, amount in (
-            *((on_link[link], 1) for link in links),
-            *((on_server[server], count) for server, count in (held or {}).items()),
+    for run, end, links in zip(carried_out, ends, links_of, strict=True):
+        if run is None:
+            continue
+        up = run.start + run.restore
+        for changes, begin, amount in (
+            *((on_link[link], up, 1) for link in links if end is None or end > up),
+            *((on_server[server], run.start, count) for server, count in run.workers.items()),
         ):
-            changes.append((assignment.start, amount))
+            changes.append((begin, amount))
             if end is not None:
                 changes.append((end, -amount))
     rings = [steps_of(on_link[link]) for link in range(len(tree.links))]
     runs = []
     bars = []
     holds: dict[int, list[Hold]] = defaultdict(list)
-    for i, assignment in enumerate(schedule.assignments):
-        there = {indices[name]: gpus for name, gpus in assignment.gpus.items() if name in indices}
+    for i, (name, number, segment) in enumerate(segments):
+        there = {indices[name]: gpus for name, gpus in segment.gpus.items() if name in indices}
         drawable = {
             server: sorted({gpu for gpu in gpus if 0 <= gpu < cluster.servers[server].gpus})
             for server, gpus in sorted(there.items())
         }
+        run, until = carried_out[i], ends[i]
+        up = segment.start + (run.restore if run else 0)
+        up = up if until is None else min(up, until)
         runs.append(
             Drawn(
-                job=assignment.job,
-                size=_size(jobs.get(assignment.job), assignment),
-                start=assignment.start,
-                end=ends[i],
+                job=name,
+                size=_size(jobs.get(name), segment),
+                start=segment.start,
+                end=until,
                 servers=tuple(server for server, gpus in drawable.items() if gpus),
-                carried_out=workers[i] is not None,
-                faulty=assignment.job in faulty,
-                rings=max(
-                    (_greatest(rings[link], assignment.start, ends[i]) for link in links_of[i]),
-                    default=0,
-                ),
+                carried_out=run is not None,
+                faulty=name in faulty,
+                rings=max((_greatest(rings[link], up, until) for link in links_of[i]), default=0),
+                restored=up,
+                segment=number,
             )
         )
         bars += [
@@ -275,9 +311,8 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
             for server, gpus in drawable.items()
             for first, count in blocks(gpus)
         ]
-        until = ends[i]
-        for server, gpus in drawable.items() if workers[i] is not None else ():
-            holds[server].append(Hold(assignment.start, inf if until is None else until, gpus))
+        for server, gpus in drawable.items() if run else ():
+            holds[server].append(Hold(segment.start, inf if until is None else until, gpus))
     return Drawing(
         label=label or schedule.method,
         instance=instance,
@@ -294,21 +329,41 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     )
 
 
-def _size(job: Job | None, held: Assignment) -> int | None:
-    """GPUs of an assignment's ring."""
+def _size(job: Job | None, held: Held) -> int | None:
+    """GPUs of a segment's ring."""
     if job is None:
         return None
     holds = sum(map(len, held.gpus.values()))
     return holds if holds in job.sizes else job.sizes[0] if len(job.sizes) == 1 else None
 
 
+def _runs(
+    instance: Instance,
+    indices: Mapping[str, int],
+    jobs: Mapping[str, Job],
+    assignment: AnyAssignment,
+) -> list[Run | None]:
+    """What is carried out of each segment; None from the first one on that cannot be."""
+    job, restore = jobs.get(assignment.job), restore_slots(instance)
+    found: list[Run | None] = []
+    for segment in assignment.segments:
+        workers = None
+        if job is not None and not (found and found[-1] is None):
+            workers = _workers(instance, indices, job, segment)
+        if job is None or workers is None:
+            found.append(None)
+        else:
+            before = len(found) - 1 if found else None
+            found.append(run_of(job, segment, workers, restore, before))
+    return found
+
+
 def _workers(
-    instance: Instance, indices: Mapping[str, int], jobs: Mapping[str, Job], held: Assignment
+    instance: Instance, indices: Mapping[str, int], job: Job, held: Held
 ) -> dict[int, int] | None:
-    """Workers on each server by index, y_js; None if the assignment cannot be carried out."""
-    if held.start < 0 or held.job not in jobs or not indices.keys() >= held.gpus.keys():
+    """Workers on each server by index, y_js; None if the segment cannot be carried out."""
+    if held.start < 0 or not indices.keys() >= held.gpus.keys():
         return None
-    job = jobs[held.job]
     workers = {indices[name]: len(gpus) for name, gpus in held.gpus.items() if gpus}
     types = {instance.cluster.servers[server].gpu_type for server in workers}
     if job.times is not None and not types <= job.times.keys():
@@ -325,21 +380,29 @@ def _ends(
     instance: Instance,
     schedule: Schedule,
     report: Report,
-    workers: Sequence[Mapping[int, int] | None],
+    known: Sequence[Sequence[Run | None]],
 ) -> list[int | None]:
-    """Completion time of each assignment, None if it has none."""
+    """When each segment gives its GPUs back; None if it never does, or cannot be carried out."""
     times = Counter(assignment.job for assignment in schedule.assignments)
+    found: list[int | None] = []
     if max(times.values(), default=1) == 1:
-        return [report.completion.get(assignment.job) for assignment in schedule.assignments]
+        for assignment, runs in zip(schedule.assignments, known, strict=True):
+            completed = report.completion.get(assignment.job)
+            for run in runs:
+                ends = (completed, run.end) if run else ()
+                end = min((end for end in ends if end is not None), default=None)
+                found.append(end if run is None or end is None else max(run.start, end))
+        return found
     # A report gives none to a job that is assigned several times.
-    jobs = {job.name: job for job in instance.jobs}
-    runs = [
-        Run(jobs[assignment.job], assignment.start, held)
-        for assignment, held in zip(schedule.assignments, workers, strict=True)
-        if held is not None
-    ]
-    ends = iter(simulate(instance, runs).completion)
-    return [None if held is None else next(ends) for held in workers]
+    carried_out: list[Run] = []
+    for runs in known:
+        first = len(carried_out)
+        for run in runs:
+            if run is not None:
+                before = None if run.follows is None else first + run.follows
+                carried_out.append(run._replace(follows=before))
+    ends_of = iter(simulate(instance, carried_out).ends)
+    return [None if run is None else next(ends_of) for runs in known for run in runs]
 
 
 def _greatest(steps: Steps, start: int, end: int | None) -> int:

@@ -184,7 +184,7 @@ def _proof(aim: Aim, schedule: int) -> str:
 
 def _last(drawing: Drawing) -> str:
     """The job that ends last, its start, and whether contention or its placement delays it."""
-    last = max(drawing.runs, key=lambda run: run.end or 0)
+    last = max(drawing.whole, key=lambda run: run.end or 0)
     takes = (last.end or 0) - last.start
     least = job_extremes(drawing.instance)[drawing.numbers[last.job]].least_slots
     when = "from the start" if last.start <= 0 else f"from slot {last.start:,}"

@@ -12,7 +12,7 @@ from rarmodel.model import job_extremes
 from .colours import COOL, FAULT, INK, NETWORK, PAPER, colouring, ink_on
 from .drawing import Drawing
 from .frames import Chart, framed, image_of, row_height, slots_of, tips_of
-from .gantt_marks import draw_away, draw_late, draw_moments, draw_running
+from .gantt_marks import draw_away, draw_moments, draw_parts, draw_running
 from .grids import Grid, utilisation_grid
 from .moments import asked_for, few
 
@@ -46,7 +46,7 @@ def gantt_of_gpus(drawing: Drawing, end: int, time: Any, marks: Marks, highest: 
     bars = _bars(drawing, end, top, bottom)
     draw_away(chart.figure, drawing, end, drawing.offsets)
     renderers = _draw_bars(chart.figure, drawing, bars)
-    draw_late(chart.figure, drawing, end, bars)
+    draw_parts(chart.figure, drawing, end, bars)
     draw_running(chart.figure, drawing, bars)
     if few(drawing):
         draw_moments(chart.figure, drawing, bars)
@@ -91,7 +91,7 @@ def gantt_of_servers(
     bottom = [t + bar.gpus / sizes[bar.server] for t, bar in zip(top, drawing.bars, strict=True)]
     bars = _bars(drawing, end, top, bottom)
     renderers = _draw_bars(figure, drawing, bars)
-    over = [*draw_late(figure, drawing, end, bars), *draw_running(figure, drawing, bars)]
+    over = [*draw_parts(figure, drawing, end, bars), *draw_running(figure, drawing, bars)]
     for renderer in (*renderers, *over):
         renderer.visible = False
     _hover(figure, drawing, bars, renderers)

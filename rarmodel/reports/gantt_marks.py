@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from .colours import AWAY, INK, MOMENT, PAPER
 from .drawing import Drawing
 from .frames import tips_of
-from .moments import DEADLINE, DUE, RELEASE, late_parts, moments_of, ran_before, ticks_of
+from .moments import (
+    DEADLINE,
+    DUE,
+    RELEASE,
+    late_parts,
+    moments_of,
+    ran_before,
+    restored_parts,
+    ticks_of,
+)
 from .words import counted
 
 if TYPE_CHECKING:
@@ -76,29 +85,41 @@ def draw_away_in_all(chart: Figure, drawing: Drawing, end: int) -> None:
         chart.quad(left=left, right=right, top=1, bottom=bottom, name="away", **HATCHED)
 
 
-def draw_late(chart: Figure, drawing: Drawing, end: int, bars: ColumnDataSource) -> list[Any]:
-    """Hatch the parts of bars past due slots."""
-    late = late_parts(drawing, end)
-    if not late:
-        return []
-    data = {
-        "left": [one.start for one in late],
-        "right": [one.end for one in late],
-        **{side: [float(bars.data[side][one.bar]) for one in late] for side in ("top", "bottom")},
-    }
-    return [
-        chart.quad(
-            **SIDES,
-            source=data,
-            fill_color=None,
-            line_color=None,
-            hatch_pattern="left_diagonal_line",
-            hatch_color=INK,
-            hatch_alpha=0.6,
-            hatch_scale=10,
-            hatch_weight=1,
-        )
-    ]
+LATE: dict[str, Any] = {
+    "fill_color": None,
+    "line_color": None,
+    "hatch_pattern": "left_diagonal_line",
+    "hatch_color": INK,
+    "hatch_alpha": 0.6,
+    "hatch_scale": 10,
+    "hatch_weight": 1,
+}
+RESTORED: dict[str, Any] = {
+    "fill_color": PAPER,
+    "fill_alpha": 0.55,
+    "line_color": None,
+    "hatch_pattern": "dot",
+    "hatch_color": INK,
+    "hatch_alpha": 0.7,
+    "hatch_scale": 6,
+}
+
+
+def draw_parts(chart: Figure, drawing: Drawing, end: int, bars: ColumnDataSource) -> list[Any]:
+    """Mark the parts of bars past due slots, and those in which jobs are restored."""
+    found = []
+    for parts, style in ((late_parts(drawing, end), LATE), (restored_parts(drawing), RESTORED)):
+        if parts:
+            data = {
+                "left": [one.start for one in parts],
+                "right": [one.end for one in parts],
+                **{
+                    side: [float(bars.data[side][one.bar]) for one in parts]
+                    for side in ("top", "bottom")
+                },
+            }
+            found.append(chart.quad(**SIDES, source=data, **style))
+    return found
 
 
 def draw_running(chart: Figure, drawing: Drawing, bars: ColumnDataSource) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from .moments import (
     DUE,
     NAMES,
     RELEASE,
+    Part,
     few,
     late_parts,
     moments_of,
     ran_before,
+    restored_parts,
     shown_in,
     ticks_of,
 )
@@ -30,6 +32,12 @@ LATE: dict[str, Any] = {
     "facecolor": "none",
     "edgecolor": (INK, 0.6),
     "hatch": "\\\\\\\\",
+    "linewidth": 0,
+}
+RESTORED: dict[str, Any] = {
+    "facecolor": (PAPER, 0.55),
+    "edgecolor": (INK, 0.7),
+    "hatch": "....",
     "linewidth": 0,
 }
 SHAPES = {RELEASE: ">", DUE: "D", DEADLINE: "|"}
@@ -71,9 +79,10 @@ def draw_away_in_all(axis: Axes, drawing: Drawing, end: int) -> None:
 
 
 def draw_moments(axis: Axes, drawing: Drawing, end: int, *, large: bool) -> None:
-    """Late parts of bars, jobs that ran before, and releases, due slots and deadlines."""
+    """Parts of bars, jobs that ran before, and releases, due slots and deadlines."""
     if not large:
-        _draw_late(axis, drawing, end)
+        _draw_parts(axis, drawing, late_parts(drawing, end), LATE)
+        _draw_parts(axis, drawing, restored_parts(drawing), RESTORED)
         _draw_running(axis, drawing)
     if large or not few(drawing):
         for kind, (low, high) in EDGES.items():
@@ -99,13 +108,15 @@ def draw_moments(axis: Axes, drawing: Drawing, end: int, *, large: bool) -> None
         axis.plot([one.slot], [row], **_mark(SHAPES[one.kind]), zorder=6)
 
 
-def _draw_late(axis: Axes, drawing: Drawing, end: int) -> None:
+def _draw_parts(
+    axis: Axes, drawing: Drawing, parts: Sequence[Part], style: Mapping[str, Any]
+) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    for late in late_parts(drawing, end):
-        bar = drawing.bars[late.bar]
-        corner = late.start, drawing.offsets[bar.server] + bar.first
-        axis.add_patch(Rectangle(corner, late.end - late.start, bar.gpus, zorder=3.5, **LATE))
+    for part in parts:
+        bar = drawing.bars[part.bar]
+        corner = part.start, drawing.offsets[bar.server] + bar.first
+        axis.add_patch(Rectangle(corner, part.end - part.start, bar.gpus, zorder=3.5, **style))
 
 
 def _draw_running(axis: Axes, drawing: Drawing) -> None:
@@ -126,6 +137,8 @@ def keys_of_marks(drawings: Sequence[Drawing], *, large: bool) -> list[Any]:
         found.append(Patch(facecolor=(AWAY, 0.12), **HATCHED, label="GPUs reserved"))
     if shown.late and not large:
         found.append(Patch(**LATE, label="past the due slot"))
+    if shown.restored and not large:
+        found.append(Patch(**RESTORED, label="restored, without progress"))
     if shown.running and not large:
         ran = _mark("|") | {"markeredgewidth": RAN / 2}
         found.append(Line2D([], [], **ran, label="runs at slot 0 already"))

@@ -36,8 +36,8 @@ class Moment(NamedTuple):
     run: int
 
 
-class Late(NamedTuple):
-    """The part of a bar past the due slot of its job.
+class Part(NamedTuple):
+    """A part of a bar: past the due slot of its job, or in which the job is restored.
 
     Attributes
     ----------
@@ -64,8 +64,10 @@ def moments_of(drawing: Drawing) -> Iterator[Moment]:
         job = drawing.job_of(run)
         if job is None:
             continue
-        if job.release > 0:
+        if job.release > 0 and not run.segment:
             yield Moment(RELEASE, job.release, i)
+        if drawing.goes_on(i):
+            continue
         if job.due is not None:
             yield Moment(DUE, job.due, i)
         if job.deadline is not None:
@@ -81,6 +83,8 @@ class Shown(NamedTuple):
         Whether GPUs are reserved.
     late
         Whether a job runs past its due slot.
+    restored
+        Whether a job is restored.
     running
         Whether a job runs at slot 0 already.
     kinds
@@ -91,6 +95,7 @@ class Shown(NamedTuple):
 
     away: bool
     late: bool
+    restored: bool
     running: bool
     kinds: tuple[str, ...]
     beside: bool
@@ -104,13 +109,24 @@ def shown_in(drawings: Sequence[Drawing], *, large: bool) -> Shown:
     return Shown(
         away=any(area.start < end for drawing in drawings for area in drawing.away),
         late=any(late_parts(drawing, drawing.end) for drawing in drawings),
+        restored=any(run.restored > run.start for one in drawings for run in one.runs),
         running=any(ran_before(drawing, run) for drawing in drawings for run in drawing.runs),
         kinds=tuple(kind for kind in NAMES if kind in kinds),
         beside=not large and few(drawings[0]),
     )
 
 
-def late_parts(drawing: Drawing, end: int) -> list[Late]:
+def restored_parts(drawing: Drawing) -> list[Part]:
+    """The parts of bars in which jobs are restored."""
+    found = []
+    for i, bar in enumerate(drawing.bars):
+        run = drawing.runs[bar.run]
+        if run.restored > run.start:
+            found.append(Part(i, run.start, run.restored))
+    return found
+
+
+def late_parts(drawing: Drawing, end: int) -> list[Part]:
     """The parts of bars past due slots, in a plot of `end` slots."""
     found = []
     for i, bar in enumerate(drawing.bars):
@@ -119,14 +135,15 @@ def late_parts(drawing: Drawing, end: int) -> list[Late]:
         if job is not None and job.due is not None and run.carried_out:
             until = drawing.shown_until(run, end)
             if until > job.due:
-                found.append(Late(i, max(run.start, job.due), until))
+                found.append(Part(i, max(run.start, job.due), until))
     return found
 
 
 def ran_before(drawing: Drawing, run: Drawn) -> bool:
     """Whether a job runs at slot 0 already."""
     job = drawing.job_of(run)
-    return job is not None and job.running is not None and run.start == 0
+    begins = job is not None and job.running is not None and run.start == 0
+    return begins and run.restored == 0
 
 
 def asked_for(drawing: Drawing, run: Drawn) -> str:
@@ -135,9 +152,13 @@ def asked_for(drawing: Drawing, run: Drawn) -> str:
     if job is None:
         return ""
     found = []
-    if job.running is not None:
+    if job.running is not None and not run.segment:
         found.append("runs at slot 0 already")
-    if job.release != 0:
+    if run.segment:
+        found.append(f"segment {run.segment + 1}")
+    if run.restored > run.start:
+        found.append(f"restored until slot {run.restored:,}")
+    if job.release != 0 and not run.segment:
         waited = max(0, run.start - max(0, job.release))
         found.append(f"released at {job.release:,}" + (f", waited {waited:,}" if waited else ""))
     for name, slot in (("due", job.due), ("deadline", job.deadline)):

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from rarmodel.bounds import ValueBound, all_bounds, objective_bounds, relative_gap
 from rarmodel.errors import UsageError
-from rarmodel.model import job_extremes, unhandled
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, MAX_STRETCH, SLOTS, Value
 from rarmodel.schema import Instance, Schedule
 
@@ -98,7 +97,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
             "reached": _values(drawing),
             "other": made_for if (made_for := drawing.schedule.instance) != instance.name else "",
             "violations": drawing.report.violations[:MAX_VIOLATIONS],
-            "runs": len(drawing.runs),
+            "runs": len(drawing.whole),
             "jobs": slowest(drawing),
             "alone": end != shared,
             "path": sparkline(drawing, shared),
@@ -119,7 +118,6 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         by_length=aims[0].objective is MAKESPAN and len(aims) == 1,
         slots=SLOTS,
         bounds=[row for aim in aims for row in bound_rows(instance, aim)],
-        unhandled=unhandled(instance, ALL_BUT_PREEMPTION, "this page"),
         waits=waits(instance),
         shown=shown_in(drawings, large=large),
         due=any(job.due is not None for job in instance.jobs),
@@ -192,7 +190,7 @@ def slowest(drawing: Drawing) -> list[JobRow]:
     stretches = MAX_STRETCH.terms(drawing.instance)
     report = drawing.report
     rows = []
-    for run in drawing.runs:
+    for run in drawing.whole:
         slots = None if run.end is None else run.end - run.start
         number = drawing.numbers[run.job]
         known = number < len(least)

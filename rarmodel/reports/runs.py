@@ -43,7 +43,7 @@ class Run:
     family
         Source of the instance, with the settings that vary in the campaign.
     base
-        Method, or formulation and solver.
+        Method, formulation and solver, or policy.
     method
         The name in `base` with the parameters, options and data that vary among its runs.
     seed
@@ -364,7 +364,7 @@ def _instance_names(rows: Sequence[Row], families: Sequence[str]) -> dict[str, s
 
 
 def _base(row: Row) -> str:
-    if method := _text(row, "method"):
+    if method := _text(row, "method") or _text(row, "policy"):
         return method
     return f"{_text(row, 'formulation')} ({_text(row, 'solver')})"
 

@@ -3,15 +3,27 @@
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
 from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
 from .job import GpuTimes, Job, Running, Spread
-from .schedule import Assignment, ProvenBound, ProvenValue, Schedule
+from .schedule import (
+    AnyAssignment,
+    Assignment,
+    Held,
+    InterruptedAssignment,
+    ProvenBound,
+    ProvenValue,
+    Schedule,
+    Segment,
+)
 from .time import SlotTime, Time
 
 __all__ = [
+    "AnyAssignment",
     "Assignment",
     "Cluster",
     "Contention",
     "GpuTimes",
+    "Held",
     "Instance",
+    "InterruptedAssignment",
     "Job",
     "LinearDegradation",
     "Link",
@@ -22,6 +34,7 @@ __all__ = [
     "Reservation",
     "Running",
     "Schedule",
+    "Segment",
     "Server",
     "SlotTime",
     "Spread",

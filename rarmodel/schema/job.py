@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, Self
 
@@ -94,6 +94,13 @@ class Running(Record):
     def size(self) -> int:
         """GPUs that it holds."""
         return sum(map(len, self.gpus.values()))
+
+    def goes_on(self, start: int, gpus: Mapping[str, Collection[int]]) -> bool:
+        """Whether GPUs held from a slot on are those that it holds, from slot 0 on."""
+        if start != 0:
+            return False
+        held = {name: sorted(some) for name, some in gpus.items() if some}
+        return held == {name: sorted(some) for name, some in self.gpus.items()}
 
 
 Sizes = Annotated[

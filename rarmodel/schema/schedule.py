@@ -5,15 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import (
+    Discriminator,
+    FailFast,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+)
 
+from rarmodel.errors import InputError, Problem
 from rarmodel.tabular import MOST_ROWS, frame, html_rows
 
-from .base import Count, Integer, Name, Record, Version
+from .base import ONE, SEVERAL, Count, Integer, Name, Record, Version
 from .time import SlotTime
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Segment(Record):
+    """GPUs that a job holds from one slot until before another."""
+
+    start: Integer
+    """First slot in which the job holds them."""
+
+    end: Integer | None = None
+    """First slot in which it does not any more. The last segment has none: it ends when the job
+    completes."""
+
+    gpus: dict[Name, tuple[Integer, ...]]
+    """Indices (from 0) of the GPUs held on each server."""
 
 
 class Assignment(Record):
@@ -27,6 +52,87 @@ class Assignment(Record):
 
     gpus: dict[Name, tuple[Integer, ...]]
     """Indices (from 0) of the GPUs held on each server; as many in all as the job asks for."""
+
+    @property
+    def end(self) -> None:
+        """No slot in which the job is interrupted."""
+        return
+
+    @property
+    def segments(self) -> tuple[Held, ...]:
+        """The one segment: the assignment itself, as it has all that a segment has."""
+        return (self,)
+
+
+class InterruptedAssignment(Record):
+    """A job that is interrupted, and goes on later, perhaps elsewhere or with another ring size."""
+
+    job: Name
+    """Name of the job."""
+
+    segments: Annotated[tuple[Segment, ...], Field(min_length=1)]
+    """What it holds, and when; one after another."""
+
+    @property
+    def start(self) -> int:
+        """First slot in which the job holds GPUs, a_j."""
+        return self.segments[0].start
+
+    @property
+    def gpus(self) -> dict[str, tuple[int, ...]]:
+        """GPUs of the first segment."""
+        return self.segments[0].gpus
+
+    @field_validator("segments")
+    @classmethod
+    def _one_after_another(cls, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+        problems = []
+        for i, segment in enumerate(segments):
+            last = i == len(segments) - 1
+            if last and segment.end is not None:
+                message = "the last segment ends when the job completes; remove its end"
+                problems.append(Problem(f"[{i}].end", message))
+            elif not last and segment.end is None:
+                message = "missing; every segment but the last one needs it"
+                problems.append(Problem(f"[{i}].end", message))
+            elif segment.end is not None and segment.end <= segment.start:
+                message = f"{segment.end}; it must be above start, {segment.start}"
+                problems.append(Problem(f"[{i}].end", message))
+            before = segments[i - 1].end if i else None
+            if before is not None and segment.start < before:
+                message = f"{segment.start}; the segment before it ends at slot {before}"
+                problems.append(Problem(f"[{i}].start", message))
+        if problems:
+            raise InputError(problems)
+        return segments
+
+
+Held = Segment | Assignment
+"""GPUs that a job holds from one slot until before another, or until it completes."""
+
+
+def _in_segments(value: object) -> str:
+    keys = value if isinstance(value, dict) else getattr(type(value), "model_fields", ())
+    return SEVERAL if "segments" in keys else ONE
+
+
+AnyAssignment = Annotated[
+    Annotated[Assignment, Tag(ONE)] | Annotated[InterruptedAssignment, Tag(SEVERAL)],
+    Discriminator(_in_segments),
+]
+
+
+_plain: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(
+    Annotated[tuple[Assignment, ...], FailFast()]
+)
+
+
+def _plain_first(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Validate assignments without segments in compiled code, which needs no tag for each."""
+    try:
+        return _plain.validate_python(value)
+    except ValidationError:
+        return validate(value)
 
 
 class ProvenValue(Record):
@@ -73,23 +179,29 @@ class Schedule(Record):
     time: SlotTime | None = None
     """Length of the slots and time of slot 0, so that each start has a clock time."""
 
-    assignments: tuple[Assignment, ...]
+    assignments: Annotated[tuple[AnyAssignment, ...], WrapValidator(_plain_first)]
     """One assignment for each job."""
 
     bound: ProvenBound | None = None
     """The best lower bound known when the schedule was made."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row of plain data for each assignment: job, start, GPUs, servers, placement."""
+        """One row of plain data for each segment: job, start, GPUs, servers, placement.
+
+        Where a job is interrupted, rows also have the end of their segment.
+        """
+        interrupted = any(len(assignment.segments) > 1 for assignment in self.assignments)
         return [
             {
                 "job": assignment.job,
-                "start": assignment.start,
-                "gpus": sum(map(len, assignment.gpus.values())),
-                "servers": sum(map(bool, assignment.gpus.values())),
-                "placement": {server: list(gpus) for server, gpus in assignment.gpus.items()},
+                "start": segment.start,
+                **({"end": segment.end} if interrupted else {}),
+                "gpus": sum(map(len, segment.gpus.values())),
+                "servers": sum(map(bool, segment.gpus.values())),
+                "placement": {server: list(gpus) for server, gpus in segment.gpus.items()},
             }
             for assignment in self.assignments
+            for segment in assignment.segments
         ]
 
     def to_frame(self) -> pd.DataFrame:
@@ -99,7 +211,8 @@ class Schedule(Record):
     def _repr_html_(self) -> str:
         shown = [{**row, "placement": _placed(row["placement"])} for row in self.rows()[:MOST_ROWS]]
         title = f"Schedule of {self.instance} by {self.method}"
-        return html_rows(title, shown, len(self.assignments))
+        rows = sum(len(assignment.segments) for assignment in self.assignments)
+        return html_rows(title, shown, rows)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - IPython's
         jobs = len(self.assignments)

@@ -8,9 +8,11 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
-from rarmodel.schema import Assignment, Instance
+from rarmodel.schema import Held, Instance
 
 from .report import Violation
+from .segments import runs_on
+from .simulation_result import Run
 
 
 class Stay(NamedTuple):
@@ -21,32 +23,34 @@ class Stay(NamedTuple):
     gpus: int
     job: str
     running: bool
-    """Whether it ran at slot 0: then it keeps its GPUs whatever the cap."""
+    """Whether it has held them since slot 0: then it keeps them whatever the cap."""
 
 
 def caps_kept(
-    instance: Instance, assignments: Sequence[Assignment], ends: Sequence[int | None]
+    instance: Instance, sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None]
 ) -> Iterator[Violation]:
-    """Reservations and quotas, against jobs that hold GPUs from their start to their completion.
+    """Reservations and quotas, against what jobs hold.
 
     Parameters
     ----------
     instance
         The problem.
-    assignments, ends
-        What is carried out, and completion times in slots; None for what never completes.
+    sound, ends
+        What is carried out, and when each gives its GPUs back; None for what never does.
     """
     capped = any(tenant.gpus is not None for tenant in instance.tenants)
     if not capped and not instance.cluster.reservations:
         return
-    jobs = {job.name: job for job in instance.jobs}
     by_server: dict[str, list[Stay]] = {}
     by_tenant: dict[str, list[Stay]] = {}
-    for assignment, end in zip(assignments, ends, strict=True):
-        job = jobs[assignment.job]
+    for (segment, run), end in zip(sound, ends, strict=True):
+        job = run.job
         until = inf if end is None else end
-        for server, gpus in assignment.gpus.items():
-            stay = Stay(assignment.start, until, len(gpus), job.name, job.running is not None)
+        if until == run.start:  # The job had completed.
+            continue
+        ran = runs_on(job, segment)
+        for server, gpus in segment.gpus.items():
+            stay = Stay(run.start, until, len(gpus), job.name, ran)
             by_server.setdefault(server, []).append(stay)
             if job.tenant is not None:
                 by_tenant.setdefault(job.tenant, []).append(stay)

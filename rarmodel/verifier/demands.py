@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rarmodel.schema import Assignment, Instance, Job
+from rarmodel.schema import Held, Instance, Job
 
 from .report import Violation
+from .simulation_result import Run
 
 
 def asks_for_places(job: Job) -> bool:
@@ -16,9 +17,9 @@ def asks_for_places(job: Job) -> bool:
 
 
 def placement_demands(
-    instance: Instance, servers: Mapping[str, int], job: Job, assignment: Assignment
+    instance: Instance, servers: Mapping[str, int], job: Job, segment: Held
 ) -> Iterator[Violation]:
-    """Servers are among those allowed, in number and type; running jobs stay where they are.
+    """Servers are among those allowed, in number and type.
 
     Parameters
     ----------
@@ -26,11 +27,11 @@ def placement_demands(
         The problem.
     servers
         Index of each server by name.
-    job, assignment
-        A job and its assignment, on servers and GPUs that exist.
+    job, segment
+        A job and where it runs, on servers and GPUs that exist.
     """
-    slot = assignment.start
-    used = {name: len(gpus) for name, gpus in assignment.gpus.items() if gpus}
+    slot = segment.start
+    used = {name: len(gpus) for name, gpus in segment.gpus.items() if gpus}
     for name in used:
         if job.servers is not None and name not in job.servers:
             message = f"job {job.name!r} is on server {name!r}, which is none of its servers"
@@ -51,35 +52,33 @@ def placement_demands(
                 "server; it asks for the same number on each"
             )
             yield Violation("spread", job.name, None, slot, message)
-    if job.running is not None:
-        held = {name: sorted(gpus) for name, gpus in assignment.gpus.items() if gpus}
-        if slot != 0 or held != {name: sorted(gpus) for name, gpus in job.running.gpus.items()}:
-            message = f"job {job.name!r} runs at slot 0 already; it stays on the GPUs it holds"
-            yield Violation("running", job.name, None, slot, message)
 
 
-def time_demands(
-    jobs: Sequence[Job], starts: Sequence[int], ends: Sequence[int | None]
-) -> Iterator[Violation]:
+def time_demands(runs: Sequence[Run], ends: Sequence[int | None]) -> Iterator[Violation]:
     """Jobs start after their release and the jobs they wait for, and complete by their deadline.
 
     Parameters
     ----------
-    jobs, starts
+    runs
         Jobs and their start slots.
     ends
-        Completion times in slots; None for a job that never completes.
+        Completion times in slots; None for a run in which its job does not complete.
     """
-    waits = any(job.after for job in jobs)
-    completion = {job.name: end for job, end in zip(jobs, ends, strict=True)} if waits else {}
-    for job, start, end in zip(jobs, starts, ends, strict=True):
-        if start < job.release:
+    completion: dict[str, int | None] = {}
+    if any(run.job.after for run in runs):
+        for run, end in zip(runs, ends, strict=True):
+            if completion.get(run.job.name) is None:
+                completion[run.job.name] = end
+    for run, end in zip(runs, ends, strict=True):
+        job, start = run.job, run.start
+        begins = run.follows is None
+        if begins and start < job.release:
             message = f"job {job.name!r} starts at slot {start}; it is released at {job.release}"
             yield Violation("release", job.name, None, start, message)
         if job.deadline is not None and end is not None and end > job.deadline:
             message = f"job {job.name!r} completes at slot {end}, past its deadline {job.deadline}"
             yield Violation("deadline", job.name, None, max(start, job.deadline), message)
-        for name in job.after:
+        for name in job.after if begins else ():
             before = completion.get(name, 0)
             if before is None or start < before:
                 until = "never completes" if before is None else f"completes at slot {before}"

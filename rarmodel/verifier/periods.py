@@ -31,6 +31,8 @@ class Periods(Sequence[Period]):
         The rings of the schedule.
     starts, completion
         Start slot and completion time of each ring; None if the ring never completes.
+    stuck_since
+        The slot after which nothing changes, if some ring never completes.
     """
 
     def __init__(
@@ -39,11 +41,13 @@ class Periods(Sequence[Period]):
         rings: Sequence[Placed],
         starts: Sequence[int],
         completion: Sequence[int | None],
+        stuck_since: int | None = None,
     ) -> None:
         self._instance = instance
         self._rings = tuple(rings)
         self._starts = tuple(starts)
         self._completion = tuple(completion)
+        self._stuck_since = stuck_since
 
     @cached_property
     def _length(self) -> int:
@@ -101,6 +105,8 @@ class Periods(Sequence[Period]):
             at, ended = slot, [change - 1 for change in changes if change > 0]
             begun = [-change for change in changes if change <= 0]
             running += len(begun) - len(ended)
+        if self._stuck_since is not None and at < self._stuck_since:
+            yield at, self._stuck_since, ended, begun, running
 
     def _replay(self, wanted: range) -> Iterator[Period]:
         """The periods at ascending indices."""

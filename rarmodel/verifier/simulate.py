@@ -39,48 +39,92 @@ def simulate(
         return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
     rings = [placed(run, tree) for run in runs]
-    completion, stuck_since = _completions(instance, rings, [run.start for run in runs])
-    periods = Periods(instance, rings, [run.start for run in runs], completion)
-    return SimulationResult(tuple(completion), stuck_since, periods)
+    completion, ends, stuck_since = _completions(instance, rings, runs)
+    ups = [run.start + run.restore for run in runs]
+    up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]
+    periods = Periods(
+        instance,
+        [rings[i] for i in up],
+        [ups[i] for i in up],
+        [ends[i] for i in up],
+        stuck_since,
+    )
+    return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods)
 
 
 def _completions(
-    instance: Instance, rings: Sequence[Placed], starts: Sequence[int]
-) -> tuple[list[int | None], int | None]:
-    """When each ring completes, and the slot after which nothing changes if some never do."""
+    instance: Instance, rings: Sequence[Placed], runs: Sequence[Run]
+) -> tuple[list[int | None], list[int | None], int | None]:
+    """When jobs complete and runs end, and when nothing changes any more if some never do."""
     traffic = Traffic(instance, rings)
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
-    waiting = sorted(range(len(rings)), key=starts.__getitem__, reverse=True)
+    left_at: list[int | None] = [None] * len(rings)
+    waiting = sorted(range(len(rings)), key=lambda i: runs[i].start, reverse=True)
     running: set[int] = set()
     # Each ring's speed φ_j since a slot, the iterations it had done by then, and where that leads:
     # None while the speed is 0.
-    speed, since, done = [0] * len(rings), list(starts), [0] * len(rings)
+    speed, since, done = [0] * len(rings), [0] * len(rings), [0] * len(rings)
     finish: list[int | None] = [None] * len(rings)
     gbps: list[float] = [0.0] * len(rings)
     ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
+    stops = [(run.end, i) for i, run in enumerate(runs) if run.end is not None]
+    heapify(stops)
+    restored: list[tuple[int, int]] = []  # A heap of (slot, ring), as `stops`.
     slot = 0
-    while waiting or running:
+    while True:
         while ends and finish[ends[0][1]] != ends[0][0]:
             heappop(ends)
-        if not ends and not waiting:
-            return completion, slot
-        slot = min([end for end, _ in ends[:1]] + [starts[i] for i in waiting[-1:]])
-        ended = []
+        while stops and left_at[stops[0][1]] is not None:
+            heappop(stops)
+        while restored and left_at[restored[0][1]] is not None:
+            heappop(restored)
+        if not (running or waiting or restored):
+            return completion, left_at, None
+        following = [heap[0][0] for heap in (ends, stops, restored) if heap]
+        following += [runs[i].start for i in waiting[-1:]]
+        if not following:
+            return completion, left_at, slot
+        slot = min(following)
+        ended, begun = [], []
         while ends and ends[0][0] == slot:
             _, i = heappop(ends)
             if finish[i] == slot:
-                completion[i], finish[i] = slot, None  # (9)
+                completion[i], left_at[i], finish[i] = slot, slot, None  # (9)
+                done[i] = rings[i].job.iterations_left
                 ended.append(i)
-        begun = []
-        while waiting and starts[waiting[-1]] == slot:
-            begun.append(waiting.pop())
+        while stops and stops[0][0] == slot:
+            _, i = heappop(stops)
+            if left_at[i] is not None:
+                continue
+            left_at[i] = slot
+            if i in running:
+                done[i] += speed[i] * (slot - since[i])
+                finish[i] = None
+                ended.append(i)
+        while waiting and runs[waiting[-1]].start == slot:
+            i = waiting.pop()
+            before, restore = runs[i].follows, runs[i].restore
+            if before is not None:
+                done[i] = done[before]  # Whole iterations are kept.
+            if done[i] >= rings[i].job.iterations_left:
+                left_at[i] = slot
+            elif restore:
+                heappush(restored, (slot + restore, i))
+            else:
+                begun.append(i)
+        while restored and restored[0][0] == slot:
+            _, i = heappop(restored)
+            if left_at[i] is None:
+                begun.append(i)
         running.difference_update(ended)
         running.update(begun)
         changed = traffic.change(ended, begun).items()
         slowed_or_sped = {
             i for link, least in changed for i in traffic.rings_on[link] if gbps[i] >= least
         }
+        for i in begun:
+            since[i] = slot
         for i in slowed_or_sped.union(begun):
             bandwidth = traffic.bandwidth_gbps(i)
             if bandwidth == gbps[i]:
@@ -99,4 +143,3 @@ def _completions(
         if len(ends) > 2 * len(running) + 64:  # Mostly out of date.
             ends = [(at, i) for i in running if (at := finish[i]) is not None]
             heapify(ends)
-    return completion, None

@@ -11,11 +11,30 @@ from .report import Period
 
 
 class Run(NamedTuple):
-    """One job, its start slot a_j, and its workers y_js on each server it uses (by index)."""
+    """A job from one slot on, or a segment of it where jobs may be interrupted (section 11).
+
+    Attributes
+    ----------
+    job
+        The job.
+    start
+        The slot from which on it holds its GPUs, a_j for the first segment.
+    workers
+        Workers y_js on each server that it uses, by index.
+    end
+        The slot in which it is interrupted; None if it goes on to its completion.
+    restore
+        Slots from the start on without progress and without use of links.
+    follows
+        Index of the run that is the job's segment before this one; None if there is none.
+    """
 
     job: Job
     start: int
     workers: Mapping[int, int]
+    end: int | None = None
+    restore: int = 0
+    follows: int | None = None
 
 
 class SimulationResult(NamedTuple):
@@ -24,7 +43,11 @@ class SimulationResult(NamedTuple):
     Attributes
     ----------
     completion
-        Completion time of each job; None if the job never completes.
+        When the job of each run completes in it; None if it does not.
+    ends
+        When each run gives its GPUs back: at the completion, or where it is interrupted; None if it
+        never does. A run that starts after its job has completed holds nothing: it ends at its
+        start.
     stuck_since
         The slot after which nothing changes, if some job never completes.
     periods
@@ -32,5 +55,6 @@ class SimulationResult(NamedTuple):
     """
 
     completion: tuple[int | None, ...]
+    ends: tuple[int | None, ...]
     stuck_since: int | None
     periods: Sequence[Period]

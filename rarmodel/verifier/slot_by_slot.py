@@ -22,15 +22,27 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
     """Simulate jobs that start at slot 0 or later; see `simulate`."""
     done = [0] * len(runs)
     completion: list[int | None] = [None] * len(runs)
+    ends: list[int | None] = [None] * len(runs)
     periods: list[Period] = []
     active_before: set[int] = set()
+    begun: set[int] = set()
     slot = 0
-    while None in completion:
-        waiting = [i for i, run in enumerate(runs) if run.start > slot]
-        active = {i for i, run in enumerate(runs) if run.start <= slot and completion[i] is None}
+    while None in ends:
+        for i, run in enumerate(runs):
+            if run.start == slot:
+                begun.add(i)
+                if run.follows is not None:
+                    done[i] = done[run.follows]  # Whole iterations are kept.
+                if run.end == slot or done[i] >= run.job.iterations_left:
+                    ends[i] = slot
+        coming = any(
+            i not in begun or (ends[i] is None and (run.end or run.start + run.restore) > slot)
+            for i, run in enumerate(runs)
+        )
+        active = {i for i in begun if ends[i] is None and runs[i].start + runs[i].restore <= slot}
         states, links = _states(instance, runs, active)
-        if not waiting and all(ring.speed == 0 for ring in states.values()):
-            return SimulationResult(tuple(completion), slot, tuple(periods))
+        if not coming and all(ring.speed == 0 for ring in states.values()):
+            return SimulationResult(tuple(completion), tuple(ends), slot, tuple(periods))
         if active and active == active_before:
             last = periods.pop()
             periods.append(Period(last.start, slot + 1, last.rings, last.links))
@@ -42,8 +54,11 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
         for i, ring in states.items():
             done[i] += ring.speed
             if done[i] >= runs[i].job.iterations_left:  # (9)
-                completion[i] = slot
-    return SimulationResult(tuple(completion), None, tuple(periods))
+                completion[i] = ends[i] = slot
+        for i, run in enumerate(runs):
+            if run.end == slot and ends[i] is None:
+                ends[i] = slot
+    return SimulationResult(tuple(completion), tuple(ends), None, tuple(periods))
 
 
 def _states(
@@ -53,7 +68,7 @@ def _states(
     cluster, contention = instance.cluster, instance.contention
     tree = topology(cluster)
     # In the order in which they began, for readers.
-    in_order = sorted(active, key=lambda i: (runs[i].start, -i))
+    in_order = sorted(active, key=lambda i: (runs[i].start + runs[i].restore, -i))
     on_link = Counter(link for i in in_order for link in tree.links_used(runs[i].workers))  # p_ℓ
     states = {}
     for i in in_order:

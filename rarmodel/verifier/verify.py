@@ -1,9 +1,9 @@
 """Check that a schedule keeps every constraint: (1)–(5), horizon and indices.
 
-Some violations cannot occur, because the schedule's format cannot express them: preemption and
-migration (3), because a job has one start and one set of GPUs; holding GPUs while inactive (4),
-because a job holds its GPUs from start to completion; fractional counts (5), because GPUs are
-listed.
+Some violations cannot occur, because the schedule's format cannot express them: migration within a
+segment (3), because a segment has one set of GPUs; holding GPUs while inactive (4), because a job
+holds its GPUs from start to completion, or to the end of the segment; fractional counts (5),
+because GPUs are listed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from math import inf
 
 from rarmodel.errors import VerificationError
 from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of
-from rarmodel.schema import Assignment, Instance, Job, Schedule
+from rarmodel.model.timing import restore_slots
+from rarmodel.schema import Held, Instance, Job, Schedule
 
 from .caps import caps_kept
 from .demands import asks_for_places, placement_demands, time_demands
 from .report import Report, Violation
+from .segments import ends_with_completion, never_interrupted, run_of, stays_where_it_runs
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 
@@ -48,29 +50,35 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     """
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
-    violations = list(_assigned_once(jobs, schedule))
-    sound: list[tuple[Assignment, Run]] = []
+    violations = [*_assigned_once(jobs, schedule)]
+    if instance.preemption is None:
+        violations += never_interrupted(schedule)
+    sound: list[tuple[Held, Run]] = []
+    restore = restore_slots(instance)
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
-            broken = [*_carried_out(instance, servers, job, assignment)]
-            if not broken and asks_for_places(job):
-                broken = [*placement_demands(instance, servers, job, assignment)]
-            violations += broken
-            if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
-                continue
-            held = assignment.gpus.items()
-            workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
-            sound.append((assignment, Run(job, assignment.start, workers)))
+            before: int | None = None
+            for segment in assignment.segments:
+                broken = [*_carried_out(instance, servers, job, segment)]
+                if not broken and asks_for_places(job):
+                    broken = [*placement_demands(instance, servers, job, segment)]
+                    if before is None:
+                        broken += stays_where_it_runs(instance, job, segment)
+                violations += broken
+                if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
+                    break
+                held = segment.gpus.items()
+                workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
+                run = run_of(job, segment, workers, restore, before)
+                before = len(sound)
+                sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
     violations.extend(_gpus_serve_one_worker(sound, result))
     violations.extend(_in_time(instance, sound, result))
-    violations.extend(
-        time_demands(
-            [run.job for _, run in sound], [run.start for _, run in sound], result.completion
-        )
-    )
-    carried_out = [assignment for assignment, _ in sound]
-    violations.extend(caps_kept(instance, carried_out, result.completion))
+    runs = [run for _, run in sound]
+    violations.extend(ends_with_completion(runs, result))
+    violations.extend(time_demands(runs, result.completion))
+    violations.extend(caps_kept(instance, sound, result.ends))
     return _report(instance, schedule, sound, result, violations)
 
 
@@ -112,14 +120,14 @@ def _assigned_once(jobs: dict[str, Job], schedule: Schedule) -> Iterator[Violati
 
 
 def _carried_out(
-    instance: Instance, servers: Mapping[str, int], job: Job, assignment: Assignment
+    instance: Instance, servers: Mapping[str, int], job: Job, segment: Held
 ) -> Iterator[Violation]:
     """The start is a slot, servers and GPUs exist, and the gang is complete (1)."""
-    slot = assignment.start
+    slot = segment.start
     if slot < 0:
         message = f"job {job.name!r} starts at slot {slot}; slots are numbered from 0"
         yield Violation("index", job.name, None, slot, message)
-    for name, gpus in assignment.gpus.items():
+    for name, gpus in segment.gpus.items():
         if name not in servers:
             message = f"job {job.name!r} is on server {name!r}; the cluster has no such server"
             yield Violation("index", job.name, name, slot, message)
@@ -139,7 +147,7 @@ def _carried_out(
                 "a GPU serves one worker at a time"
             )
             yield Violation("capacity", job.name, name, slot, message)
-    held = sum(len(gpus) for gpus in assignment.gpus.values())
+    held = sum(len(gpus) for gpus in segment.gpus.values())
     if held != job.gpus and held not in job.sizes:
         exactly = "exactly " if len(job.sizes) == 1 else ""
         sizes = " or ".join(map(str, job.sizes))
@@ -148,15 +156,16 @@ def _carried_out(
 
 
 def _gpus_serve_one_worker(
-    sound: Sequence[tuple[Assignment, Run]], result: SimulationResult
+    sound: Sequence[tuple[Held, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """No two jobs hold a GPU in the same slot. This is (2): at most O_s workers per server."""
     starts = [run.start for _, run in sound]
-    ends = [inf if end is None else end for end in result.completion]
+    ends = [inf if end is None else end for end in result.ends]
     # Of the jobs that began so far, the one that holds each GPU longest.
     longest: dict[str, dict[int, int]] = {}
     shared: dict[tuple[int, str], dict[int, int]] = {}
-    for i in sorted(range(len(sound)), key=lambda i: (starts[i], i)):
+    holding = (i for i in range(len(sound)) if ends[i] > starts[i])
+    for i in sorted(holding, key=lambda i: (starts[i], i)):
         for server, gpus in sound[i][0].gpus.items():
             holders = longest.setdefault(server, {})
             for gpu in gpus:
@@ -167,8 +176,9 @@ def _gpus_serve_one_worker(
                     if ends[i] > ends[other]:
                         holders[gpu] = i
     for (i, server), others in sorted(shared.items()):
-        job, slot = sound[i][0].job, sound[i][1].start
-        names = ", ".join(sorted({repr(sound[other][0].job) for other in others.values()}))
+        run = sound[i][1]
+        job, slot = run.job.name, run.start
+        names = ", ".join(sorted({repr(sound[other][1].job.name) for other in others.values()}))
         message = (
             f"job {job!r} takes {_gpus(sorted(others))} of server {server!r} at slot {slot} "
             f"while {names} still holds {'it' if len(others) == 1 else 'them'}"
@@ -177,35 +187,35 @@ def _gpus_serve_one_worker(
 
 
 def _in_time(
-    instance: Instance, sound: Sequence[tuple[Assignment, Run]], result: SimulationResult
+    instance: Instance, sound: Sequence[tuple[Held, Run]], result: SimulationResult
 ) -> Iterator[Violation]:
     """Every job completes, and within the horizon."""
     horizon = instance.time.horizon
-    for i, (assignment, run) in enumerate(sound):
+    for i, (_, run) in enumerate(sound):
         end = result.completion[i]
-        if end is None:
+        if result.ends[i] is None:
             message = (
-                f"job {assignment.job!r} never completes: from slot {result.stuck_since} on no "
+                f"job {run.job.name!r} never completes: from slot {result.stuck_since} on no "
                 "running job makes any progress"
             )
-            yield Violation("progress", assignment.job, None, result.stuck_since, message)
-        elif horizon is not None and end > horizon:
-            message = f"job {assignment.job!r} completes at slot {end}, past the horizon {horizon}"
-            yield Violation("horizon", assignment.job, None, max(run.start, horizon), message)
+            yield Violation("progress", run.job.name, None, result.stuck_since, message)
+        elif horizon is not None and end is not None and end > horizon:
+            message = f"job {run.job.name!r} completes at slot {end}, past the horizon {horizon}"
+            yield Violation("horizon", run.job.name, None, max(run.start, horizon), message)
 
 
 def _report(
     instance: Instance,
     schedule: Schedule,
-    sound: Sequence[tuple[Assignment, Run]],
+    sound: Sequence[tuple[Held, Run]],
     result: SimulationResult,
     violations: Sequence[Violation],
 ) -> Report:
     times = Counter(assignment.job for assignment in schedule.assignments)
     completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
-    for (assignment, _), end in zip(sound, result.completion, strict=True):
-        if times[assignment.job] == 1:
-            completion[assignment.job] = end
+    for (_, run), end in zip(sound, result.completion, strict=True):
+        if times[run.job.name] == 1 and end is not None:
+            completion[run.job.name] = end
     ends = [end for end in completion.values() if end is not None]
     complete = len(ends) == len(completion)
     makespan = max(ends) if complete else None
@@ -213,7 +223,7 @@ def _report(
     due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = None
     busy: Counter[int] = Counter()
-    for (_, run), end in zip(sound, result.completion, strict=True):
+    for (_, run), end in zip(sound, result.ends, strict=True):
         for server, workers in run.workers.items():
             busy[server] += workers * ((end or run.start) - run.start)
     if complete:

@@ -46,6 +46,9 @@ class Choices:
         Length of a slot in seconds.
     horizon
         Number of slots; None for as many as the jobs need one after another.
+    restore_seconds
+        Seconds that a job needs to go on after an interruption; None if jobs may not be
+        interrupted.
     contention
         If False, gradients and overhead are 0.
     name
@@ -66,6 +69,7 @@ class Choices:
     seed: int = 0
     slot_seconds: float = SLOT_SECONDS
     horizon: int | None = None
+    restore_seconds: float | None = None
     contention: bool = True
     name: str | None = None
     max_size_mb: float = MAX_MB
@@ -88,6 +92,8 @@ class Choices:
                 wrong.append(f"{name} {value!r}: it must be a whole number of at least {least}")
         if self.default_seconds is not None and not 0 < self.default_seconds < 1e10:
             wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
+        if self.restore_seconds is not None and not 0 <= self.restore_seconds <= 1e10:
+            wrong.append(f"restore seconds {self.restore_seconds}: they must be at least 0")
         if not 1e-3 <= self.slot_seconds <= 1e10:
             wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
         if not self.max_size_mb > 0:

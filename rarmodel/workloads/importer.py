@@ -13,7 +13,7 @@ from rarmodel.errors import InputError, Problem, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job
-from rarmodel.schema.instance import Tenant
+from rarmodel.schema.instance import Preemption, Tenant
 from rarmodel.schema.problems import problems_of
 
 from .account import Account, counted, grouped, told
@@ -243,6 +243,8 @@ def _instance(
     if draft.tenants:
         named = dict.fromkeys(job.tenant for job in jobs if job.tenant)
         changes["tenants"] = tuple(Tenant(name=name) for name in sorted(named))
+    if choices.restore_seconds is not None:
+        changes["preemption"] = Preemption(restore_seconds=float(choices.restore_seconds))
     if slots is not None and slots.origin is not None:
         changes["time"] = draft.time.model_copy(update={"origin": slots.origin})
     instance = draft.model_copy(update=changes)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from wide_instances import OBJECTIVES, WIDE, optima, random_wide
 
+from rarmodel.bounds import gpu_prices as prices
 from rarmodel.bounds import market as markets
-from rarmodel.bounds import objective_bound
+from rarmodel.bounds import objective_bound, price_ascent
 from rarmodel.bounds.gpu_prices import gpu_prices
 from rarmodel.bounds.market import Partition, market_of, partitions
-from rarmodel.bounds.price_ascent import Market, new_prices, worth
+from rarmodel.bounds.price_ascent import Market, Prices, ascend, new_prices, worth
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of, windows
 from rarmodel.model.objectives import Objective, Shape, Term, Value, objective
@@ -188,3 +189,38 @@ def test_bound_sees_that_fast_gpus_are_few(name: str) -> None:
     assert others is not None
     assert others.name == "prices of GPUs"
     assert others.value == found
+
+
+@pytest.mark.parametrize("name", ["makespan", "max-stretch"])
+def test_bound_says_nothing_where_it_would_take_long(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = asked(two_types(7, jobs=20), name)
+    (partition, *_) = reversed(partitions(instance))
+    offers = sum(map(len, partition.offers))
+    monkeypatch.setattr(prices, "MOST_TRIED", offers)
+    assert gpu_prices(asked(instance, name), objective(name)) is not None
+    monkeypatch.setattr(prices, "MOST_TRIED", offers - 1)
+    assert gpu_prices(asked(instance, name), objective(name)) is None
+
+
+def test_the_values_that_are_tried_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+
+    def counted(market: Market, known: Prices, most: int, hope: float, enough: float) -> float:
+        steps.append(most)
+        return ascend(market, known, most, hope, enough)
+
+    instance = asked(two_types(7, jobs=20), "makespan")
+    monkeypatch.setattr(price_ascent, "ascend", counted)
+    monkeypatch.setattr(prices, "ASCENT_WORK", 1)
+    assert gpu_prices(instance, objective("makespan")) is not None
+    assert set(steps) == {prices.FEWEST_STEPS}
+    steps.clear()
+    monkeypatch.setattr(prices, "ASCENT_WORK", 1_000_000)
+    assert gpu_prices(asked(instance, "makespan"), objective("makespan")) is not None
+    few = max(steps)
+    steps.clear()
+    monkeypatch.setattr(prices, "TRIALS", 1)
+    assert gpu_prices(asked(instance, "makespan"), objective("makespan")) is not None
+    assert prices.FEWEST_STEPS < few < max(steps)

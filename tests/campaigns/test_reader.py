@@ -159,7 +159,7 @@ def test_a_value_out_of_place_is_named(old: str, new: str, expected: str) -> Non
 
 def test_nothing_to_run_is_refused() -> None:
     assert problems("name: a\ninstances: [b]\n") == [
-        "line 1: neither methods nor formulations; name some"
+        "line 1: no methods, formulations or policies; name some"
     ]
 
 

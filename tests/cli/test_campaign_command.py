@@ -187,6 +187,18 @@ def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder
     assert Path("table.html").read_text(encoding="utf-8") == page.replace(far, "")
 
 
+@pytest.mark.parametrize("table", [True, False])
+def test_report_of_schedules_needs_them(invoke: Invoke, folder: Path, *, table: bool) -> None:
+    pytest.importorskip("bokeh")
+    source = filled(folder)  # Without its schedules.
+    invoke("campaign", "export", folder, "--output", "table.parquet")
+    given = "table.parquet" if table else source
+    outcome = invoke("campaign", "report", given, "--simulations", "--output", "arriving.html")
+    assert outcome.code == 2
+    assert outcome[2].count("\n") == 1
+    assert not Path("arriving.html").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "output", "said"),
     [

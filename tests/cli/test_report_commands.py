@@ -102,7 +102,7 @@ def test_refusals_are_one_line_and_write_nothing(
     outcome = invoke(command, instance_file, schedule_file, *more, "--output", output)
     assert outcome.code == 2
     assert len(outcome.lines) == 1
-    assert message in outcome.err
+    assert message in outcome[2]
     assert not Path(output).exists()
 
 
@@ -141,3 +141,15 @@ def test_objective_of_the_comparison_can_be_asked_for(
     assert "by hand is optimal by total-flow." in output.read_text(encoding="utf-8").replace(
         '<span class="unbroken">', ""
     ).replace("</span>", "")
+
+
+def test_report_compares_schedules_as_those_of_arriving_jobs(
+    invoke: Invoke, instance_file: Path, schedule_file: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "arriving.html"
+    arguments = ("report", instance_file, schedule_file, "--simulations", "--output", output)
+    assert invoke(*arguments) == (0, "", "")
+    assert "Queue over time" in output.read_text(encoding="utf-8")
+    outcome = invoke(*arguments, "--objective", "total-flow")
+    assert outcome.code == 2
+    assert "leave --objective out" in outcome[2]

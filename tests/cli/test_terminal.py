@@ -12,9 +12,10 @@ import pytest
 from documents import instance_data, replaced, schedule_data
 from rich.table import Table
 
-from rarmodel.cli.terminal import answer, answer_json, progress, say, show
+from rarmodel.cli.terminal import answer, answer_json, forecast, progress, say, show
 from rarmodel.errors import InputError
 from rarmodel.files import read_instance
+from rarmodel.online import Progress
 from rarmodel.schema import SlotTime
 
 if TYPE_CHECKING:
@@ -204,6 +205,25 @@ def test_progress_tells_slots_by_the_clock_where_their_length_is_known(
         name("example: search", SlotTime(slot_seconds=1365.0))
         report(12.0, 9.0)
     assert "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%" in err.getvalue()
+
+
+def test_forecast_says_how_many_jobs_are_complete_and_how_long_the_rest_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 30.0])
+    monkeypatch.setattr("rarmodel.cli.terminal.perf_counter", lambda: next(clock))
+    with forecast() as silent:
+        assert silent is None
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with forecast() as report:
+        assert report is not None
+        report("srtf", Progress(0, 400, 0))
+        report("srtf", Progress(100, 400, 1234))
+    assert "srtf  slot 1,234  100 of 400 jobs complete  about 1 min 30 s left" in err.getvalue()
+    assert capsys.readouterr().out == ""
 
 
 HOSTILE = "a\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202eb"

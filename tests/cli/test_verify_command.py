@@ -283,3 +283,46 @@ def test_longer_table_has_a_line_for_each_violation(invoke: Invoke, tmp_path: Pa
     schedule = {**schedule_data(), "assignments": []}
     outcome = invoke("verify", write(tmp_path / "i", data), write(tmp_path / "s", schedule))
     assert sum(line.startswith(" assignment ") for line in outcome.out.splitlines()) == 200
+
+
+# Segments
+
+
+def interrupted(**later: Any) -> Data:
+    """Job a of `instance_data` in two segments; it takes 2 slots in all."""
+    first = {"start": 0, "end": 1, "gpus": {"s0": [0, 1]}}
+    return {"job": "a", "segments": [first, {"start": 3, "gpus": {"s1": [0, 1]}, **later}]}
+
+
+def test_segments_are_verified_and_faults_have_the_slot_of_their_segment(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    data = {**instance_data(), "preemption": {"restore_seconds": 1.5}}
+    instance = write(tmp_path / "preemptive.json", data)
+    sound = write(tmp_path / "sound.json", schedule_data(interrupted(), B))
+    outcome = invoke("verify", instance, sound, "--json")
+    assert outcome.code == 0
+    assert outcome.json()["completion"] == {"a": 6, "b": 1}
+    wrong = write(tmp_path / "wrong.json", schedule_data(interrupted(gpus={"s1": [0]}), B))
+    outcome = invoke("verify", instance, wrong, "--json")
+    assert outcome.code == 1
+    (violation,) = outcome.json()["violations"]
+    assert (violation["constraint"], violation["job"], violation["slot"]) == ("gang", "a", 3)
+    plain = write(tmp_path / "plain.json", instance_data())
+    outcome = invoke("verify", plain, sound)
+    assert outcome.code == 1
+    assert (
+        "job 'a' goes on at slot 3 after an interruption; the instance allows none" in outcome.out
+    )
+
+
+def test_fault_of_a_segment_file_is_one_line_with_its_place(
+    invoke: Invoke, tmp_path: Path, instance_file: Path
+) -> None:
+    late = write(tmp_path / "late.json", schedule_data(B, interrupted(start=0)))
+    outcome = invoke("verify", instance_file, late)
+    assert outcome.code == 2
+    (line,) = outcome.lines
+    assert line.endswith(
+        "assignments[1].segments[1].start: 0; the segment before it ends at slot 1"
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from segmented import random_schedule
 from wide_instances import WIDE, random_wide
 
 import rarmodel
@@ -67,9 +68,9 @@ def test_words_for_some_of_several_names() -> None:
 
 def test_what_reports_say_that_they_handle_they_do() -> None:
     rows = {row["name"]: row["handles"] for row in rarmodel.list_reports()}
-    names = [feature.name for feature in WIDE]
     for name in ("verify", "describe", "plot", "report"):
-        assert set(rows[name]) == set(names)
+        assert set(rows[name]) == set(WIDER)
+    names = [feature.name for feature in WIDE]
     seeds = (
         random_wide(Random(seed), names, jobs=4, servers=2, most_slots=3) for seed in range(50)
     )
@@ -79,3 +80,10 @@ def test_what_reports_say_that_they_handle_they_do() -> None:
     assert rarmodel.describe(instance).jobs
     assert rarmodel.plot(instance, schedule)
     assert rarmodel.report(instance, schedule)
+    interrupted = random_wide(Random(1), [*names, PREEMPTION.name], jobs=4, servers=2)
+    segments = random_schedule(interrupted, Random(1), 4)
+    assert any(len(one.segments) > 1 for one in segments.assignments)
+    assert rarmodel.describe(interrupted).jobs
+    assert rarmodel.verify(interrupted, segments).periods
+    assert rarmodel.plot(interrupted, segments)
+    assert rarmodel.report(interrupted, segments)

@@ -18,12 +18,13 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.formulations.time_indexed_preemptive import TIME_INDEXED_PREEMPTIVE
 from rarmodel.model import job_extremes, topology
-from rarmodel.model.features import RING_SIZES
+from rarmodel.model.features import PREEMPTION, RING_SIZES
 from rarmodel.schema import Instance
 
 GOLDEN = Path(__file__).parent / "golden"
-FORMULATIONS = (TIME_INDEXED, COMPACT, RAR_DDLS)
+FORMULATIONS = (TIME_INDEXED, COMPACT, RAR_DDLS, TIME_INDEXED_PREEMPTIVE)
 
 
 def families(formulation: Formulation) -> dict[str, str]:
@@ -53,6 +54,8 @@ def wide_families(formulation: Formulation) -> dict[str, str]:
         b |= {"spread": {"min_servers": 2, "equal": True}, "times": {"A": times(b), "V": slow}}
         for server, kind in zip(data["cluster"]["servers"], "AAV", strict=True):
             server["gpu_type"] = kind
+    if PREEMPTION.name in formulation.handles:
+        data["preemption"] = {"restore_seconds": 2 * data["time"]["slot_seconds"]}
     data["objective"] = ["total-tardiness", "max-stretch"]
     instance = parse_instance(data)
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)

@@ -6,11 +6,21 @@ from random import Random
 from typing import Any
 
 import pytest
+from preemptive_optimum import optima as preemptive_optima
 from wide_instances import OBJECTIVES, WIDE, random_wide
 from wide_optimum import optimum
 
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of
+from rarmodel.model.features import (
+    GPU_TYPES,
+    PREEMPTION,
+    RESERVATIONS,
+    RING_SIZES,
+    RUNNING_JOBS,
+    SERVER_RATES,
+    SPREADS,
+)
 from rarmodel.schema import Instance
 
 FEATURES = [feature.name for feature in WIDE]
@@ -115,3 +125,19 @@ def test_no_longer_schedule_is_better(seed: int) -> None:
     )
     enough = horizon_of(instance)
     assert optimum(instance, enough) == optimum(instance, 2 * enough + 5)
+
+
+def test_interrupted_jobs_gain_nothing_beyond_the_horizon() -> None:
+    features = [RING_SIZES, RUNNING_JOBS, GPU_TYPES, SERVER_RATES, SPREADS, RESERVATIONS]
+    names, compared = [feature.name for feature in features], 0
+    for seed in range(60):
+        random = Random(seed)
+        some = {PREEMPTION.name, *random.sample(names, random.randint(1, 3))}
+        instance = random_wide(random, some, jobs=2, servers=2, objectives=OBJECTIVES, most_slots=2)
+        due = tuple(job.model_copy(update={"due": 2}) for job in instance.jobs)
+        instance = instance.model_copy(update={"jobs": due})
+        horizon = horizon_of(instance)
+        if horizon <= 8 and instance.cluster.total_gpus <= 4:
+            compared += 1
+            assert preemptive_optima(instance, horizon) == preemptive_optima(instance, horizon + 2)
+    assert compared > 5

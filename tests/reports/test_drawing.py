@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of, tree_data
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from naive_segments import carried_out
 from random_instances import instances, random_workers
+from segmented import segmented
 
 import rarmodel
 from rarmodel.files import parse_instance
@@ -109,6 +111,31 @@ def test_rings_and_gpus_are_those_of_the_verifiers_periods(
     most = max((max(p.links.values(), default=0) for p in drawing.report.periods), default=0)
     assert max(link.rings.greatest for link in drawing.links) == most
     assert max((run.rings for run in drawing.runs), default=0) == most
+
+
+@settings(max_examples=150, deadline=None)
+@given(segmented())
+def test_segments_hold_gpus_and_use_links_as_the_tiny_reading_says(
+    problem: tuple[Instance, Schedule],
+) -> None:
+    instance, schedule = problem
+    drawing = drawing_of(*problem)
+    kinds = {violation.constraint for violation in drawing.report.violations}
+    assume(not {"gang", "type", "index", "progress"} & kinds)
+    assume((drawing.report.makespan or 100) < 60)
+    course = carried_out(instance, schedule, 60)
+    for slot, held in enumerate(course.held):
+        for server, steps in zip(instance.cluster.servers, drawing.held, strict=True):
+            gpus = sum(len(one.gpus.get(server.name, ())) for one in held.values())
+            assert at(steps, slot) == gpus
+        shown = {run.job for run in drawing.runs if run.start <= slot < (run.end or 0)}
+        assert shown == set(held)
+        up = {run.job for run in drawing.runs if run.restored <= slot < (run.end or 0)}
+        assert up == set(course.speed[slot])
+    for period in drawing.report.periods:
+        for slot in {period.start, period.end - 1}:
+            rings = {one.link: n for one in drawing.links if (n := at(one.rings, slot)) > 0}
+            assert rings == dict(period.links)
 
 
 def at(steps: rarmodel.reports.Steps, slot: int) -> int:

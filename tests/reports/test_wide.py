@@ -23,7 +23,14 @@ from rarmodel.reports import draw, draw_all, picture, shown_bounds
 from rarmodel.reports.aims import aims_of, ranked
 from rarmodel.reports.comparison import rows_of
 from rarmodel.reports.finding import finding_of
-from rarmodel.reports.moments import MOST_MARKED, MOST_TICKS, late_parts, moments_of, ticks_of
+from rarmodel.reports.moments import (
+    MOST_MARKED,
+    MOST_TICKS,
+    late_parts,
+    moments_of,
+    restored_parts,
+    ticks_of,
+)
 from rarmodel.reports.page import chosen
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
@@ -270,10 +277,41 @@ def test_page_has_objectives_flow_times_and_late_jobs() -> None:
     assert "1 GPU of s1: by day" in runs
 
 
-def test_page_says_which_feature_it_does_not_know() -> None:
-    instance = parse_instance(wide_data(preemption={"restore_seconds": 5}))
-    page = Elements(rarmodel.report(instance, wide_schedules()))
-    assert "this page does not handle preemption (preemption): every job is drawn from" in page.text
+def interrupted() -> Schedule:
+    """One job is interrupted while it runs, and again while it is restored."""
+    segments = [
+        {"start": 0, "end": 1, "gpus": {"s0": [0]}},
+        {"start": 4, "end": 5, "gpus": {"s0": [1]}},
+        {"start": 5, "gpus": {"s1": [0]}},
+    ]
+    return parse_schedule(
+        {
+            "schema_version": 1,
+            "instance": "example",
+            "method": "cut",
+            "assignments": [
+                {"job": "old", "segments": segments},
+                {"job": "new", "start": 2, "gpus": {"s0": [0]}},
+            ],
+        }
+    )
+
+
+def test_restorations_are_marked_and_segments_named() -> None:
+    instance = parse_instance(wide_data(preemption={"restore_seconds": 2}))
+    page = Elements(rarmodel.report(instance, interrupted()))
+    assert "restored, without progress" in page.text
+    assert "segment 2; restored until slot 5" in page.data["data-schedule-0"]
+    assert "segment 3; restored until slot 7" in page.data["data-schedule-0"]
+    text = text_of(rarmodel.plot(instance, interrupted(), form="svg"))
+    assert "restored, without progress" in text
+    (drawing,) = draw_all(instance, [interrupted()])
+    assert [(part.start, part.end) for part in restored_parts(drawing)] == [(4, 5), (5, 7)]
+    assert [run.job for run in drawing.whole] == ["old", "new"]
+    assert drawing.whole[0].start == 0
+    assert drawing.whole[0].end == drawing.report.completion["old"]
+    without = Elements(rarmodel.report(parse_instance(wide_data()), wide_schedules()))
+    assert "restored" not in without.text
 
 
 def test_objective_of_the_reader_replaces_that_of_the_instance() -> None:

@@ -18,6 +18,7 @@ from rarmodel.model.features import (
     DEADLINES,
     DEPENDENCIES,
     GPU_TYPES,
+    PREEMPTION,
     QUOTAS,
     RELEASES,
     RESERVATIONS,
@@ -52,15 +53,27 @@ def random_wide(
     servers: int = 2,
     objectives: Sequence[str] = ("makespan",),
     most_slots: int = 4,
+    stall: bool = False,
 ) -> Instance:
-    """An instance that may use the features; weights and due slots are always there."""
+    """An instance that may use the features; weights and due slots are always there.
+
+    With `stall`, contention may bring speeds to 0.
+    """
     while True:
         plain = random_instance(
-            random, jobs=jobs, servers=servers, tree=random.random() < 0.5, most_slots=most_slots
+            random,
+            jobs=jobs,
+            servers=servers,
+            tree=random.random() < 0.5,
+            most_slots=most_slots,
+            stall=stall,
         )
         data = plain.model_dump(mode="json", exclude_unset=True)
         data["objective"] = objectives[0] if len(objectives) == 1 else list(objectives)
         del data["time"]["horizon"]
+        if PREEMPTION.name in features:
+            slots = random.choice([0, 0.4, 1, 1, 2, 2.5])
+            data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
         for change in (_cluster, _jobs, _running):
             change(random, data, features)
         try:

@@ -152,11 +152,11 @@ class _Search:
         # Jobs on their way to a standstill may be late all the same, or never end.
         if any(end is None or end > self.latest for end in ends):
             return False
-        jobs, starts = [run.job for run in self.runs], [run.start for run in self.runs]
-        if list(time_demands(jobs, starts, ends)) or self._overfull(ends):
+        if list(time_demands(self.runs, ends)) or self._overfull(ends):
             return False
         held = [
-            self._held(j, run.start, run.workers) for j, run in zip(decided, self.runs, strict=True)
+            (self._held(j, run.start, run.workers), run)
+            for j, run in zip(decided, self.runs, strict=True)
         ]
         if list(caps_kept(self.instance, held, ends)):
             return False

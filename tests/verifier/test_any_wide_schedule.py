@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lone_placements import slots_of_placements
 from wide_instances import OBJECTIVES, wide_instances
 
-from rarmodel.schema import Assignment, Instance, Job, Schedule
+from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, verify
 
 Told = set[tuple[str, str, str | None, int | None]]
@@ -87,7 +87,7 @@ def recounted(instance: Instance, schedule: Schedule, report: Report) -> Told:
     return found
 
 
-def placement_of(job: Job, one: Assignment) -> Iterator[tuple[str, str, str | None, int]]:
+def placement_of(job: Job, one: AnyAssignment) -> Iterator[tuple[str, str, str | None, int]]:
     counts = [len(gpus) for gpus in one.gpus.values()]
     for name in one.gpus:
         if job.servers is not None and name not in job.servers:
@@ -97,11 +97,17 @@ def placement_of(job: Job, one: Assignment) -> Iterator[tuple[str, str, str | No
         unequal = job.spread.equal and min(counts) != max(counts)
         if unequal or not job.spread.min_servers <= len(counts) <= most:
             yield "spread", job.name, None, one.start
-    if job.running is not None:
-        here = {(name, i) for name, gpus in one.gpus.items() for i in gpus}
-        there = {(name, i) for name, gpus in job.running.gpus.items() for i in gpus}
-        if here != there or one.start != 0:
-            yield "running", job.name, None, one.start
+    if job.running is not None and not stays(job, one):
+        yield "running", job.name, None, one.start
+
+
+def stays(job: Job, one: AnyAssignment) -> bool:
+    """Whether a job goes on from slot 0 on, on the GPUs on which it runs."""
+    if job.running is None:
+        return False
+    here = {(name, i) for name, gpus in one.gpus.items() for i in gpus}
+    there = {(name, i) for name, gpus in job.running.gpus.items() for i in gpus}
+    return here == there and one.start == 0
 
 
 @settings(max_examples=300, deadline=None)
@@ -125,7 +131,7 @@ def begins(exceeded: Callable[[int], bool]) -> set[int]:
 
 def active(
     instance: Instance, schedule: Schedule, report: Report, slot: int
-) -> list[tuple[Assignment, Job]]:
+) -> list[tuple[AnyAssignment, Job]]:
     jobs = {job.name: job for job in instance.jobs}
     types = {server.name: server.gpu_type for server in instance.cluster.servers}
     found = []
@@ -158,8 +164,8 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
 
         def too_many(slot: int, name: str = server.name, size: int = server.gpus) -> bool:
             here = active(instance, schedule, report, slot)
-            ran = sum(len(one.gpus.get(name, ())) for one, job in here if job.running)
-            held = sum(len(one.gpus.get(name, ())) for one, job in here if not job.running)
+            ran = sum(len(one.gpus.get(name, ())) for one, job in here if stays(job, one))
+            held = sum(len(one.gpus.get(name, ())) for one, job in here if not stays(job, one))
             away = reserved(name, slot)
             return away > 0 and held > max(0, size - away - ran)
 
@@ -170,7 +176,7 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
             here = {
                 one.job: one
                 for one, job in active(instance, schedule, report, v.slot or 0)
-                if not job.running
+                if not stays(job, one)
             }
             assert server.name in here[v.job].gpus
     expected = []
@@ -179,10 +185,12 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
         def above(slot: int, name: str = tenant.name, cap: int | None = tenant.gpus) -> bool:
             here = active(instance, schedule, report, slot)
             mine = [
-                (sum(map(len, one.gpus.values())), job) for one, job in here if job.tenant == name
+                (sum(map(len, one.gpus.values())), stays(job, one))
+                for one, job in here
+                if job.tenant == name
             ]
-            ran = sum(gpus for gpus, job in mine if job.running)
-            held = sum(gpus for gpus, job in mine if not job.running)
+            ran = sum(gpus for gpus, stayed in mine if stayed)
+            held = sum(gpus for gpus, stayed in mine if not stayed)
             return cap is not None and held > max(0, cap - ran)
 
         expected += sorted(begins(above))

@@ -254,7 +254,9 @@ def test_speed_of_an_iteration_just_longer_than_a_slot_is_0_and_never_ends() -> 
 def test_nothing_to_run_is_an_empty_course() -> None:
     instance = parse_instance(instance_data())
     for slot_by_slot in (False, True):
-        assert simulate(instance, [], slot_by_slot=slot_by_slot) == SimulationResult((), None, ())
+        assert simulate(instance, [], slot_by_slot=slot_by_slot) == SimulationResult(
+            (), (), None, ()
+        )
 
 
 def test_last_iteration_decides_whether_another_slot_is_needed() -> None:

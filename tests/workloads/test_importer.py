@@ -14,6 +14,7 @@ from traces import imported, jobs_of, reasons, rows, seconds_of
 from rarmodel.bounds import area
 from rarmodel.errors import InputError, UsageError
 from rarmodel.model import job_extremes
+from rarmodel.schema.instance import Preemption
 
 OUTSIDE = "submitted outside the window; the trace has 0h to 2.0h"
 THREE = rows("a,0,1,0,600,,vgg16,16,x", "b,0,2,3600,1200,,bert,4,y", "c,0,4,7200,60,,gpt2,4,x")
@@ -256,3 +257,12 @@ def test_rows_in_are_jobs_out_plus_rows_explained(
     with suppress(InputError):
         found = imported(tmp_path / "t.csv", rows(*lines), skip_invalid=skip, max_jobs=most)
         assert found.account.rows == len(lines)  # `imported` checks the rest.
+
+
+def test_jobs_may_be_interrupted_if_a_restoration_has_a_length(tmp_path: Path) -> None:
+    assert imported(tmp_path / "t.csv", THREE).instance.preemption is None
+    for seconds in (0.0, 90.0):
+        found = imported(tmp_path / "t.csv", THREE, restore_seconds=seconds).instance
+        assert found.preemption == Preemption(restore_seconds=seconds)
+    with pytest.raises(UsageError, match="restore seconds -1: they must be at least 0"):
+        imported(tmp_path / "t.csv", THREE, restore_seconds=-1)

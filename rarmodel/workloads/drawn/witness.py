@@ -181,7 +181,7 @@ class _Clock:
         return _Ring(slots, workers)
 
     def _running(self, j: int) -> _Ring:
-        (option,) = lone_options(self.instance)[j]
+        option = lone_options(self.instance)[j][0]
         slots = option.pace.slots(option.servers, option.gbps)
         if slots is None:
             raise AssertionError("a running job makes progress")

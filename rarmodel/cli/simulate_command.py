@@ -1,0 +1,90 @@
+"""The command `simulate`."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from rarmodel.defaults import DEFAULT_PLACEMENT
+from rarmodel.errors import UsageError, one_line
+
+from .commands import FINE, INSTANCE, UNSOLVED
+from .options import JSON, SEED, objective_option
+from .outputs import check_output, write_json
+from .terminal import answer, answer_json, forecast, say, say_first, show
+
+
+@click.command()
+@INSTANCE
+@click.option(
+    "--policy",
+    metavar="NAME[,NAME…]",
+    required=True,
+    callback=lambda _context, _option, names: [name.strip() for name in names.split(",")],
+    help="Policy to play, or several for a table; `rarmodel policies` lists them.",
+)
+@click.option(
+    "--placement",
+    metavar="NAME",
+    default=DEFAULT_PLACEMENT,
+    show_default=True,
+    help="Where jobs are put that get GPUs: consolidate, first-fit, contention-aware, or yours as "
+    "package.module:Name.",
+)
+@click.option(
+    "--round",
+    "round_slots",
+    type=click.IntRange(1),
+    metavar="SLOTS",
+    help="Ask the policy every so many slots as well. By default policies with rounds choose.",
+)
+@objective_option("Objective of policies that solve the instance again, instead of the instance's")
+@SEED
+@click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
+@JSON
+def simulate(
+    instance: str,
+    policy: list[str],
+    placement: str,
+    round_slots: int | None,
+    objective: list[str] | None,
+    seed: int,
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Play policies on the arriving jobs of INSTANCE, which they learn of as they arrive.
+
+    rarmodel verifies each schedule, and compares it with proven bounds. A missed deadline gives
+    exit code 1.
+    """
+    from rarmodel import api, files  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    if output is not None and len(policy) > 1:
+        raise UsageError("--output takes the schedule of one policy; leave the others out")
+    check_output(output, as_json=as_json)
+    problem = api.load_instance(instance)
+    with forecast() as report:
+        results = api.simulate(
+            problem,
+            policy,
+            placement=placement,
+            round_slots=round_slots,
+            objective=objective,
+            seed=seed,
+            progress=report,
+        )
+    if output is not None and results[0].schedule is not None:
+        write_json(files.to_json(results[0].schedule), output)
+    if as_json:
+        summaries = [one.summary() for one in results]
+        answer_json(summaries if len(policy) > 1 else summaries[0])
+    elif len(policy) > 1:
+        show(tables.of_rows(problem.name, [one.row() for one in results]))
+    else:
+        for line in tables.aligned(results[0].lines()):
+            (say if output == "-" else answer)(line)
+    for one in results:
+        if not one.verified:
+            say_first([f"{one.policy}: {one_line(reason)}" for reason in one.reasons], "reasons")
+    return FINE if all(one.verified for one in results) else UNSOLVED

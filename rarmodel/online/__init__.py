@@ -1,0 +1,26 @@
+"""Policies on arriving jobs, without knowing the future: simulated, verified, and compared."""
+
+from .metrics import Metrics
+from .placement import Asked, Placement, Site
+from .play import Progress
+from .policy import Decision, Policy, listed_first, ranked
+from .simulate import simulate, unsuitable
+from .simulation import Proven, Simulation
+from .state import State
+
+__all__ = [
+    "Asked",
+    "Decision",
+    "Metrics",
+    "Placement",
+    "Policy",
+    "Progress",
+    "Proven",
+    "Simulation",
+    "Site",
+    "State",
+    "listed_first",
+    "ranked",
+    "simulate",
+    "unsuitable",
+]

@@ -1,0 +1,235 @@
+"""Carry a decision out: who stops, who goes on, and where those are put who start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.errors import UsageError
+from rarmodel.model.lone import lone_options
+from rarmodel.schema import Instance
+
+from . import walk
+from .cluster import WorkingCluster
+from .jobs import NOBODY, Jobs
+from .placement import Asked, Placement, Site, fewest_servers
+from .policy import Decision
+from .room import Ring
+
+Truths = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+
+class Foreman:
+    """Carries decisions out on a cluster.
+
+    Jobs are gone through in the order of the decision; each that fits gets its GPUs. A running job
+    that is to have as many GPUs as it has stays where it is. If jobs may be interrupted, it is
+    first settled by numbers who holds GPUs; the other running jobs stop, and then those who start
+    are placed. Where the servers that a job may use are taken all the same, jobs further down the
+    order stop for it, the last ones first. Room that is left goes to the rest of the order.
+
+    Parameters
+    ----------
+    cluster, placement
+        What is worked on, and where jobs are put.
+    interrupts
+        Whether running jobs stop if the decision says so.
+    random
+        Random numbers for the placement.
+    """
+
+    def __init__(
+        self,
+        cluster: WorkingCluster,
+        placement: Placement,
+        *,
+        interrupts: bool,
+        random: np.random.Generator,
+    ) -> None:
+        self._cluster, self._placement, self._interrupts = cluster, placement, interrupts
+        self._random = random
+        self._jobs: Jobs = cluster.jobs
+        self._asked: dict[tuple[int, int, str | None], Asked] = {}
+        self._wanted: Ints = self._jobs.size.copy()
+        self._types: Mapping[int, str] = {}
+        self._places: Mapping[int, Ring] = {}
+
+    def carry_out(self, decision: Decision, active: Ints) -> None:
+        """Make it so; `active` are the numbers of the jobs in the state."""
+        order = active if decision.order is None else active[np.asarray(decision.order, np.int64)]
+        self._types = _by_number(decision.types, active)
+        self._places = _by_number(decision.places, active)
+        self._wanted[active] = self._jobs.size[active]
+        if self._interrupts:
+            held = self._cluster.held[active]
+            self._wanted[active] = np.where(held > 0, held, self._wanted[active])
+        if decision.gpus is not None:
+            self._wanted[active] = decision.gpus
+        for k, ring in self._places.items():
+            self._wanted[k] = sum(ring.values())
+        if self._interrupts:
+            self._interrupt(order, active, blocks=decision.blocks)
+        self._fill(order, blocks=decision.blocks)
+
+    def _fill(self, order: Ints, *, blocks: bool) -> None:
+        """Start each job of the order that fits."""
+        cluster, jobs, at = self._cluster, self._jobs, 0
+        while True:
+            at = walk.next_fit(
+                *(order, at, self._wanted, cluster.holds, jobs.row, cluster.room.free),
+                *(jobs.tenant, cluster.room.quota, int(blocks)),
+            )
+            if at == walk.NONE_FITS:
+                return
+            if not self._start(int(order[at])) and blocks:
+                return
+            at += 1
+
+    def _interrupt(self, order: Ints, active: Ints, *, blocks: bool) -> None:
+        """Stop those who are not to go on, and place those who go before them in the order."""
+        cluster, jobs = self._cluster, self._jobs
+        chosen = np.zeros(len(jobs.index), np.bool_)
+        free, quota = cluster.room.without_jobs()
+        walk.choose(
+            *(order, self._wanted, jobs.row, jobs.within, free, jobs.tenant, quota, int(blocks)),
+            chosen,
+        )
+        held = cluster.held[active]
+        goes_on = chosen[active] & (held == self._wanted[active])
+        for k in active[(held > 0) & ~goes_on].tolist():
+            cluster.stop(k)
+        for k in (*self._types, *self._places):
+            if cluster.holds[k] and not self._stays(k):
+                cluster.stop(k)
+        for at in np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist():
+            k = int(order[at])
+            if not self._start(k) and self._lacks_room(k):
+                self._make_room(k, order[at + 1 :])
+
+    def _stays(self, k: int) -> bool:
+        """Whether a running job has the place or the type that the decision gives it."""
+        ring = self._cluster.stays[k].ring
+        if k in self._places:
+            return ring == self._places[k]
+        servers = self._cluster.instance.cluster.servers
+        return all(servers[s].gpu_type == self._types[k] for s in ring)
+
+    def _start(self, k: int) -> bool:
+        """Put a job somewhere if there is room; whether there is."""
+        cluster = self._cluster
+        if not self._within_quota(k):
+            return False
+        ring = self._ring(k)
+        if ring is None:
+            return False
+        cluster.start(k, ring)
+        return True
+
+    def _ring(self, k: int) -> Ring | None:
+        """Where a job is put; None if it waits."""
+        cluster, asked = self._cluster, self._asks(k)
+        if k in self._places:
+            exact = self._places[k]
+            if not asked.kept_by(exact):
+                self._refuse(k, f"a policy gives it {dict(exact)}", asked)
+            return exact if cluster.room.has(exact) else None
+        before = cluster.stopped.get(k)
+        if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
+            return before.ring
+        site = Site(
+            cluster=cluster.instance.cluster,
+            idle=cluster.room.idle,
+            rings=cluster.rings_on_links,
+            lost=lambda ring: cluster.lost(k, ring),
+            random=self._random,
+        )
+        found = self._placement.place(asked, site)
+        if found is None:
+            return None
+        if not asked.kept_by(found) or not cluster.room.has(found):
+            self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
+        return found
+
+    def _make_room(self, k: int, later: Ints) -> None:
+        """Stop jobs further down the order for one that finds no place; if in vain, none."""
+        cluster, asked = self._cluster, self._asks(k)
+        stopped: list[int] = []
+        for other in later[cluster.holds[later]][::-1].tolist():
+            if not any(asked.allowed[-1][server] for server in cluster.stays[other].ring):
+                continue
+            cluster.stop(other)
+            stopped.append(other)
+            if not self._lacks_room(k):
+                if not self._start(k):
+                    break
+                return
+        for other in reversed(stopped):
+            cluster.start(other, cluster.stopped[other].ring)
+
+    def _lacks_room(self, k: int) -> bool:
+        """Whether a job waits for want of room, and not because the placement wants it to."""
+        if not self._within_quota(k):
+            return False
+        if k in self._places:
+            return not self._cluster.room.has(self._places[k])
+        return fewest_servers(self._asks(k), self._cluster.room.idle) is None
+
+    def _within_quota(self, k: int) -> bool:
+        tenant = self._jobs.tenant[k]
+        return bool(tenant == NOBODY or self._wanted[k] <= self._cluster.room.quota[tenant])
+
+    def _asks(self, k: int) -> Asked:
+        """What a job asks for, with the GPUs and the type that it is to have."""
+        key = k, int(self._wanted[k]), self._types.get(k)
+        if key not in self._asked:
+            self._asked[key] = asked_for(self._cluster.instance, self._jobs, *key)
+        return self._asked[key]
+
+    def _refuse(self, k: int, what: str, asked: Asked) -> None:
+        name = self._cluster.instance.jobs[self._jobs.index[k]].name
+        raise UsageError(
+            f"job {name!r} at slot {self._cluster.now}: {what} (workers by server), which is not "
+            f"idle, or not {asked.size} GPUs on servers as it asks for"
+        )
+
+
+def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:
+    """What a job asks for of its places, with a ring size and perhaps a type of GPU."""
+    job = instance.jobs[jobs.index[k]]
+    if size not in job.sizes:
+        sizes = " or ".join(map(str, job.sizes))
+        raise UsageError(f"a policy gives job {job.name!r} {size} GPUs; its ring needs {sizes}")
+    allowed = [jobs.allowed[jobs.row[k]]]
+    if job.times is not None and len(job.times) > 1:
+        own = lone_options(jobs.unbegun)[jobs.index[k]]
+        paces = sorted((one for one in own if one.pace.size == size), key=lambda o: o.pace.compute)
+        sets = dict.fromkeys(one.allowed for one in paces)
+        allowed = [_mask(some, len(allowed[0])) for some in sorted(sets, key=len)]
+    if kind is not None:
+        of_kind = np.array([server.gpu_type == kind for server in instance.cluster.servers])
+        allowed = [allowed[-1] & of_kind]
+    spread = job.spread
+    servers = int(allowed[-1].sum())
+    return Asked(
+        size=size,
+        allowed=tuple(allowed),
+        fewest=spread.min_servers if spread else 1,
+        most=min(size, servers, (spread.max_servers if spread else None) or servers),
+        equal=bool(spread and spread.equal),
+    )
+
+
+def _mask(servers: frozenset[int], count: int) -> Truths:
+    mask = np.zeros(count, np.bool_)
+    mask[list(servers)] = True
+    return mask
+
+
+def _by_number(chosen: Mapping[int, T] | None, active: Ints) -> dict[int, T]:
+    """What is given by position in the state, by number."""
+    return {int(active[position]): one for position, one in (chosen or {}).items()}

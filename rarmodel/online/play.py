@@ -1,0 +1,230 @@
+"""Play a policy on arriving jobs: from one event to the next, until all jobs are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.errors import RarmodelError, UsageError
+from rarmodel.schema import Instance
+
+from .carry_out import Foreman
+from .cluster import Stay, WorkingCluster
+from .jobs import Jobs, jobs_of
+from .placement import Placement
+from .policy import Decision, Policy
+from .state import State
+from .views import Views
+
+TOLD_EVERY = 0.25
+"""Seconds between two reports of progress."""
+
+
+class Progress(NamedTuple):
+    """How far a simulation is.
+
+    Attributes
+    ----------
+    completed, jobs
+        Jobs that are complete, and all.
+    slot
+        The slot that is played.
+    """
+
+    completed: int
+    jobs: int
+    slot: int
+
+
+class Played(NamedTuple):
+    """What came of a policy.
+
+    Attributes
+    ----------
+    jobs
+        The jobs in order of arrival.
+    stays
+        All stays; of jobs that are not complete, those so far.
+    completion
+        (jobs) Completion times; NEVER for jobs that are not complete.
+    slot
+        The last slot that was played.
+    decisions, preemptions
+        How often the policy was asked, and how often jobs were interrupted.
+    interrupted
+        Whether the user stopped the simulation.
+    """
+
+    jobs: Jobs
+    stays: list[Stay]
+    completion: Ints
+    slot: int
+    decisions: int
+    preemptions: int
+    interrupted: bool
+
+
+def play(
+    instance: Instance,
+    policy: Policy,
+    placement: Placement,
+    *,
+    round_slots: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Played:
+    """Play a policy on the arriving jobs of an instance.
+
+    It ends when all jobs are complete, or when nothing happens any more. A user who interrupts it
+    gets what came of it so far.
+
+    Parameters
+    ----------
+    instance, policy, placement
+        What is played on, who decides, and where jobs are put.
+    round_slots
+        Ask the policy every so many slots as well; by default as the policy wants.
+    seed
+        Seed of the random numbers of policy and placement.
+    progress
+        Is told how far it is, a few times a second.
+    """
+    game = _Game(instance, policy, placement, round_slots or policy.round_slots, seed)
+    interrupted, told = False, perf_counter()
+    try:
+        while game.step():
+            if progress is not None and perf_counter() - told > TOLD_EVERY:
+                told = perf_counter()
+                progress(game.progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    cluster = game.cluster
+    return Played(
+        jobs=game.jobs,
+        stays=[*cluster.past, *cluster.stays.values()],
+        completion=cluster.completion,
+        slot=cluster.now,
+        decisions=game.decisions,
+        preemptions=game.preemptions,
+        interrupted=interrupted,
+    )
+
+
+def _checked(decision: object, policy: Policy) -> Decision:
+    if isinstance(decision, Decision):
+        return decision
+    raise UsageError(f"policy {policy.name!r} returned {decision!r}, and not a Decision")
+
+
+class _Game:
+    """A simulation in progress."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        policy: Policy,
+        placement: Placement,
+        round_slots: int | None,
+        seed: int,
+    ) -> None:
+        self.jobs = jobs_of(instance)
+        self.cluster = WorkingCluster(instance, self.jobs)
+        self.decisions = self.preemptions = 0
+        self._policy, self._round = policy, round_slots
+        self._random = np.random.default_rng(seed)
+        interrupts = policy.interrupts and instance.preemption is not None
+        self._foreman = Foreman(self.cluster, placement, interrupts=interrupts, random=self._random)
+        self._views = Views(self.cluster)
+        self._memory: dict[str, Any] = {}
+        self._waits_for = self.jobs.waits_for.copy()
+        self._active: Ints = np.zeros(0, np.int64)
+        self._arrived = 0
+        self._done = 0
+        self._service = np.zeros(len(self.jobs.index), np.int64)
+        self._slot = 0
+        self._idle_rounds, self._left = 0, 0
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress(self._done, len(self.jobs.index), self.cluster.now)
+
+    def step(self) -> bool:
+        """Play the present slot, and go to the next one in which something happens, if any."""
+        cluster = self.cluster
+        completed = cluster.advance(self._slot)
+        for k in completed:
+            self._service[self._done] = cluster.served[k]
+            self._done += 1
+        arrived = self._arrivals(completed)
+        reserved = cluster.reserve()
+        due = self._round is not None and self._slot % self._round == 0
+        if (completed or arrived or reserved or due) and len(self._active):
+            self._decide(is_round=due)
+        if self._done == len(self.jobs.index):
+            return False
+        return self._go_on(due=due)
+
+    def _arrivals(self, completed: list[int]) -> bool:
+        """Take complete jobs out, and let jobs in whose slot has come; whether any came."""
+        ready = list[int]()
+        for k in completed:
+            for follower in self.jobs.followers[k]:
+                self._waits_for[follower] -= 1
+                if self._waits_for[follower] == 0 and follower < self._arrived:
+                    ready.append(follower)
+        first, arrival = self._arrived, self.jobs.arrival
+        while self._arrived < len(arrival) and arrival[self._arrived] <= self._slot:
+            self._arrived += 1
+        come = np.arange(first, self._arrived)
+        come = come[self._waits_for[come] == 0]
+        if completed:
+            self._active = self._active[self.cluster.completion[self._active] == NEVER]
+        if ready:
+            self._active = np.union1d(self._active, ready)
+        if len(come):
+            self._active = np.concatenate([self._active, come])
+        return bool(ready) or len(come) > 0
+
+    def _decide(self, *, is_round: bool) -> None:
+        """Ask the policy, and carry out what it says."""
+        views = self._views.of(self._active, self._service[: self._done], is_round=is_round)
+        state = State(self._policy, views, self._random, self._memory)
+        self.decisions += 1
+        try:
+            decision = self._policy.decide(state)
+            self._foreman.carry_out(_checked(decision, self._policy), self._active)
+        except RarmodelError:
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            name, slot = self._policy.name, self.cluster.now
+            raise UsageError(f"policy {name!r} failed at slot {slot}: {what}") from error
+        self.preemptions += self.cluster.settle()
+
+    def _go_on(self, *, due: bool) -> bool:
+        """Set the next slot; False if nothing happens any more."""
+        following = min(self.cluster.next_event(), self.cluster.next_change())
+        if self._arrived < len(self.jobs.arrival):
+            following = min(following, int(self.jobs.arrival[self._arrived]))
+        if self._round is not None and len(self._active):
+            if due and self._goes_round_in_circles(self._round):
+                return False
+            following = min(following, (self._slot // self._round + 1) * self._round)
+        self._slot = following
+        return following < NEVER
+
+    def _goes_round_in_circles(self, round_slots: int) -> bool:
+        """Whether many rounds went by in which no job did an iteration.
+
+        Jobs that take turns may be interrupted each time before they are restored.
+        """
+        left = int(self.cluster.left(self._active).sum())
+        self._idle_rounds = self._idle_rounds + 1 if left == self._left else 0
+        self._left = left
+        patience = 2 * len(self._active) + self.cluster.restore // round_slots + 2
+        return self._idle_rounds > patience

@@ -1,0 +1,251 @@
+"""Gavel's policies: parts of time by linear programs, and rounds that give each job its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.engine.arrays import NEVER, Ints
+
+from ..policy import ATTAINED, DURATIONS, Decision, Policy, listed_first
+from ..state import State
+
+if TYPE_CHECKING:
+    from rarmodel.formulations.gavel import Demand, Gavel
+
+Floats = npt.NDArray[np.float64]
+
+ROUND_SLOTS = 6
+"""Slots of a round: the paper's 6 minutes, in slots of a minute."""
+CLOSE = 1.01
+"""Where the bisection for finish-time fairness stops: greatest by least ratio."""
+
+
+class _Known(NamedTuple):
+    """What all four programs read of a state."""
+
+    kinds: list[str | None]
+    speed: Floats
+    gpus: Floats
+    there: Floats
+    price: Floats
+
+    def demand(self, need: Floats) -> Demand:
+        """The demand with a need of each job."""
+        from rarmodel.formulations.gavel import Demand  # noqa: PLC0415 - loads Pyomo
+
+        return Demand(self.speed, self.gpus, need, self.there, self.price)
+
+
+def _known(state: State) -> _Known:
+    servers = state.cluster.servers
+    kinds = list(dict.fromkeys(server.gpu_type for server in servers))
+    there = [
+        sum(int(state.capacity[s]) for s, one in enumerate(servers) if one.gpu_type == kind)
+        for kind in kinds
+    ]
+    speed = np.zeros((len(state), len(kinds)))
+    for j, (shapes, size) in enumerate(zip(state.speeds, state.gpus.tolist(), strict=True)):
+        for r, kind in enumerate(kinds):
+            if size <= there[r]:
+                speed[j, r] = shapes.get((size, kind), shapes.get((size, None), 0))
+    prices = state.cluster.prices_per_gpu_hour
+    given = [prices.get(kind or "") if isinstance(prices, dict) else prices for kind in kinds]
+    price = np.array([1.0 if one is None else one for one in given])
+    # What costs nothing is worth more than anything that does, but not without limit.
+    price = np.maximum(price, 1e-3 * max(price.max(), 1e-9))
+    return _Known(kinds, speed, state.gpus.astype(np.float64), np.array(there, np.float64), price)
+
+
+Parts = Callable[[State, _Known, "Gavel"], Floats]
+"""Gives (jobs, types) the parts of the time."""
+
+
+def _solved(program: Gavel, known: _Known, need: Floats) -> Floats:
+    found = program(known.demand(need))
+    return np.zeros_like(known.speed) if found is None else found.parts
+
+
+def _max_min(state: State, known: _Known, program: Gavel) -> Floats:
+    """The greatest least share, by weight."""
+    return _solved(program, known, state.weight * _proportional(known) / known.gpus)
+
+
+def _proportional(known: _Known) -> Floats:
+    """(jobs) Iterations per slot in equal parts of the cluster."""
+    equal: Floats = known.speed @ known.there / max(1.0, known.there.sum())
+    return equal
+
+
+def _makespan(state: State, known: _Known, program: Gavel) -> Floats:
+    """The least time until the last of the known jobs completes."""
+    return _solved(program, known, state.iterations.astype(np.float64))
+
+
+def _fairness(state: State, known: _Known, program: Gavel) -> Floats:
+    """The least of the greatest ratios of finish times, sharing and alone on an n-th.
+
+    Alone, a job has been there for as long as what it did takes in its parts of the cluster, which
+    change with n, and completes after what is left takes in its present part.
+    """
+    able = known.speed.max(axis=1) > 0
+    left = np.where(able, state.iterations, 0).astype(np.float64)
+    elapsed = (state.now - state.release).astype(np.float64)
+    isolated = _isolated(state, known)
+
+    def ratio(done: Floats) -> float:
+        """The greatest ratio if jobs do so many iterations in a slot."""
+        shared = elapsed + left / np.maximum(done, 1e-12)
+        return float((shared / isolated)[able].max(initial=0.0))
+
+    found = program(known.demand(left / isolated))
+    if found is None:
+        return np.zeros_like(known.speed)
+    # What any solution reaches is an upper bound, and a ratio that cannot be kept a lower one.
+    parts, high = found.parts, ratio((found.parts * known.speed).sum(axis=1))
+    low = ratio(known.speed.max(axis=1))
+    while high > CLOSE * low:
+        wanted = (low + high) / 2
+        spare = wanted * isolated - elapsed
+        found = None
+        if (spare[able] > 0).all():
+            found = program(known.demand(left / np.where(able, spare, 1.0)))
+        if found is None:
+            low = wanted
+            continue
+        if found.level < 1 - 1e-9:
+            low = wanted
+        reached = ratio((found.parts * known.speed).sum(axis=1))
+        if reached < high:
+            parts, high = found.parts, reached
+        elif found.level >= 1 - 1e-9:  # Rounding keeps it from getting better.
+            break
+    return parts
+
+
+def _isolated(state: State, known: _Known) -> Floats:
+    """(jobs) Slots from submission to completion alone on an n-th of the cluster."""
+    share = state.cluster.total_gpus / len(state)
+    pace = np.maximum(_proportional(known) / np.maximum(1.0, known.gpus / share), 1e-12)
+    before: dict[int, tuple[float, int, float]] = state.memory.get("alone", {})
+    alone = {}
+    for k, left, now in zip(
+        state.number.tolist(), state.iterations.tolist(), pace.tolist(), strict=True
+    ):
+        slots, had, then = before.get(k, (0.0, left, now))
+        alone[k] = (slots + (had - left) / then, left, now)
+    state.memory["alone"] = alone
+    return np.array([slots + left / now for slots, left, now in alone.values()])
+
+
+def _cost(state: State, known: _Known, program: Gavel) -> Floats:
+    """The greatest throughput for the price, with due slots kept where that is possible."""
+    slots = (state.due - state.now).astype(np.float64)
+    kept = (state.due < NEVER) & (slots > 0)
+    need = np.where(kept, state.iterations / np.maximum(slots, 1.0), 0.0)
+    found = program(known.demand(need))
+    if found is not None:
+        return found.parts
+    return _solved(program, known, np.zeros(len(state)))
+
+
+def make_gavel(
+    name: str, program: str, parts_of: Parts, description: str, *, durations: bool
+) -> Policy:
+    """A policy by one of Gavel's programs; see `rarmodel.formulations.gavel`.
+
+    The program is solved when the set of jobs changes. At each decision jobs are gone through by
+    `X_jr` over the slots that they had on type r since they arrived; each that fits gets its GPUs
+    of that type (section 5 of the paper). Readings: pairs that had nothing yet come first, the
+    greater X first; jobs without a part, and those that did not fit, come after them in order of
+    arrival. A ring has one type of GPU.
+    """
+
+    def decide(state: State) -> Decision:
+        from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
+
+        memory, known = state.memory, _known(state)
+        numbers = tuple(state.number.tolist())
+        _count_slots(state, known)
+        if memory.get("numbers") != numbers:
+            solver = memory.setdefault("program", Gavel(program))  # type: ignore[arg-type]
+            memory["numbers"], memory["parts"] = numbers, parts_of(state, known, solver)
+        return _round(state, known, memory["parts"])
+
+    return Policy(
+        name,
+        decide,
+        description,
+        DURATIONS if durations else ATTAINED,
+        interrupts=True,
+        round_slots=ROUND_SLOTS,
+    )
+
+
+def _count_slots(state: State, known: _Known) -> None:
+    """Add the slots since the last decision to what each job had on each type."""
+    memory = state.memory
+    had: dict[int, Floats] = memory.setdefault("had", {})
+    passed = state.now - memory.get("now", state.now)
+    for number, kind in memory.get("on", {}).items():
+        had.setdefault(number, np.zeros(len(known.kinds)))[kind] += passed
+    memory["now"] = state.now
+
+
+def _round(state: State, known: _Known, parts: Floats) -> Decision:
+    """Who has which type of GPU now."""
+    had = state.memory["had"]
+    nothing = np.zeros(len(known.kinds))
+    slots = np.array([had.get(number, nothing) for number in state.number.tolist()])
+    pairs = [
+        (-parts[j, r] / slots[j, r] if slots[j, r] else -np.inf, -parts[j, r], j, r)
+        for j, r in zip(*np.nonzero(parts > 1e-9), strict=True)
+    ]
+    free, size = known.there.copy(), known.gpus
+    chosen: dict[int, int] = {}
+    for _, _, j, r in sorted(pairs):
+        if j not in chosen and size[j] <= free[r]:
+            chosen[int(j)] = int(r)
+            free[r] -= size[j]
+    for j in range(len(state)):
+        fits = [r for r in np.argsort(-known.speed[j], kind="stable") if size[j] <= free[r]]
+        if j not in chosen and (there := [int(r) for r in fits if known.speed[j, r] > 0]):
+            chosen[j] = there[0]
+            free[there[0]] -= size[j]
+    state.memory["on"] = {int(state.number[j]): r for j, r in chosen.items()}
+    order: Ints = listed_first([*chosen], len(state))
+    types = {j: kind for j, r in chosen.items() if (kind := known.kinds[r]) is not None}
+    return Decision(order, types=types)
+
+
+MAX_MIN = make_gavel(
+    "gavel-max-min",
+    "shares",
+    _max_min,
+    "Gavel: the greatest least share of the cluster, by weight",
+    durations=False,
+)
+MAKESPAN = make_gavel(
+    "gavel-makespan",
+    "shares",
+    _makespan,
+    "Gavel: the least time until the last known job completes",
+    durations=True,
+)
+FAIRNESS = make_gavel(
+    "gavel-fairness",
+    "shares",
+    _fairness,
+    "Gavel: the least of the greatest ratios of finish times",
+    durations=True,
+)
+COST = make_gavel(
+    "gavel-cost",
+    "cost",
+    _cost,
+    "Gavel: the greatest throughput for its price, with due slots",
+    durations=True,
+)

@@ -1,0 +1,105 @@
+"""What a policy is: what it needs to know, and a function from the state to who holds GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.engine.arrays import Ints
+
+if TYPE_CHECKING:
+    from .state import State
+
+ATTAINED: Literal["attained"] = "attained"
+"""A policy that knows what jobs have had so far, but not how long they are."""
+DURATIONS: Literal["durations"] = "durations"
+"""A policy that knows how many iterations jobs need, hence their remaining time."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who holds GPUs from now on.
+
+    Positions are those in the arrays of the state. rarmodel goes through the jobs in order; each
+    one that fits gets its GPUs. Running jobs keep theirs, and the others of the order are placed.
+
+    Attributes
+    ----------
+    order
+        Positions of jobs, most urgent first; the others hold nothing. By default all, in order of
+        arrival.
+    gpus
+        (jobs) Ring size of each job, 0 for none. By default that of `State.gpus`.
+    blocks
+        Whether the first job that does not fit keeps those after it from starting.
+    types
+        By position, the type of GPU that a job is to have; others take what is there.
+    places
+        By position, workers on each server, by index: exact places in place of a placement's.
+    """
+
+    order: Ints | None = None
+    gpus: Ints | None = None
+    blocks: bool = False
+    types: Mapping[int, str] | None = None
+    places: Mapping[int, Mapping[int, int]] | None = None
+
+
+Decide = Callable[["State"], Decision]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A rule that decides, as jobs arrive, who holds GPUs.
+
+    Attributes
+    ----------
+    name
+        Its name for `--policy`.
+    decide
+        Gives the decision for a state. What it wants to remember goes to `State.memory`.
+    description
+        What it does, in a line.
+    knows
+        `attained` or `durations`; the state refuses what the policy does not know.
+    interrupts
+        Whether running jobs stop if they are not in the order, or find no room there. Where an
+        instance allows no preemption, running jobs go on.
+    elastic
+        Whether it chooses ring sizes: it then refuses instances without lists of sizes.
+    round_slots
+        Slots after which it is asked again, whatever happens; None if events suffice. The user may
+        choose another number.
+    """
+
+    name: str
+    decide: Decide
+    description: str = ""
+    knows: Literal["attained", "durations"] = ATTAINED
+    interrupts: bool = False
+    elastic: bool = False
+    round_slots: int | None = None
+
+
+def ranked(*keys: npt.NDArray[Any], among: npt.NDArray[np.bool_] | None = None) -> Ints:
+    """Positions by keys, the least first; equal ones in order of arrival.
+
+    Parameters
+    ----------
+    keys
+        (jobs) The most important key first.
+    among
+        (jobs) Which jobs are in the order; by default all.
+    """
+    order = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
+    return order if among is None else order[among[order]]
+
+
+def listed_first(positions: Sequence[int], jobs: int) -> Ints:
+    """Some positions, and then all others in order of arrival."""
+    rest = np.setdiff1d(np.arange(jobs), np.asarray(positions, np.int64))
+    return np.concatenate([np.asarray(positions, np.int64), rest])

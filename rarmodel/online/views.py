@@ -1,0 +1,108 @@
+"""The views of a state: each is made when the policy asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.model.lone import lone_options
+from rarmodel.model.rates import paces
+
+from .carry_out import asked_for
+from .cluster import WorkingCluster
+from .jobs import NOBODY
+from .placement import Asked
+from .problem import known_problem
+
+Speeds = Mapping[tuple[int, str | None], int]
+
+
+class Views:
+    """What `State` says of the jobs that are there; see there."""
+
+    def __init__(self, cluster: WorkingCluster) -> None:
+        self._cluster = cluster
+        self._speeds: dict[int, Speeds] = {}
+        self._asks: dict[tuple[int, int], Asked] = {}
+
+    def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
+        """By name, what gives each view.
+
+        Parameters
+        ----------
+        active
+            Numbers of the jobs that are there.
+        completed
+            What complete jobs had attained.
+        is_round
+            Whether a round begins.
+        """
+        cluster = self._cluster
+        instance, jobs = cluster.instance, cluster.jobs
+        numbers = active.tolist
+
+        def gpus() -> Ints:
+            held = cluster.held[active]
+            return np.where(held > 0, held, jobs.size[active])
+
+        def remaining() -> Ints:
+            return -(-cluster.left(active) // jobs.speed[active])
+
+        def asks() -> tuple[Asked, ...]:
+            return tuple(map(self._asked, numbers(), gpus().tolist()))
+
+        return {
+            "asks": asks,
+            "interruptible": lambda: instance.preemption is not None,
+            "is_round": lambda: is_round,
+            "problem": lambda: known_problem(cluster, active),
+            "now": lambda: cluster.now,
+            "slot_seconds": lambda: instance.time.slot_seconds,
+            "cluster": lambda: instance.cluster,
+            "number": active.copy,
+            "release": lambda: jobs.release[active],
+            "gpus": gpus,
+            "sizes": lambda: tuple(jobs.sizes[k] for k in numbers()),
+            "weight": lambda: jobs.weight[active],
+            "due": lambda: jobs.due[active],
+            "deadline": lambda: jobs.deadline[active],
+            "tenant": lambda: tuple(instance.jobs[j].tenant for j in jobs.index[active].tolist()),
+            "running": lambda: cluster.holds[active],
+            "held": lambda: cluster.held[active],
+            "since": lambda: cluster.since[active],
+            "attained": lambda: cluster.attained(active),
+            "places": lambda: tuple(
+                dict(cluster.stays[k].ring) if k in cluster.stays else {} for k in numbers()
+            ),
+            "speeds": lambda: tuple(map(self._speeds_of, numbers())),
+            "idle": lambda: np.maximum(cluster.room.idle, 0),
+            "capacity": cluster.room.capacity.copy,
+            "completed_service": completed.copy,
+            "remaining": remaining,
+            "length": lambda: jobs.length[active],
+            "iterations": lambda: cluster.left(active),
+        }
+
+    def _asked(self, k: int, size: int) -> Asked:
+        if (k, size) not in self._asks:
+            instance, jobs = self._cluster.instance, self._cluster.jobs
+            self._asks[k, size] = asked_for(instance, jobs, k, size, None)
+        return self._asks[k, size]
+
+    def _speeds_of(self, k: int) -> Speeds:
+        """Iterations per slot alone in the best placement, by ring size and type of GPU."""
+        if k not in self._speeds:
+            unbegun, j = self._cluster.jobs.unbegun, int(self._cluster.jobs.index[k])
+            options = lone_options(unbegun)[j]
+            found: dict[tuple[int, str | None], int] = {}
+            for shape, own in paces(unbegun)[j].items():
+                speeds = (one.pace.speed(*one[1:3]) for one in options if one.pace == own)
+                found[shape] = max(speeds, default=0)
+            tenant = self._cluster.jobs.tenant[k]
+            most = NEVER if tenant == NOBODY else int(self._cluster.jobs.cap[tenant])
+            small = {shape: speed for shape, speed in found.items() if shape[0] <= most}
+            self._speeds[k] = small or found
+        return self._speeds[k]

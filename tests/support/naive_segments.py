@@ -1,0 +1,116 @@
+"""Schedules with segments carried out slot by slot, straight from what sections 1 and 11 say.
+
+Shares nothing with verifier and engine but the plain functions of (8) and of the floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import NamedTuple
+
+from rarmodel.model import timing
+from rarmodel.model.contention import ring_share
+from rarmodel.schema import Cluster, Held, Instance, Schedule
+
+Workers = Mapping[str, int]
+"""Workers on each server by its name, at least one."""
+
+
+class Course(NamedTuple):
+    """A schedule carried out: by slot, what jobs hold, and the speeds of the rings that are up."""
+
+    completion: dict[str, int]
+    held: list[dict[str, Held]]
+    speed: list[dict[str, int]]
+
+
+def carried_out(instance: Instance, schedule: Schedule, last: int) -> Course:
+    """Carry a schedule out up to a slot; every job has one assignment that makes sense."""
+    restore = restore_slots(instance)
+    jobs = {job.name: job for job in instance.jobs}
+    left = {job.name: job.iterations_left for job in instance.jobs}
+    course = Course({}, [], [])
+    for slot in range(last):
+        held: dict[str, Held] = {}
+        rings = {}
+        for one in schedule.assignments:
+            for number, segment in enumerate(one.segments):
+                now = segment.start <= slot and (segment.end is None or slot < segment.end)
+                if now and one.job not in course.completion:
+                    held[one.job] = segment
+                    running = jobs[one.job].running
+                    begins = number == 0 and (
+                        running is None or (segment.start == 0 and same(segment.gpus, running.gpus))
+                    )
+                    if begins or slot >= segment.start + restore:
+                        rings[one.job] = {s: len(g) for s, g in segment.gpus.items() if g}
+        speed = speeds(instance, rings)
+        for name, iterations in speed.items():
+            left[name] -= iterations
+            if left[name] <= 0:
+                course.completion[name] = slot + 1
+        course.held.append(held)
+        course.speed.append(speed)
+    return course
+
+
+def restore_slots(instance: Instance) -> int:
+    """Slots that a restoration takes."""
+    assert instance.preemption is not None
+    return ceil(instance.preemption.restore_seconds / instance.time.slot_seconds - 1e-12)
+
+
+def same(one: Mapping[str, tuple[int, ...]], other: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether they are the same GPUs."""
+    return {(s, g) for s in one for g in one[s]} == {(s, g) for s in other for g in other[s]}
+
+
+def speeds(instance: Instance, rings: Mapping[str, Workers]) -> dict[str, int]:
+    """Speeds φ_j of rings that are active at once, by job, (6) to (8)."""
+    links = links_of(instance.cluster)
+    jobs = {job.name: job for job in instance.jobs}
+    cluster, contention = instance.cluster, instance.contention
+    servers = {server.name: server for server in cluster.servers}
+    used = {
+        name: [
+            i
+            for i, (below, _) in enumerate(links)
+            if 0 < sum(count for s, count in on.items() if s in below) < sum(on.values())
+        ]
+        for name, on in rings.items()
+    }
+    found = {}
+    for name, on in rings.items():
+        job, size = jobs[name], sum(on.values())
+        if used[name]:
+            gbps = min(
+                ring_share(contention, links[i][1], sum(i in each for each in used.values()))
+                for i in used[name]
+            )
+        else:
+            own = servers[next(iter(on))].intra_server_gbps
+            gbps = cluster.intra_server_gbps if own is None else own
+        seconds = timing.iteration_seconds(
+            timing.exchange_bits(job.gradient_mb, size),
+            gbps,
+            timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
+            timing.overhead_seconds(contention.overhead_ms_per_server, len(on)),
+            max(timing.compute_seconds(job, size, servers[s].gpu_type) for s in on),
+        )
+        found[name] = timing.speed(instance.time.slot_seconds, seconds)
+    return found
+
+
+def links_of(cluster: Cluster) -> list[tuple[set[str], float]]:
+    """The servers below each link, and its rate."""
+    if cluster.network.kind == "star":
+        return [({server.name}, cluster.network.gbps) for server in cluster.servers]
+    above = {link.node: link.parent for link in cluster.network.links}
+    below: dict[str, set[str]] = {link.node: set() for link in cluster.network.links}
+    for server in cluster.servers:
+        node = server.name
+        while node in above:
+            below[node].add(server.name)
+            node = above[node]
+    return [(below[link.node], link.gbps) for link in cluster.network.links]

@@ -84,7 +84,7 @@ def check_dearest(seed: int) -> None:
     assert pricing.above(dearest, choices) == (True, dearest, [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_dearest_configuration_is_that_of_trying_everything(seed: int) -> None:
     check_dearest(seed)
@@ -105,7 +105,7 @@ def test_no_two_states_of_a_server_have_one_number(largest: int, rings: int) -> 
         assert states.number[row] == i
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 12), st.integers(0, 20)), min_size=1, max_size=3),
     st.integers(1, 25),
@@ -137,7 +137,7 @@ def test_cheapest_pattern_is_that_of_trying_everything(
         assert sum(parts.slots) <= length * (1 + 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(jobs=5), st.integers(0, 10**9))
 def test_every_ring_of_a_slot_is_in_a_state_no_slower_than_it_is(
     instance: Instance, seed: int
@@ -191,7 +191,7 @@ def check_against_enumeration(seed: int) -> None:
     assert configurations.refuted(found - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_optimum_is_refuted(seed: int) -> None:
     check_against_enumeration(seed)

@@ -27,22 +27,19 @@ prices are rounded to whole numbers, for which the two sides are computed exactl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from math import inf
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rarmodel.schema import Instance
 
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound
+from .column_program import ColumnProgram, Solution
 from .dearest import Pricing
 from .knapsack import Ints
 from .patterns import cheapest_pattern
 from .ring_states import RingState, Spreading, ring_states
-
-Floats = npt.NDArray[np.float64]
 
 PRICE_SCALE = 10**9
 CUT_SCALE = 10**4
@@ -130,7 +127,7 @@ class Configurations:
             return True
         for _ in range(MOST_ROUNDS):
             solution = program.solve()
-            if solution is None or stop() or solution.slots <= length * (1 + 1e-9):
+            if solution is None or stop() or solution.multiple <= length * (1 + 1e-9):
                 return False
             refuted, added = self._priced(program, solution, length, within)
             if refuted or not added:
@@ -159,7 +156,7 @@ class Configurations:
                 break
         if solution is None:
             return None
-        prices = np.floor(np.clip(solution.prices, 0.0, 2.0) * CUT_SCALE).astype(np.int64)
+        prices = self._whole(solution, CUT_SCALE)
         exact, dearest, _ = self._pricing.above(0, self._choices(prices, within))
         if not exact:
             return None
@@ -176,37 +173,42 @@ class Configurations:
             ],
         )
 
-    def _program(self, length: int, within: Sequence[Collection[int]]) -> _Program | None:
+    def _program(self, length: int, within: Sequence[Collection[int]]) -> ColumnProgram | None:
         """The linear program with the known columns; None if a job does not fit the length."""
-        program = _Program(self.spreadings, self._first, self._count)
+        program = ColumnProgram([0.0] * self._count + [1.0] * len(self.spreadings), [1])
+        # A slot in a fast state can count as one in a slower state: no pattern needs that, so the
+        # optimum stays, and fewer prices are possible.
+        for (j, k), state in self._first.items():
+            for i in range(len(self.spreadings[j][k]) - 1):
+                program.add({state + i: -1.0, state + i + 1: 1.0})
         for column in self._columns:
-            program.add_configuration(column)
+            program.add(dict.fromkeys(column, 1.0), 0)
         free = np.zeros(self._count, np.int64)
         for j, classes in enumerate(within):
             patterns = self._cheapest(j, free, length, classes)
             if not patterns:
                 return None
             for _, first, numbers in patterns:
-                program.add_pattern(j, first, numbers)
+                program.add(self._pattern(j, first, numbers))
         return program
 
     def _priced(
         self,
-        program: _Program,
-        solution: _Solution,
+        program: ColumnProgram,
+        solution: Solution,
         length: int,
         within: Sequence[Collection[int]],
     ) -> tuple[bool, bool]:
         """Whether the prices of a solution refute a length; whether there are new columns."""
-        prices = np.floor(np.clip(solution.prices, 0.0, 2.0) * PRICE_SCALE).astype(np.int64)
+        prices = self._whole(solution, PRICE_SCALE)
         total, added = 0, False
-        for j, worth in enumerate(solution.worths):
+        for j, worth in enumerate(solution.prices[self._count :]):
             # Prices do not change what is possible, so there still is one.
             price, first, numbers = min(self._cheapest(j, prices, length, within[j]))
             total += price
             # Each slot of a pattern may have lost a unit where its price was rounded.
             if price + length < worth * PRICE_SCALE * (1 - 1e-9):
-                program.add_pattern(j, first, numbers)
+                program.add(self._pattern(j, first, numbers))
                 added = True
         # If no configuration is above this price, the jobs are worth more than all slots.
         enough = (total - 1) // length
@@ -217,9 +219,21 @@ class Configurations:
         if dearest <= enough:
             return True, False
         for column in configurations:
-            program.add_configuration(column)
+            program.add(dict.fromkeys(column, 1.0), 0)
             self._columns.append(column)
         return False, added or bool(configurations)
+
+    def _whole(self, solution: Solution, scale: int) -> Ints:
+        """(states) The prices in whole numbers."""
+        prices: Ints = np.floor(np.minimum(solution.prices[: self._count], 2.0) * scale).astype(
+            np.int64
+        )
+        return prices
+
+    def _pattern(self, job: int, first: int, slots: tuple[float, ...]) -> dict[int, float]:
+        """A pattern of a job as a column: its slots in the states from a first one on."""
+        content = {first + i: -number for i, number in enumerate(slots) if number}
+        return content | {self._count + job: 1.0}
 
     def _cheapest(
         self, j: int, prices: Ints, length: int, within: Collection[int]
@@ -247,68 +261,6 @@ class Configurations:
             ]
             for j, classes in enumerate(within)
         ]
-
-
-class _Solution(NamedTuple):
-    """Solution of the linear program: it guides the search for columns, and proves nothing."""
-
-    slots: float
-    """Fewest slots."""
-    prices: Floats
-    """(states) Price of a slot in each."""
-    worths: Floats
-    """(jobs) Price of the cheapest known pattern of each."""
-
-
-class _Program:
-    """The linear program: fewest slots in which configurations give all jobs their patterns."""
-
-    def __init__(
-        self,
-        spreadings: Sequence[Sequence[Spreading]],
-        first: dict[tuple[int, int], int],
-        states: int,
-    ) -> None:
-        import highspy  # noqa: PLC0415 - takes a while to load
-
-        self._states = states
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
-        self._highs.setOptionValue("threads", 1)
-        nothing = np.array([], np.int32), np.array([], np.float64)
-        for _ in range(states):
-            self._highs.addRow(0.0, inf, 0, *nothing)
-        for _ in spreadings:
-            self._highs.addRow(1.0, inf, 0, *nothing)
-        # A slot in a fast state can count as one in a slower state: no pattern needs that, so the
-        # optimum stays, and fewer prices are possible.
-        for (j, k), state in first.items():
-            for i in range(len(spreadings[j][k]) - 1):
-                self._add(0.0, {state + i: -1.0, state + i + 1: 1.0})
-
-    def _add(self, cost: float, content: dict[int, float]) -> None:
-        rows = np.array(list(content), np.int32)
-        self._highs.addCol(cost, 0.0, inf, len(rows), rows, np.array(list(content.values())))
-
-    def add_configuration(self, states: Iterable[int]) -> None:
-        """Add a configuration by the numbers of its states."""
-        self._add(1.0, dict.fromkeys(states, 1.0))
-
-    def add_pattern(self, job: int, first: int, slots: tuple[float, ...]) -> None:
-        """Add a pattern of a job: its slots in the states from a first one on."""
-        content = {first + i: -number for i, number in enumerate(slots) if number}
-        self._add(0.0, content | {self._states + job: 1.0})
-
-    def solve(self) -> _Solution | None:
-        """The optimum; None if the solver finds none."""
-        self._highs.run()
-        if self._highs.getModelStatus() != self._optimal:
-            return None
-        duals = np.array(self._highs.getSolution().row_dual)
-        return _Solution(
-            self._highs.getObjectiveValue(), duals[: self._states], duals[self._states :]
-        )
 
 
 def configuration_bound(
@@ -367,6 +319,6 @@ CONFIGURATIONS = Bound(
     ),
     objectives=ON_MAKESPAN,
     handles=UNINTERRUPTED,
-    rank=6,
+    rank=7,
     cost="seconds",
 )

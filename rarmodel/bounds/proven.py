@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
+from time import perf_counter
 from typing import Any
 
 from rarmodel import registry
@@ -117,6 +118,41 @@ def tightened(
         return None
     value = _checked(bound, bound.tighten, instance, objective, known, upper, stop)
     return None if value is None or value <= known else ValueBound(value, bound.name)
+
+
+def raised_slowly(
+    instance: Instance,
+    known: LowerBound,
+    slow: list[Bound],
+    upper: int | None = None,
+    seconds: float = inf,
+) -> LowerBound:
+    """The greatest of a bound on the makespan and what slow bounds prove in some time.
+
+    Parameters
+    ----------
+    instance, known, upper
+        As above.
+    slow
+        The bounds; those that finish are taken off the list.
+    seconds
+        Time for all of them.
+    """
+    begun = perf_counter()
+    over = False
+
+    def stop() -> bool:
+        nonlocal over
+        over = perf_counter() - begun > seconds
+        return over
+
+    while slow and not over:
+        found = tightened(slow[0], instance, MAKESPAN, known.slots, upper, stop)
+        if found is not None:
+            known = LowerBound(ceil(found.value), found.name)
+        if not over:
+            del slow[0]
+    return known
 
 
 def require_true(instance: Instance, report: Report, *others: LowerBound) -> None:

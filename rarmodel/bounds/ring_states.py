@@ -50,14 +50,24 @@ Spreading = tuple[RingState, ...]
 """The states of one ring size on one number of servers, fast ones first: a job keeps to it."""
 
 
-def ring_states(instance: Instance) -> Iterator[tuple[Spreading, ...]]:
-    """(jobs) The states that each job can be in, apart for each size and number of servers."""
+def ring_states(
+    instance: Instance, most_rings: int | None = None
+) -> Iterator[tuple[Spreading, ...]]:
+    """(jobs) The states that each job can be in, apart for each size and number of servers.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    most_rings
+        Beside more rings than this, a ring counts as beside so many; None for no limit.
+    """
     cluster = instance.cluster
     capacities = sorted((server.gpus for server in cluster.servers), reverse=True)
     within = max(within_gbps(cluster, s) for s in range(len(capacities)))
     tree = topology(cluster)
     gbps = sorted((tree.links[path[0]].gbps for path in tree.paths if path), reverse=True)
-    most = min(len(instance.jobs), capacities[0])
+    most = min(len(instance.jobs), capacities[0], most_rings or capacities[0])
     fastest = max(gbps, default=within)
     shares = [ring_share(instance.contention, fastest, p) for p in range(1, most + 1)]
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound, least_values
+from rarmodel.bounds import (
+    LowerBound,
+    best_bound,
+    least_values,
+    raised_slowly,
+    slow_bounds,
+    with_makespan,
+)
 from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
+from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.dispatch.second import with_second_aim
@@ -19,7 +28,7 @@ from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.model.objectives import objectives_of
+from rarmodel.model.objectives import MAKESPAN, objectives_of
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
@@ -29,7 +38,7 @@ from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
-from .session import Session
+from .session import BOUND_SHARE, Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
 """Time limit if you give neither a time, a number of iterations nor a patience."""
@@ -64,6 +73,7 @@ class Search:
         ]
         small = instance.model_copy(update={"jobs": tuple(fitting[:1]) or instance.jobs[:1]})
         session = Session(small, Limits(threads=1))
+        server_configuration_bound(small, 0)
         session.bound = LowerBound(0, "")  # The true one would end the search at once.
         session.run(iterations=1)
         starts, placements = np.zeros(len(small.jobs), np.int64), best_placements(small)
@@ -111,7 +121,11 @@ class Search:
         turns = Turns(instance, limits)
         search = WideSearch(instance, limits, self.name, turns)
         bound = best_bound(instance)
-        least = [float(value) for value in least_values(instance)]
+        if instance.objectives[0] == MAKESPAN.name:
+            time = inf if seconds is None else BOUND_SHARE * seconds
+            bound = raised_slowly(instance, bound, slow_bounds(instance, MAKESPAN), seconds=time)
+        known = with_makespan(instance, least_values(instance), bound)
+        least = [float(value) for value in known]
 
         def proven(found: Found) -> bool:
             if limits.progress:

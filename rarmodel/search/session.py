@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from math import ceil, inf
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound, relative_gap, slow_bounds, tightened
+from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap, slow_bounds
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Turns
@@ -262,21 +262,8 @@ class Session:
 
     def _prove_more(self, deadline: float) -> None:
         """Prove more, now that a good makespan is known; the rest has the next run."""
-        begun = perf_counter()
-        seconds = BOUND_SHARE * (deadline - begun)
-        over = False
-
-        def stop() -> bool:
-            nonlocal over
-            over = perf_counter() - begun > seconds
-            return over
-
         upper = None if self.solution is None else self.makespan
-        while self._slow_bounds:
-            slow = self._slow_bounds[0]
-            found = tightened(slow, self.instance, MAKESPAN, self.bound.slots, upper, stop)
-            if found is not None:
-                self.raise_bound(LowerBound(ceil(found.value), found.name))
-            if over:
-                return
-            del self._slow_bounds[0]
+        seconds = BOUND_SHARE * (deadline - perf_counter())
+        self.raise_bound(
+            raised_slowly(self.instance, self.bound, self._slow_bounds, upper, seconds)
+        )

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from random_instances import instances, random_instance, random_workers
 
 from rarmodel.bounds import best_bound
-from rarmodel.bounds.configurations import Configurations, _Solution, configuration_bound
+from rarmodel.bounds.column_program import ColumnProgram, Solution
+from rarmodel.bounds.configurations import Configurations, configuration_bound
 from rarmodel.bounds.dearest import Pricing, server_states
 from rarmodel.bounds.patterns import cheapest_pattern
 from rarmodel.bounds.ring_states import RingState, ring_states
@@ -237,14 +238,15 @@ def test_it_trusts_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found is not None
     random = np.random.default_rng(1)
 
-    def nonsense(program: object) -> _Solution:
-        states = program._states  # type: ignore[attr-defined]
-        return _Solution(1e9, random.uniform(-1, 3, states), random.uniform(-1, 1e6, 3))
+    def nonsense(program: ColumnProgram) -> Solution:
+        jobs = len(instance.jobs)
+        prices = random.uniform(0, 3, program._rows - jobs), random.uniform(0, 1e6, jobs)
+        return Solution(1e9, np.concatenate(prices), np.ones(1))
 
     monkeypatch.setattr("rarmodel.bounds.configurations.MOST_ROUNDS", 50)
-    monkeypatch.setattr("rarmodel.bounds.configurations._Program.solve", nonsense)
+    monkeypatch.setattr(ColumnProgram, "solve", nonsense)
     assert not any(Configurations(instance).refuted(found + more) for more in range(5))
-    monkeypatch.setattr("rarmodel.bounds.configurations._Program.solve", lambda _: None)
+    monkeypatch.setattr(ColumnProgram, "solve", lambda _: None)
     assert not Configurations(instance).refuted(found - 1)
 
 

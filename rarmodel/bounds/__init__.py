@@ -1,6 +1,14 @@
 """Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
-from .bound import ENUMERATION, Bound, LowerBound, ValueBound, relative_gap
+from .bound import (
+    CHECKED_PROOF,
+    ENUMERATION,
+    PROOF,
+    Bound,
+    LowerBound,
+    ValueBound,
+    relative_gap,
+)
 from .claim import known_aims, known_bound, with_bound
 from .links import shared_links
 from .proven import (
@@ -22,7 +30,9 @@ from .proven import (
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
 __all__ = [
+    "CHECKED_PROOF",
     "ENUMERATION",
+    "PROOF",
     "Bound",
     "LowerBound",
     "ValueBound",

@@ -38,12 +38,10 @@ from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound
 from .column_program import ColumnProgram, Solution
 from .dearest import Pricing
 from .knapsack import Ints
-from .patterns import cheapest_pattern
+from .patterns import Pattern, cheapest_pattern
 from .ring_states import RingState, Spreading, ring_states
 
 PRICE_SCALE = 10**9
-CUT_SCALE = 10**4
-"""The same for cuts: other engines like small numbers."""
 MOST_LENGTH = 10**8
 """Longest schedules: times a price, their slots are whole numbers of 64 bits."""
 MOST_STATES = 600
@@ -53,7 +51,7 @@ MOST_ROUNDS = 400
 
 
 class Cut(NamedTuple):
-    """What prices say about a schedule of a certain length.
+    """What prices say about schedules of at most a certain length, in certain classes.
 
     Attributes
     ----------
@@ -62,12 +60,21 @@ class Cut(NamedTuple):
     dearest
         The jobs of a slot are worth at most this.
     cheapest
-        (jobs) The slots of a job are worth at least this.
+        (job, spreading) The slots of a job in this class are worth at least this. A class that is
+        missing is impossible.
     """
 
     prices: dict[tuple[int, int], tuple[int, ...]]
     dearest: int
-    cheapest: list[int]
+    cheapest: dict[tuple[int, int], int]
+
+    def classes(self, job: int) -> list[int]:
+        """The classes of a job that are possible."""
+        return [k for j, k in self.cheapest if j == job]
+
+    def least(self, job: int) -> int:
+        """The slots of a job are worth at least this, in any class."""
+        return min(self.cheapest[job, k] for k in self.classes(job))
 
 
 class Configurations:
@@ -135,7 +142,11 @@ class Configurations:
         return False
 
     def cut(
-        self, length: int, within: Sequence[Collection[int]], stop: Callable[[], bool]
+        self,
+        length: int,
+        within: Sequence[Collection[int]],
+        stop: Callable[[], bool],
+        scale: int = PRICE_SCALE,
     ) -> Cut | None:
         """Prices that say the most about schedules of a length; None if none are found.
 
@@ -143,6 +154,8 @@ class Configurations:
         ----------
         length, within, stop
             See `refuted`.
+        scale
+            Price of a slot, nearly.
         """
         program = self._program(length, within)
         if not self.fits or program is None:
@@ -156,8 +169,8 @@ class Configurations:
                 break
         if solution is None:
             return None
-        prices = self._whole(solution, CUT_SCALE)
-        exact, dearest, _ = self._pricing.above(0, self._choices(prices, within))
+        prices = self._whole(solution, scale)
+        exact, dearest, _ = self._pricing.above(scale, self._choices(prices, within))
         if not exact:
             return None
         return Cut(
@@ -167,10 +180,11 @@ class Configurations:
                 for spreading in (self.spreadings[j][k],)
             },
             dearest,
-            [
-                min(self._cheapest(j, prices, length, classes))[0]
+            {
+                (j, k): pattern.price
                 for j, classes in enumerate(within)
-            ],
+                for k, pattern in self._cheapest(j, prices, length, classes).items()
+            },
         )
 
     def _program(self, length: int, within: Sequence[Collection[int]]) -> ColumnProgram | None:
@@ -188,8 +202,8 @@ class Configurations:
             patterns = self._cheapest(j, free, length, classes)
             if not patterns:
                 return None
-            for _, first, numbers in patterns:
-                program.add(self._pattern(j, first, numbers))
+            for k, pattern in patterns.items():
+                program.add(self._column(j, k, pattern))
         return program
 
     def _priced(
@@ -204,11 +218,12 @@ class Configurations:
         total, added = 0, False
         for j, worth in enumerate(solution.prices[self._count :]):
             # Prices do not change what is possible, so there still is one.
-            price, first, numbers = min(self._cheapest(j, prices, length, within[j]))
-            total += price
+            patterns = self._cheapest(j, prices, length, within[j])
+            k, pattern = min(patterns.items(), key=lambda item: item[1].price)
+            total += pattern.price
             # Each slot of a pattern may have lost a unit where its price was rounded.
-            if price + length < worth * PRICE_SCALE * (1 - 1e-9):
-                program.add(self._pattern(j, first, numbers))
+            if pattern.price + length < worth * PRICE_SCALE * (1 - 1e-9):
+                program.add(self._column(j, k, pattern))
                 added = True
         # If no configuration is above this price, the jobs are worth more than all slots.
         enough = (total - 1) // length
@@ -230,22 +245,23 @@ class Configurations:
         )
         return prices
 
-    def _pattern(self, job: int, first: int, slots: tuple[float, ...]) -> dict[int, float]:
-        """A pattern of a job as a column: its slots in the states from a first one on."""
-        content = {first + i: -number for i, number in enumerate(slots) if number}
+    def _column(self, job: int, spreading: int, pattern: Pattern) -> dict[int, float]:
+        """A pattern of a job as a column."""
+        first = self._first[job, spreading]
+        content = {first + i: -number for i, number in enumerate(pattern.slots) if number}
         return content | {self._count + job: 1.0}
 
     def _cheapest(
         self, j: int, prices: Ints, length: int, within: Collection[int]
-    ) -> list[tuple[int, int, tuple[float, ...]]]:
-        """The cheapest patterns of a job, one for each spreading: price, first state and slots."""
-        found = []
+    ) -> dict[int, Pattern]:
+        """The cheapest patterns of a job, by spreading."""
+        found = {}
         for k in within:
             spreading, first = self.spreadings[j][k], self._first[j, k]
             own = prices[first : first + len(spreading)]
             pattern = cheapest_pattern(spreading, own, self._iterations[j], length)
             if pattern is not None:
-                found.append((pattern.price, first, pattern.slots))
+                found[k] = pattern
         return found
 
     def _choices(

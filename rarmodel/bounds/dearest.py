@@ -324,7 +324,7 @@ def _spread(
     return True
 
 
-@compiled
+@partial(compiled, parallel=True)
 def _search(
     states: States,
     choices: Choices,

@@ -16,7 +16,15 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import Report
 
-from .bound import ALWAYS, ENUMERATION, Bound, LowerBound, ValueBound
+from .bound import (
+    ALWAYS,
+    CHECKED_PROOF,
+    ENUMERATION,
+    PROOF,
+    Bound,
+    LowerBound,
+    ValueBound,
+)
 from .works import works
 
 EARLIEST = "earliest completions"
@@ -192,7 +200,7 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
         return (f"longer than the horizon of {horizon} slots even alone: jobs {listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
-    if bound.name == ENUMERATION:
+    if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"
     return (f"{need} ({bound.name}); the horizon is {horizon}",)
 

@@ -1,14 +1,14 @@
-"""Method `proof`: `search`, and then a proof that nothing is shorter.
+"""Proofs that no schedule is as short as a target.
 
-The target is the lower bound. Either no schedule is that short, and the bound rises by a slot; or a
-schedule is found, and it is optimal. What decides this, cheap things first:
+What decides this, cheap things first:
 
-- `classes`: the configuration bound, for all jobs and with each job in one class of placements. A
-  class in which a job cannot be is left out.
-- `timetable`: once the classes are few, constraint programming with every start and placement.
-- `refutation`: branching on the classes of a job where that takes too long.
+- `rarmodel.bounds.configurations`: for all jobs, and with each job in each class of its placements.
+- `depth_first`: rarmodel's own exhaustive search, with prices of that bound.
+- `timetable`: constraint programming with every start and placement.
+- `refutation`: branching on the classes of jobs, with all of these.
 """
 
-from .method import PROOF
+from .refutation import Outcome, Refutation
+from .verdict import Plan
 
-__all__ = ["PROOF"]
+__all__ = ["Outcome", "Plan", "Refutation"]

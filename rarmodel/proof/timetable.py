@@ -13,38 +13,21 @@ import subprocess
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from rarmodel.bounds.configurations import Cut
 from rarmodel.bounds.ring_states import Spreading
-from rarmodel.engine import Engine, placements_of
 from rarmodel.model import plain_pace, timing, topology
 from rarmodel.model.contention import ring_share
 from rarmodel.schema import Instance
-from rarmodel.search import Solution
+
+from .verdict import NOT_KNOWN, Verdict, plan_of
 
 PROGRAM = Path(__file__).with_name("timetable_process.py")
 GRACE = 1.0
 """Seconds that the program may take past its time, to begin and to end."""
 LEXICOGRAPHIC = 6
 """Jobs that tell equal servers apart."""
-
-
-class Verdict(NamedTuple):
-    """The answer to the question.
-
-    Attributes
-    ----------
-    impossible
-        Whether it is proven that no schedule is that short.
-    solution
-        A schedule that is; None if none was found.
-    """
-
-    impossible: bool
-    solution: Solution | None = None
 
 
 class Timetables:
@@ -149,7 +132,7 @@ class Timetables:
             job
             | {
                 "forms": [self._priced(j, k, cut) for k in sorted(within[j])],
-                "worth": 0 if cut is None else cut.cheapest[j],
+                "worth": 0 if cut is None else cut.least(j),
             }
             for j, job in enumerate(self._jobs)
         ]
@@ -159,26 +142,16 @@ class Timetables:
             "jobs": jobs,
             "apart": order[:LEXICOGRAPHIC],
             "dearest": 0 if cut is None else cut.dearest,
-            "slack": 0 if cut is None else target * cut.dearest - sum(cut.cheapest),
+            "slack": 0 if cut is None else target * cut.dearest - sum(job["worth"] for job in jobs),
             "seconds": seconds,
             "threads": threads,
         }
         answer = _answer(request, seconds + GRACE)
         if answer is None or answer["status"] == "UNKNOWN":
-            return Verdict(impossible=False)
+            return NOT_KNOWN
         if answer["status"] == "INFEASIBLE":
             return Verdict(impossible=True)
-        starts = np.array(answer["starts"], np.int64)
-        placements = placements_of(
-            {s: count for s, count in enumerate(ring) if count} for ring in answer["workers"]
-        )
-        found = Engine(self._instance).evaluate(starts, placements)
-        if not 0 <= found.makespan <= target:
-            return Verdict(impossible=False)  # Not what was asked for, so it says nothing.
-        return Verdict(
-            impossible=False,
-            solution=Solution(found.makespan, starts, found.completion, *placements),
-        )
+        return Verdict(impossible=False, plan=plan_of(answer["starts"], answer["workers"]))
 
 
 def _answer(request: dict[str, Any], seconds: float) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt, Turns
-from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import MAKESPAN, objectives_of
@@ -36,6 +36,7 @@ from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
+from .proving import prove
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
 from .session import BOUND_SHARE, Session
@@ -47,6 +48,10 @@ FINISH_SECONDS_PER_JOB = 25e-6
 before the time limit, but it always gets a share of the limit.
 """
 LEAST_SHARE = 0.25
+PROOF_FROM, PROOF_TO = 0.2, 0.9
+"""Shares of the time limit between which there is a proof, if the instance is small enough."""
+PROOF_SECONDS = 3.0
+"""The proof begins after this time at the latest."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Search:
         session = Session(instance, limits, turns)
         try:
             end = _first_end(instance, limits, begun, seconds)
-            stopped = session.run(end, limits.iterations, limits.patience)
+            stopped = _searched(session, limits, begun, end)
             stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
@@ -163,6 +168,17 @@ class Search:
         except KeyboardInterrupt:
             return first._replace(schedule=second.schedule, stopped=INTERRUPTED)
         return first._replace(schedule=second.schedule)
+
+
+def _searched(session: Session, limits: Limits, begun: float, end: float | None) -> str:
+    """Search, prove, and search on; return why that stopped."""
+    counted = limits.iterations is not None or limits.patience is not None
+    if end is None or counted:
+        return session.run(end, limits.iterations, limits.patience)
+    stopped = session.run(begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun)))
+    if stopped == TIME_LIMIT:
+        stopped = prove(session, limits, begun + PROOF_TO * (end - begun))
+    return session.run(end) if stopped == TIME_LIMIT else stopped
 
 
 def _seconds(limits: Limits) -> float | None:

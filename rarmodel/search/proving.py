@@ -1,0 +1,60 @@
+"""The proof at the end of a search: the bound rises slot by slot, until a schedule meets it."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound
+from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.model import horizon_of
+from rarmodel.proof import Outcome, Refutation
+
+from .session import Session
+from .solution import solution_of_plan
+
+MOST_JOBS = 60
+MOST_GAP = 0.2
+"""With more jobs, or a greater relative gap, there is no proof within minutes."""
+FEWEST_SLOTS = 3
+"""A gap of so many slots is never too great."""
+
+
+def prove(session: Session, limits: Limits, deadline: float) -> str:
+    """Raise the bound of a search until it is met; return why the proof ended, or a time limit.
+
+    Parameters
+    ----------
+    session
+        A search, with a schedule if there is one.
+    limits
+        `threads` and `gap` count.
+    deadline
+        The reading of `time.perf_counter` at which to stop.
+    """
+    gap = session.makespan - session.bound.slots
+    small = gap <= max(FEWEST_SLOTS, MOST_GAP * session.makespan)
+    if not small or len(session.instance.jobs) > MOST_JOBS:
+        return TIME_LIMIT
+    refutation = Refutation(session.instance, limits.threads or processors())
+    if not refutation.fits:
+        return TIME_LIMIT
+    refuted = False
+    begun = perf_counter()
+    while not (stopped := session.over(deadline)):
+        target = session.bound.slots
+        if target > horizon_of(session.instance):
+            break
+        outcome = refutation.decide(target, deadline)
+        if outcome is Outcome.OPEN:
+            return TIME_LIMIT
+        if outcome is Outcome.REFUTED:
+            refuted = True
+            session.raise_bound(LowerBound(target + 1, PROOF))
+        elif refutation.plan is not None:
+            session.take(solution_of_plan(session.instance, refutation.plan))
+        session.report()
+    # The last refutation is the one that counts. Checking may take as long as all of the proof.
+    until = min(deadline, 2 * perf_counter() - begun)
+    if refuted and stopped != TIME_LIMIT and refutation.confirm(until):
+        session.bound = session.bound._replace(name=CHECKED_PROOF)
+    return stopped

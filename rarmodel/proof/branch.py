@@ -37,7 +37,7 @@ WAITING = -1
 LEVEL, SEEN, USED = range(3)
 """Counters: jobs started on the way to the current node; rows of `seen` in use; nodes so far."""
 MEMORY = 32_000_000
-"""Approximate size in bytes of the table of known nodes."""
+"""Size in bytes of the table of known nodes, if nothing else is asked for."""
 
 
 class Prices(NamedTuple):
@@ -157,8 +157,8 @@ def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int
     return PAUSED
 
 
-def new_tree(arrays: Arrays, options: Options) -> Tree:
-    """Memory for a tree; `plant` resets it."""
+def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
+    """Memory for a tree, of about so many bytes for known nodes; `plant` resets it."""
     jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
 
     def room(*lengths: int) -> Ints:
@@ -178,17 +178,18 @@ def new_tree(arrays: Arrays, options: Options) -> Tree:
         pace=room(jobs),
         code=room(jobs + 1),
         order=room(servers),
-        seen=room(MEMORY // 8 // (jobs + 1), jobs + 1),
+        seen=room(memory // 8 // (jobs + 1), jobs + 1),
     )
 
 
 @compiled
 def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
     """Start at slot 0."""
+    if tree.counters[SEEN] > 0:
+        tree.seen[:, 0] = 0
     tree.counters[:] = 0
     tree.clock[0] = tree.job[0] = tree.option[0] = 0
     tree.choice[:] = WAITING
-    tree.seen[:, 0] = 0
     tree.rings[0] = 0
     for server in range(len(options.gpus)):
         tree.free[0, :, server] = options.gpus[server]

@@ -18,6 +18,8 @@ from .verdict import NOT_KNOWN, Verdict, plan_in
 
 STEP = 50_000
 """Nodes between two looks at the clock: less than 0.1 s."""
+MEMORY = 256_000_000
+"""Size in bytes of the table of known nodes."""
 
 
 class DepthFirst:
@@ -56,7 +58,7 @@ class DepthFirst:
             iterations = [job.iterations_left for job in instance.jobs]
             prices = prices_of(self._options, iterations, spreadings, cut)
             self._options = self._options._replace(prices=prices or self._options.prices)
-        self._tree = new_tree(self._arrays, self._options)
+        self._tree = new_tree(self._arrays, self._options, MEMORY)
         plant(self._arrays, self._options, self._tree)
 
     def search(self, nodes: int, stop: Callable[[], bool]) -> Verdict:

@@ -26,6 +26,7 @@ from .verdict import NOT_KNOWN, Verdict, plan_of
 PROGRAM = Path(__file__).with_name("timetable_process.py")
 GRACE = 1.0
 """Seconds that the program may take past its time, to begin and to end."""
+MOST_SECONDS = 1e6
 LEXICOGRAPHIC = 6
 """Jobs that tell equal servers apart."""
 
@@ -136,6 +137,7 @@ class Timetables:
             }
             for j, job in enumerate(self._jobs)
         ]
+        seconds = min(seconds, MOST_SECONDS)
         order = sorted(range(len(jobs)), key=lambda j: -jobs[j]["size"] * jobs[j]["iterations"])
         request = self._data | {
             "horizon": target,

@@ -56,5 +56,5 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
     # The last refutation is the one that counts. Checking may take as long as all of the proof.
     until = min(deadline, 2 * perf_counter() - begun)
     if refuted and stopped != TIME_LIMIT and refutation.confirm(until):
-        session.bound = session.bound._replace(name=CHECKED_PROOF)
+        session.bound = LowerBound(session.bound.slots, CHECKED_PROOF)
     return stopped

@@ -65,14 +65,12 @@ class Refutation:
     Parameters
     ----------
     instance
-        The problem.
+        The problem; the configuration bound must take it.
     threads
         Threads.
 
     Attributes
     ----------
-    fits
-        Whether the instance is small enough; otherwise nothing can be asked.
     plan
         The last schedule found.
     """
@@ -80,12 +78,8 @@ class Refutation:
     def __init__(self, instance: Instance, threads: int) -> None:
         self.plan: Plan | None = None
         self._instance, self._threads = instance, threads
-        self._bounds = [Configurations(instance)]
-        self.fits = self._bounds[0].fits
-        if not self.fits:
-            return
+        self._bounds = [Configurations(instance) for _ in range(threads)]
         self._spreadings = self._bounds[0].spreadings
-        self._bounds += [Configurations(instance) for _ in range(1, threads)]
         self._timetables = Timetables(instance, self._spreadings)
         self._weights = [job.size * job.iterations_left for job in instance.jobs]
         self._root: Classes = tuple(

@@ -5,18 +5,25 @@ from __future__ import annotations
 from time import perf_counter
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound
+from rarmodel.bounds.configurations import Configurations
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
 from rarmodel.proof import Outcome, Refutation
+from rarmodel.schema import Instance
 
 from .session import Session
 from .solution import solution_of_plan
 
-MOST_JOBS = 60
+MOST_JOBS = 40
 MOST_GAP = 0.2
 """With more jobs, or a greater relative gap, there is no proof within minutes."""
 FEWEST_SLOTS = 3
 """A gap of so many slots is never too great."""
+
+
+def provable(instance: Instance) -> bool:
+    """Whether an instance is small enough for a proof."""
+    return len(instance.jobs) <= MOST_JOBS and Configurations(instance).fits
 
 
 def prove(session: Session, limits: Limits, deadline: float) -> str:
@@ -33,11 +40,9 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
     """
     gap = session.makespan - session.bound.slots
     small = gap <= max(FEWEST_SLOTS, MOST_GAP * session.makespan)
-    if not small or len(session.instance.jobs) > MOST_JOBS:
+    if not small or not provable(session.instance):
         return TIME_LIMIT
     refutation = Refutation(session.instance, limits.threads or processors())
-    if not refutation.fits:
-        return TIME_LIMIT
     refuted = False
     begun = perf_counter()
     while not (stopped := session.over(deadline)):

@@ -36,7 +36,7 @@ from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
-from .proving import prove
+from .proving import provable, prove
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
 from .session import BOUND_SHARE, Session
@@ -173,7 +173,7 @@ class Search:
 def _searched(session: Session, limits: Limits, begun: float, end: float | None) -> str:
     """Search, prove, and search on; return why that stopped."""
     counted = limits.iterations is not None or limits.patience is not None
-    if end is None or counted:
+    if end is None or counted or not provable(session.instance):
         return session.run(end, limits.iterations, limits.patience)
     stopped = session.run(begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun)))
     if stopped == TIME_LIMIT:

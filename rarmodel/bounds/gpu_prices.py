@@ -24,6 +24,8 @@ from itertools import pairwise
 from math import ceil, inf, lcm, log2
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from rarmodel.model import horizon_of, used, windows
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.features import OBJECTIVES
@@ -31,7 +33,7 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, o
 from rarmodel.schema import Instance
 
 from .bound import UNINTERRUPTED, Bound
-from .relaxations import counted, least_not_refuted
+from .relaxations import counted, least_not_refuted, next_value
 from .works import works
 
 if TYPE_CHECKING:
@@ -42,11 +44,11 @@ Kinds = tuple[int, ...]
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""
-TRIALS = 8
-"""For the greatest of terms some twenty values are tried: each ascent has this part of the work."""
 MOST_TRIED = 20_000
 """Offers, at most, for the greatest of terms; with more, one ascent takes too long."""
 FEWEST_STEPS, MOST_STEPS = 40, 800
+FAILED_WORK = 2 * ASCENT_WORK
+"""Work, at most, on values that are not refuted; those that are take a step or few."""
 MOST_LENGTHS = 3
 """So often the time in which GPUs cost something is doubled, at most."""
 FIRST_EXCESS, LEAST_EXCESS = 0.02, 1e-9
@@ -71,6 +73,14 @@ class Plan(NamedTuple):
     kinds: Kinds
     starts: tuple[float, ...]
     offers: tuple[tuple[int, int], ...]
+
+
+class Known(NamedTuple):
+    """The best prices of a market, of kinds of servers in blocks of so many slots."""
+
+    kinds: Kinds
+    width: int
+    prices: Prices
 
 
 class Outcome(NamedTuple):
@@ -121,14 +131,14 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     most = max(latest)
     best: Fraction | None = None
     plan: Plan | None = None
-    prices: Prices | None = None
-    before: Kinds = ()
+    last: Known | None = None
     for one in partitions(instance):
         for _ in range(MOST_LENGTHS):
             market = _with_terms(market_of(instance, one, latest, length), terms, common)
-            prices = _carried(prices, before, market, one.kinds)
-            before = one.kinds
-            if _ascend(market, prices, _hope(instance, terms) * common, inf) == inf:
+            prices = _carried(last, market, one.kinds)
+            last = Known(one.kinds, market.width, prices)
+            hope = _hope(instance, terms) * common
+            if _ascend(market, prices, _steps(market), hope, inf) == inf:
                 return None
             proven = _proven(market, prices)
             if proven is not None and (best is None or proven > best):
@@ -150,37 +160,61 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
 
     horizon = horizon_of(instance)
-    known = works(instance)
     ends = [window.end for window in windows(instance, horizon)]
     partition = partitions(instance)[-1]
-    kinds = partition.kinds
-    if sum(map(len, partition.offers)) > MOST_TRIED:
+    kinds, offers = partition.kinds, sum(map(len, partition.offers))
+    if offers > MOST_TRIED:
         return None
     widest = MOST_LENGTHS * _length(instance)
-    last: Prices | None = None
+    known: Known | None = None
     plan: Plan | None = None
+    work = FAILED_WORK
 
-    def refuted(value: Value) -> bool:
-        nonlocal last, plan
-        latest = list(ends)
+    def latest(value: Value) -> list[int]:
+        """(jobs) Slots by which all complete if no term is greater."""
+        last = list(ends)
         for j, term in terms.items():
             end = term.latest(value)
             if end is not None:
-                latest[j] = min(latest[j], end)
-        if any(work.head + work.slots > latest[work.job] for work in known):
-            return True
-        market = market_of(instance, partition, latest, min(widest, max(latest)))
-        prices = _carried(last, kinds, market, kinds)
-        if last is None:
-            prices.now[:, :-1] = 1.0
-        if _ascend(market, prices, FIRST_EXCESS, LEAST_EXCESS, TRIALS) <= 0:
-            # Values that are not refuted get smaller, so the last plan is that of the least one.
-            plan = _plan(kinds, market, prices)
-            return False
-        last = prices
-        return (_proven(market, prices) or 0) > 0
+                last[j] = min(last[j], end)
+        return last
 
-    value = least_not_refuted(instance, objective, refuted)
+    def too_late(last: list[int]) -> bool:
+        return any(one.head + one.slots > last[one.job] for one in works(instance))
+
+    def refuted(value: Value, most_steps: int) -> bool:
+        nonlocal known, plan, work
+        last = latest(value)
+        if too_late(last):
+            return True
+        market = market_of(instance, partition, last, min(widest, max(last)))
+        prices = _carried(known, market, kinds)
+        if known is None:
+            prices.now[:, :-1] = 1.0
+        steps = min(most_steps, _steps(market))
+        if _ascend(market, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
+            known = Known(kinds, market.width, prices)
+            if (_proven(market, prices) or 0) > 0:
+                return True
+        plan = _plan(kinds, market, prices)
+        work -= steps * offers * market.room.shape[1]
+        return False
+
+    finest = Fraction(1, max(term.divisor for term in terms.values()))
+    most = max(term.at(horizon) for term in terms.values())
+    value: Value = least_not_refuted(instance, objective, lambda one: too_late(latest(one)))
+    while value < most and refuted(value, MOST_STEPS):
+        # Prices that refute a value refute most of the next ones too, or nearly so.
+        step = finest
+        while step >= finest and work > 0 and value < most:
+            if refuted(value + step, FEWEST_STEPS):
+                value += step
+                step *= 2
+            else:
+                step /= 4
+        value = next_value(terms.values(), Fraction(value))
+        if work <= 0:
+            break
     return None if plan is None else Outcome(value, plan)
 
 
@@ -216,23 +250,29 @@ def _with_terms(market: Market, terms: dict[int, Term], common: int) -> Market:
     return market
 
 
-def _carried(prices: Prices | None, before: Kinds, market: Market, kinds: Kinds) -> Prices:
-    """Prices to start from: each kind has those of the kind that its servers had before."""
+def _carried(known: Known | None, market: Market, kinds: Kinds) -> Prices:
+    """Prices to start from: each kind has those of the kind that its servers had, at each time."""
     from .price_ascent import new_prices  # noqa: PLC0415
 
     carried = new_prices(market)
-    if prices is not None:
-        blocks = min(prices.now.shape[1], carried.now.shape[1]) - 1
-        for old, new in zip(before, kinds, strict=True):
-            carried.now[new, :blocks] = prices.best[old, :blocks]
+    if known is not None:
+        best, blocks = known.prices.best, carried.now.shape[1] - 1
+        middles = np.arange(blocks) * market.width + market.width // 2
+        at = np.minimum(middles // known.width, best.shape[1] - 1)
+        for old, new in zip(known.kinds, kinds, strict=True):
+            carried.now[new, :-1] = best[old, at]
     return carried
 
 
-def _ascend(market: Market, prices: Prices, hope: float, enough: float, trials: int = 1) -> float:
+def _steps(market: Market) -> int:
+    """As many steps as an ascent may take."""
+    work: int = len(market.size) * market.room.shape[1]
+    return max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
+
+
+def _ascend(market: Market, prices: Prices, steps: int, hope: float, enough: float) -> float:
     from .price_ascent import ascend  # noqa: PLC0415
 
-    work = len(market.size) * market.room.shape[1] * trials
-    steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
     return float(ascend(market, prices, steps, hope, enough))
 
 

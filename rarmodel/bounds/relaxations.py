@@ -265,8 +265,12 @@ def least_not_refuted(
         step /= 2
         if refuted(value + step):
             value += step
-    # A value above this one, and one that some term can have.
-    above = (_next_value(term, value) for term in terms.values())
+    return next_value(terms.values(), value)
+
+
+def next_value(terms: Iterable[Term], value: Fraction) -> Value:
+    """The least value above another that some term can have."""
+    above = (_next_value(term, value) for term in terms)
     return exact(min(found for found in above if found is not None))
 
 

@@ -65,12 +65,16 @@ def least_areas(instance: Instance) -> list[int]:
     A job that may be resized mixes sizes: with at most `φ_w` iterations in a slot of w GPUs, each
     iteration takes at least the least `w/φ_w` of them.
     """
-    found = []
-    for j, options in enumerate(lone_options(instance)):
-        rates = [(o.pace.size, o.pace.speed(o.servers, o.gbps)) for o in options]
+    each = zip(instance.jobs, job_extremes(instance), strict=True)
+    found = [job.sizes[0] * extreme.least_slots for job, extreme in each]
+    # Options of many jobs of one size each need much memory, and say nothing new.
+    several = [j for j, job in enumerate(instance.jobs) if len(job.sizes) > 1]
+    options = lone_options(instance) if several else ()
+    for j in several:
+        rates = [(o.pace.size, o.pace.speed(o.servers, o.gbps)) for o in options[j]]
         left = instance.jobs[j].iterations_left
         if resizes(instance, j):
-            found.append(ceil(left * min(Fraction(w, speed) for w, speed in rates if speed)))
+            found[j] = ceil(left * min(Fraction(w, speed) for w, speed in rates if speed))
         else:
-            found.append(min(w * slots_needed(left, speed) for w, speed in rates if speed))
+            found[j] = min(w * slots_needed(left, speed) for w, speed in rates if speed)
     return found

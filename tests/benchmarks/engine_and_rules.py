@@ -316,14 +316,30 @@ def files() -> dict[str, dict[str, Any]]:
     }
 
 
+def evaluations(yardstick: ctypes.CDLL | None) -> dict[str, dict[str, Any]]:
+    """The figures of the engine."""
+    return {
+        f"engine, {kind}, {jobs:,} jobs": evaluation(jobs, policy, yardstick)
+        for jobs in SIZES
+        for kind, policy in ENGINE.items()
+    }
+
+
+def beside_cpp() -> dict[str, float]:
+    """How many times as long as in C++ an evaluation takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        yardstick = built(folder)
+        if yardstick is None:
+            print("There is no g++, so that nothing stands beside C++.")
+            return {}
+        figures = evaluations(yardstick)
+    return {name: figure["seconds"][0] / figure["seconds"][1] for name, figure in figures.items()}
+
+
 def measured(cold: bool) -> dict[str, dict[str, Any]]:
     """All figures of one checkout."""
-    figures: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        yardstick = built(folder) if "--measure" not in sys.argv else None
-        for jobs in SIZES:
-            for kind, policy in ENGINE.items():
-                figures[f"engine, {kind}, {jobs:,} jobs"] = evaluation(jobs, policy, yardstick)
+    # Without C++ in between, which takes the processor's caches.
+    figures = evaluations(None)
     for name, (policy, parameters) in RULES.items():
         for jobs in SIZES:
             figures[f"{name}, {jobs:,} jobs"] = list_schedule(jobs, policy, parameters)
@@ -357,8 +373,8 @@ def measured(cold: bool) -> dict[str, dict[str, Any]]:
     return figures
 
 
-def elsewhere(path: Path, cold: bool) -> dict[str, dict[str, Any]]:
-    """All figures of another checkout, by this script in a process of its own."""
+def figures_of(path: Path, cold: bool) -> dict[str, dict[str, Any]]:
+    """All figures of a checkout, by this script in a process of its own."""
     command = [sys.executable, __file__, "--measure", *(["--cold"] if cold else [])]
     environment = os.environ | {"PYTHONPATH": str(path.resolve())}
     answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -382,23 +398,18 @@ def main() -> None:
     if options.measure:
         print(json.dumps(measured(options.cold)))
         return
-    before = elsewhere(options.against, options.cold) if options.against else {}
-    now = measured(options.cold)
-    if shutil.which("g++") is None:
-        print("There is no g++, so that nothing stands beside C++.")
-    print(f"{'milliseconds':56}{'before':>10}{'now':>10}{'ratio':>8}{'C++':>10}{'now / C++':>11}")
+    before = figures_of(options.against, options.cold) if options.against else {}
+    now = figures_of(Path(__file__).parents[2], options.cold)
+    cpp = beside_cpp()
+    print(f"{'milliseconds':56}{'before':>10}{'now':>10}{'ratio':>8}{'now / C++':>11}")
     for name, figure in now.items():
-        here, *cpp = figure["seconds"]
-        known = name in before
-        cells = f"{name:56}" + (f"{1e3 * before[name]['seconds'][0]:10.3f}" if known else " " * 10)
+        here, known = figure["seconds"][0], before.get(name)
+        cells = f"{name:56}" + (f"{1e3 * known['seconds'][0]:10.3f}" if known else " " * 10)
         cells += f"{1e3 * here:10.3f}"
-        if known:
-            cells += f"{before[name]['seconds'][0] / here:8.2f}"
-            if figure.get("digest") != before[name].get("digest"):
-                raise SystemExit(f"{name}: the results differ")
-        if cpp:
-            cells += f"{'' if known else '        '}{1e3 * cpp[0]:10.3f}{here / cpp[0]:11.2f}"
-        print(cells)
+        cells += f"{known['seconds'][0] / here:8.2f}" if known else " " * 8
+        if known and figure.get("digest") != known.get("digest"):
+            raise SystemExit(f"{name}: the results differ")
+        print(cells + (f"{cpp[name]:11.2f}" if name in cpp else ""))
     for name in (*RULES, *(f"fifo, {kind}" for kind in KINDS)):
         powers = [
             f"{growth(figures, name):.2f}"

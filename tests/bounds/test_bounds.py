@@ -70,7 +70,7 @@ def check_against_enumeration(seed: int) -> None:
             assert bound.slots <= optimum, (seed, bound, optimum)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_bound_exceeds_the_optimum(seed: int) -> None:
     check_against_enumeration(seed)

@@ -74,16 +74,27 @@ def test_the_optimum_is_found_and_proven(instance: Instance) -> None:
     assert proven(instance) == (optimum, optimum)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32))
-def test_what_is_alike_hides_no_schedule(seed: int) -> None:
+def check_with_likes(seed: int, most_jobs: int) -> None:
     random = Random(seed)
     instance = random_instance(
-        random, jobs=random.randint(2, 4), servers=random.randint(2, 3), tree=seed % 2 == 1
+        random, jobs=random.randint(2, most_jobs), servers=random.randint(2, 3), tree=seed % 2 == 1
     )
     instance = with_likes(instance, random)
     optimum = optimal_makespan(instance)
     assert proven(instance) == (optimum, optimum)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
+def test_what_is_alike_hides_no_schedule(seed: int) -> None:
+    check_with_likes(seed, most_jobs=3)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_what_is_alike_hides_no_schedule_of_four_jobs(seed: int) -> None:
+    check_with_likes(seed, most_jobs=4)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,6 +1,14 @@
 """Lower bounds on the makespan and on every objective; each holds for every schedule."""
 
-from .bound import ENUMERATION, Bound, LowerBound, ValueBound, relative_gap
+from .bound import (
+    CHECKED_PROOF,
+    ENUMERATION,
+    PROOF,
+    Bound,
+    LowerBound,
+    ValueBound,
+    relative_gap,
+)
 from .claim import known_aims, known_bound, with_bound
 from .links import shared_links
 from .proven import (
@@ -11,6 +19,7 @@ from .proven import (
     limit_bound,
     objective_bound,
     objective_bounds,
+    raised_slowly,
     require_true,
     slow_bounds,
     tightened,
@@ -21,7 +30,9 @@ from .proven import (
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
 
 __all__ = [
+    "CHECKED_PROOF",
     "ENUMERATION",
+    "PROOF",
     "Bound",
     "LowerBound",
     "ValueBound",
@@ -38,6 +49,7 @@ __all__ = [
     "longest_job",
     "objective_bound",
     "objective_bounds",
+    "raised_slowly",
     "relative_gap",
     "require_true",
     "shared_links",

@@ -75,6 +75,10 @@ class Bound:
 
 ENUMERATION = "enumeration"
 """Name of the bound after all shorter schedules were tried and none exists."""
+PROOF = "proof"
+"""The same after `rarmodel.proof` refuted all shorter schedules."""
+CHECKED_PROOF = "checked proof"
+"""The same after another engine gave the same answers where an engine was asked."""
 
 
 class LowerBound(NamedTuple):

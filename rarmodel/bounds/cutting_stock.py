@@ -21,19 +21,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd, inf
-from typing import NamedTuple
+from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
 from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
-from .knapsack import Ints, fill
-
-Floats = npt.NDArray[np.float64]
+from .column_program import ColumnProgram
+from .knapsack import Ints, fill, powers
 
 MAX_CELLS = 20_000_000
 """Largest table of a knapsack; larger instances have no cutting-stock bound."""
@@ -157,29 +154,30 @@ def refuted(
         return False
     if not all(any(table.most(item) for table in tables) for item in range(items)):
         return True  # Some item fits no lane.
-    program = _Program(problem)
+    program = ColumnProgram(
+        [float(number) for number in problem.workers],
+        [lane_class.count for lane_class in problem.classes],
+    )
     for c, table in enumerate(tables):
         for item in range(items):
             if times := table.most(item):
-                program.add((c, ((item, times),)))
+                program.add({item: times}, c)
     for column in columns:
         c, content = column
         if sum(times * problem.classes[c].sizes[item] for item, times in content) <= length:
-            program.add(column)
+            program.add(dict(content), c)
     for _ in range(MAX_COLUMNS):
         solution = program.solve()
         if solution is None or solution.multiple <= 1 + 1e-9 or stop():
             return False
-        class_prices = solution.class_prices
         whole = np.floor(solution.prices * PRICE_SCALE).astype(np.int64)
         room, added = 0, False
         for c, table in enumerate(tables):
             value, content = table.best(whole)
             room += problem.classes[c].count * value
-            if value > class_prices[c] * PRICE_SCALE * (1 + 1e-9) + items:
-                column = (c, content)
-                program.add(column)
-                columns.append(column)
+            if value > solution.supply_prices[c] * PRICE_SCALE * (1 + 1e-9) + items:
+                program.add(dict(content), c)
+                columns.append((c, content))
                 added = True
         if sum(int(w) * int(y) for w, y in zip(problem.workers, whole, strict=True)) > room:
             return True
@@ -201,7 +199,7 @@ class _Table:
             min(int(jobs), self._length // int(size)) if size else 0
             for size, jobs in zip(self._sizes, problem.jobs, strict=True)
         ]
-        pieces = [(item, piece) for item, most in enumerate(self._most) for piece in _powers(most)]
+        pieces = [(item, piece) for item, most in enumerate(self._most) for piece in powers(most)]
         self.cells = len(pieces) * (self._length + 1)
         self._pieces = np.array(pieces, np.int64).reshape(-1, 2)
         self._scratch: tuple[Ints, np.ndarray[tuple[int, int], np.dtype[np.bool_]]] | None = None
@@ -220,67 +218,6 @@ class _Table:
         return value, tuple((int(item), int(taken[item])) for item in np.flatnonzero(taken))
 
 
-def _powers(most: int) -> list[int]:
-    """Numbers whose sums give every number up to `most` and no greater one."""
-    parts, part = [], 1
-    while part <= most:
-        parts.append(part)
-        most -= part
-        part *= 2
-    return [*parts, most] if most else parts
-
-
-class _Solution(NamedTuple):
-    """Solution of the linear program: it guides the search for columns, and proves nothing."""
-
-    multiple: float
-    """Fewest lanes, as a multiple of the existing ones."""
-    prices: Floats
-    """(items) Price of a worker of each item."""
-    class_prices: Floats
-    """(classes) Price of a lane of each class."""
-
-
-class _Program:
-    """The linear program: fewest lanes, as a multiple of the existing ones."""
-
-    def __init__(self, problem: _Problem) -> None:
-        import highspy  # noqa: PLC0415 - takes a while to load
-
-        self._items = len(problem.workers)
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
-        self._highs.setOptionValue("threads", 1)
-        self._highs.addVar(0.0, inf)
-        self._highs.changeColCost(0, 1.0)
-        nothing = np.array([], np.int32), np.array([], np.float64)
-        for workers in problem.workers:
-            self._highs.addRow(float(workers), inf, 0, *nothing)
-        multiple = np.array([0], np.int32)
-        for lane_class in problem.classes:
-            self._highs.addRow(-inf, 0.0, 1, multiple, np.array([-float(lane_class.count)]))
-
-    def add(self, column: Column) -> None:
-        """Add a way to fill a lane of a class."""
-        c, content = column
-        rows = np.array([*(item for item, _ in content), self._items + c], np.int32)
-        numbers = np.array([*(float(times) for _, times in content), 1.0])
-        self._highs.addCol(0.0, 0.0, inf, len(rows), rows, numbers)
-
-    def solve(self) -> _Solution | None:
-        """The optimum; None if the solver finds none."""
-        self._highs.run()
-        if self._highs.getModelStatus() != self._optimal:
-            return None
-        duals = np.array(self._highs.getSolution().row_dual)
-        return _Solution(
-            multiple=self._highs.getObjectiveValue(),
-            prices=np.maximum(0.0, duals[: self._items]),
-            class_prices=-duals[self._items :],
-        )
-
-
 CUTTING_STOCK = Bound(
     "cutting stock",
     "whole execution times must fit the time of single GPUs",
@@ -289,6 +226,6 @@ CUTTING_STOCK = Bound(
     ),
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES,
-    rank=5,
+    rank=6,
     cost="seconds",
 )

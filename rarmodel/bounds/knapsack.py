@@ -54,3 +54,13 @@ def fill(
             taken[item] += times
             room -= times * sizes[item]
     return int(best[length])
+
+
+def powers(most: int) -> list[int]:
+    """Numbers whose sums give every number up to `most` and no greater one."""
+    parts, part = [], 1
+    while part <= most:
+        parts.append(part)
+        most -= part
+        part *= 2
+    return [*parts, most] if most else parts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
+from time import perf_counter
 from typing import Any
 
 from rarmodel import registry
@@ -15,7 +16,15 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import Report
 
-from .bound import ALWAYS, ENUMERATION, Bound, LowerBound, ValueBound
+from .bound import (
+    ALWAYS,
+    CHECKED_PROOF,
+    ENUMERATION,
+    PROOF,
+    Bound,
+    LowerBound,
+    ValueBound,
+)
 from .works import works
 
 EARLIEST = "earliest completions"
@@ -119,6 +128,41 @@ def tightened(
     return None if value is None or value <= known else ValueBound(value, bound.name)
 
 
+def raised_slowly(
+    instance: Instance,
+    known: LowerBound,
+    slow: list[Bound],
+    upper: int | None = None,
+    seconds: float = inf,
+) -> LowerBound:
+    """The greatest of a bound on the makespan and what slow bounds prove in some time.
+
+    Parameters
+    ----------
+    instance, known, upper
+        As above.
+    slow
+        The bounds; those that finish are taken off the list.
+    seconds
+        Time for all of them.
+    """
+    begun = perf_counter()
+    over = False
+
+    def stop() -> bool:
+        nonlocal over
+        over = perf_counter() - begun > seconds
+        return over
+
+    while slow and not over:
+        found = tightened(slow[0], instance, MAKESPAN, known.slots, upper, stop)
+        if found is not None:
+            known = LowerBound(ceil(found.value), found.name)
+        if not over:
+            del slow[0]
+    return known
+
+
 def require_true(instance: Instance, report: Report, *others: LowerBound) -> None:
     """Refuse bounds that a verified schedule refutes.
 
@@ -156,7 +200,7 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
         return (f"longer than the horizon of {horizon} slots even alone: jobs {listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
-    if bound.name == ENUMERATION:
+    if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"
     return (f"{need} ({bound.name}); the horizon is {horizon}",)
 

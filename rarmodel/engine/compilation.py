@@ -37,7 +37,16 @@ import_module("numba.np.arraymath")
 linalg.ensure_blas = _ensure_blas
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_COMPILED_FOLDERS = ("bounds", "dispatch", "engine", "heuristics", "model", "online", "search")
+_COMPILED_FOLDERS = (
+    "bounds",
+    "dispatch",
+    "engine",
+    "heuristics",
+    "model",
+    "online",
+    "proof",
+    "search",
+)
 _LOG = logging.getLogger("rarmodel")
 
 

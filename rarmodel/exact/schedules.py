@@ -11,7 +11,7 @@ from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
 from rarmodel.model import horizon_of, job_extremes
-from rarmodel.search import SEARCH, Session, one_after_another
+from rarmodel.search import SEARCH, Session, one_after_another, prove
 
 from .known import SEARCH_SHARE, Known
 from .plans import schedule_of
@@ -19,6 +19,9 @@ from .taken import taken_by
 
 HEURISTICS_SHARE = 0.05
 """Share of the time limit after which no further heuristic starts."""
+
+PROOF_SHARE, PROOF_SECONDS = 0.4, 60.0
+"""Share of the time left for the proof of `search` before the models; seconds without a limit."""
 
 FIRST_PATIENCE = 10
 """Iterations of `search` without improvement after which the model is next."""
@@ -80,6 +83,18 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
             _harvest(known, known.session)
         elif known.wide is not None and known.wide.best.schedule is not None:
             known.collect(known.wide.best.schedule)
+
+
+def prove_before_models(known: Known) -> None:
+    """Let the proof of `search` try, where it is about what is asked for."""
+    if known.session is None or not known.searches or known.closed:
+        return
+    left = known.seconds_left
+    seconds = PROOF_SECONDS if left is None else PROOF_SHARE * left
+    try:
+        prove(known.session, known.limits, perf_counter() + seconds)
+    finally:
+        _harvest(known, known.session)
 
 
 def _harvest(known: Known, session: Session) -> None:

@@ -34,7 +34,7 @@ from .known import OWN_GAP, Known
 from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
-from .schedules import first_schedules, search_until
+from .schedules import first_schedules, prove_before_models, search_until
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
@@ -142,6 +142,7 @@ def _solve(known: Known) -> None:
         if known.schedule is not None:
             return
     first_schedules(known)
+    prove_before_models(known)
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"
         return

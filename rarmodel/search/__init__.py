@@ -1,6 +1,7 @@
 """Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
 from .neighbourhoods import BUDDY_BLOCKS, ORDERS, SERVERS
+from .proving import prove
 from .search import DEFAULT_SECONDS, SEARCH, Search
 from .session import Session
 from .solution import Solution, one_after_another
@@ -15,4 +16,5 @@ __all__ = [
     "Session",
     "Solution",
     "one_after_another",
+    "prove",
 ]

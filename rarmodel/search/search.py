@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound, least_values
+from rarmodel.bounds import (
+    LowerBound,
+    best_bound,
+    least_values,
+    raised_slowly,
+    slow_bounds,
+    with_makespan,
+)
+from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
+from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.heuristics import Attempt, Turns
-from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.model.objectives import objectives_of
+from rarmodel.model.objectives import MAKESPAN, objectives_of
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
@@ -26,9 +36,10 @@ from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
+from .proving import provable, prove
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
-from .session import Session
+from .session import BOUND_SHARE, Session
 
 DEFAULT_SECONDS = SEARCH_SECONDS
 """Time limit if you give neither a time, a number of iterations nor a patience."""
@@ -37,6 +48,10 @@ FINISH_SECONDS_PER_JOB = 25e-6
 before the time limit, but it always gets a share of the limit.
 """
 LEAST_SHARE = 0.25
+PROOF_FROM, PROOF_TO = 0.2, 0.9
+"""Shares of the time limit between which there is a proof, if the instance is small enough."""
+PROOF_SECONDS = 3.0
+"""The proof begins after this time at the latest."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Search:
             WideSearch(instance.model_copy(), Limits(threads=1), self.name).run(None, iterations=1)
             return
         prepare_cutting_stock()
+        prepare_configurations()
         fitting = [
             job
             for job, slots in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
@@ -62,6 +78,7 @@ class Search:
         ]
         small = instance.model_copy(update={"jobs": tuple(fitting[:1]) or instance.jobs[:1]})
         session = Session(small, Limits(threads=1))
+        server_configuration_bound(small, 0)
         session.bound = LowerBound(0, "")  # The true one would end the search at once.
         session.run(iterations=1)
         starts, placements = np.zeros(len(small.jobs), np.int64), best_placements(small)
@@ -92,7 +109,7 @@ class Search:
         session = Session(instance, limits, turns)
         try:
             end = _first_end(instance, limits, begun, seconds)
-            stopped = session.run(end, limits.iterations, limits.patience)
+            stopped = _searched(session, limits, begun, end)
             stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
@@ -109,7 +126,11 @@ class Search:
         turns = Turns(instance, limits)
         search = WideSearch(instance, limits, self.name, turns)
         bound = best_bound(instance)
-        least = [float(value) for value in least_values(instance)]
+        if instance.objectives[0] == MAKESPAN.name:
+            time = inf if seconds is None else BOUND_SHARE * seconds
+            bound = raised_slowly(instance, bound, slow_bounds(instance, MAKESPAN), seconds=time)
+        known = with_makespan(instance, least_values(instance), bound)
+        least = [float(value) for value in known]
 
         def proven(found: Found) -> bool:
             if limits.progress:
@@ -147,6 +168,17 @@ class Search:
         except KeyboardInterrupt:
             return first._replace(schedule=second.schedule, stopped=INTERRUPTED)
         return first._replace(schedule=second.schedule)
+
+
+def _searched(session: Session, limits: Limits, begun: float, end: float | None) -> str:
+    """Search, prove, and search on; return why that stopped."""
+    counted = limits.iterations is not None or limits.patience is not None
+    if end is None or counted or not provable(session.instance):
+        return session.run(end, limits.iterations, limits.patience)
+    stopped = session.run(begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun)))
+    if stopped == TIME_LIMIT:
+        stopped = prove(session, limits, begun + PROOF_TO * (end - begun))
+    return session.run(end) if stopped == TIME_LIMIT else stopped
 
 
 def _seconds(limits: Limits) -> float | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from math import ceil, inf
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rarmodel.bounds import LowerBound, best_bound, relative_gap, slow_bounds, tightened
+from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap, slow_bounds
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Turns
@@ -155,13 +155,13 @@ class Session:
         with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
             while not self._workers:
                 tried = self.solution is not None or len(self._tried) > 0
-                if stopped := self._over(deadline if tried else inf):
+                if stopped := self.over(deadline if tried else inf):
                     return stopped
                 more = 0.0 if tried else FIRST_SECONDS_PER_JOB * len(self.instance.jobs)
                 if not self._begin(pool, deadline + more):
                     return TIME_LIMIT
             while True:
-                if stopped := self._over(deadline):
+                if stopped := self.over(deadline):
                     return stopped
                 if made == iterations:
                     return "iteration limit"
@@ -177,7 +177,7 @@ class Session:
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
-    def _over(self, deadline: float) -> str:
+    def over(self, deadline: float) -> str:
         """The reason to stop; empty if there is none."""
         if self.bound.slots > horizon_of(self.instance):
             return "the lower bound exceeds the horizon"
@@ -189,7 +189,8 @@ class Session:
             return "the makespan is within the gap of the lower bound"
         return TIME_LIMIT if perf_counter() >= deadline else ""
 
-    def _report(self) -> None:
+    def report(self) -> None:
+        """Tell makespan and bound."""
         if self._limits.progress:
             makespan = None if self.solution is None else self.makespan
             self._limits.progress(makespan, self.bound.slots)
@@ -213,7 +214,7 @@ class Session:
             if makespan >= 0:
                 self.take(decoder.last())
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
-            self._report()
+            self.report()
             return True
         starts = [self._orders[place] for _, place in sorted(tried)]
         for index in range(self._limits.threads or processors()):
@@ -240,7 +241,7 @@ class Session:
                 self.take(solution)
                 self.raise_bound(bound)
             self._iterations += 1
-        self._report()
+        self.report()
 
     def _take_turn(self, turns: Turns, deadline: float) -> None:
         """Let a neighbourhood of a user change the best schedule."""
@@ -262,21 +263,8 @@ class Session:
 
     def _prove_more(self, deadline: float) -> None:
         """Prove more, now that a good makespan is known; the rest has the next run."""
-        begun = perf_counter()
-        seconds = BOUND_SHARE * (deadline - begun)
-        over = False
-
-        def stop() -> bool:
-            nonlocal over
-            over = perf_counter() - begun > seconds
-            return over
-
         upper = None if self.solution is None else self.makespan
-        while self._slow_bounds:
-            slow = self._slow_bounds[0]
-            found = tightened(slow, self.instance, MAKESPAN, self.bound.slots, upper, stop)
-            if found is not None:
-                self.raise_bound(LowerBound(ceil(found.value), found.name))
-            if over:
-                return
-            del self._slow_bounds[0]
+        seconds = BOUND_SHARE * (deadline - perf_counter())
+        self.raise_bound(
+            raised_slowly(self.instance, self.bound, self._slow_bounds, upper, seconds)
+        )

@@ -13,6 +13,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.model import best_placements, job_extremes
 from rarmodel.model.gpu_assignment import assign_gpus
+from rarmodel.proof import Plan
 from rarmodel.schema import Instance, Schedule
 
 from .layout import Layout, Work
@@ -92,11 +93,22 @@ def solution_of_schedule(instance: Instance, schedule: Schedule) -> Solution:
     VerificationError
         If the schedule never ends, or a server would hold more workers than it has GPUs.
     """
-    starts, placements = decisions(instance, schedule)
-    makespan, completions = Engine(instance).evaluate(starts, placements)
+    plan = Plan(*decisions(instance, schedule))
+    return solution_of_plan(instance, plan, f"the schedule by {schedule.method!r}")
+
+
+def solution_of_plan(instance: Instance, plan: Plan, name: str = "the plan") -> Solution:
+    """The solution of starts and placements.
+
+    Raises
+    ------
+    VerificationError
+        As above; it names the plan.
+    """
+    makespan, completions = Engine(instance).evaluate(*plan)
     if makespan < 0:
-        raise VerificationError(f"the schedule by {schedule.method!r} is not feasible")
-    return Solution(makespan, starts, completions, *placements)
+        raise VerificationError(f"{name} is not feasible")
+    return Solution(makespan, plan.starts, completions, *plan.placements)
 
 
 def one_after_another(instance: Instance) -> Solution:

@@ -214,6 +214,6 @@ def test_cutting_stock_stop_while_they_look_at_a_length() -> None:
 
 def test_cutting_stock_trust_no_solver_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = flat([(1, each) for each in (9, 9, 9, 9, 7, 7, 7)], [3])
-    monkeypatch.setattr("rarmodel.bounds.cutting_stock._Program.solve", lambda _: None)
+    monkeypatch.setattr("rarmodel.bounds.cutting_stock.ColumnProgram.solve", lambda _: None)
     assert cutting_stock(instance, best_bound(instance).slots) is None
     assert cutting_stock(instance, 0) == 9

@@ -84,7 +84,13 @@ def test_bounds_that_follow_a_job_on_its_gpus_do_not_hold() -> None:
     assert max(bound.slots for bound in all_bounds(interrupted)) == 3
     assert optima(interrupted, 5) == {"makespan": 3}
     assumed = {bound.name for bound in bounds() if PREEMPTION.name not in bound.handles}
-    assert assumed == {"long jobs", "cutting stock", "prices of GPUs"}
+    assert assumed == {
+        "long jobs",
+        "cutting stock",
+        "server configurations",
+        "configurations",
+        "prices of GPUs",
+    }
 
 
 def test_a_running_job_that_can_move_is_bounded_by_where_it_can_go() -> None:

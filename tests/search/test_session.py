@@ -8,6 +8,7 @@ import pytest
 
 from rarmodel.api import load_instance, solve
 from rarmodel.bounds import LowerBound
+from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
@@ -113,6 +114,7 @@ def test_a_bound_that_ran_out_of_time_is_gone_on_with_in_the_next_run(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, asked = session_of(instance), []
+    session._slow_bounds = [CUTTING_STOCK]
 
     def slow(*arguments: object) -> None:
         stop = arguments[-1]

@@ -2,17 +2,20 @@
 
 A node is the set of running and of waiting jobs in a slot. A branch starts one more job there, in
 one of its placements. The last branch starts no job and goes to the next slot at which one may
-start. Four arguments prune branches, and none of them prunes the last schedule:
+start. Some arguments prune branches, and none of them prunes the last schedule:
 
 - Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
   rests together must fit the GPU slots until then.
+- Prices, if there are any (`rarmodel.bounds.configurations`). No slot is worth more than the
+  dearest configuration, so the rests must not be worth more than the slots until the target.
 - Earlier starts. Less contention never makes a job complete later. So a job need not start now if
   its GPUs were idle a slot earlier and no ring was on its links: of all schedules that end by the
   target, those with the least sum of start slots never have such a start.
 - Symmetry. Equal jobs start in their order. Equal servers that are idle now and in the slot before
   get workers in descending number.
 - Known states. The possible future of a slot depends on the running jobs, their remaining
-  iterations, and the waiting jobs. If this state was seen before, its future held no schedule.
+  iterations, and the waiting jobs, but not on the names of equal servers. If this state was seen
+  before, in this slot or an earlier one, its future held no schedule.
 """
 
 from __future__ import annotations
@@ -34,7 +37,22 @@ WAITING = -1
 LEVEL, SEEN, USED = range(3)
 """Counters: jobs started on the way to the current node; rows of `seen` in use; nodes so far."""
 MEMORY = 32_000_000
-"""Approximate size in bytes of the table of known nodes."""
+"""Size in bytes of the table of known nodes, if nothing else is asked for."""
+
+
+class Prices(NamedTuple):
+    """What jobs and slots are worth: a cut of the configuration bound, in whole numbers."""
+
+    slot: int
+    """A slot is worth at most this; 0 if there are no prices."""
+    waiting: Ints
+    """(jobs) A job that waits is worth at least this."""
+    more: Ints
+    """(options) A job is worth so much more once it has taken an option."""
+    at: Ints
+    """(options) Offsets into `left`."""
+    left: Ints
+    """What so many iterations that are left are worth at least: rows by job and class."""
 
 
 class Options(NamedTuple):
@@ -64,6 +82,9 @@ class Options(NamedTuple):
     """(servers) GPUs of each server, O_s."""
     peer: Ints
     """(servers) The previous equal server; −1 if there is none."""
+    by_servers: bool
+    """Whether the workers on all servers, and what is left, fit into a number."""
+    prices: Prices
 
 
 class Tree(NamedTuple):
@@ -73,6 +94,8 @@ class Tree(NamedTuple):
     """(3) See LEVEL, SEEN and USED."""
     clock: Ints
     """(jobs + 1) The slot."""
+    worth: Ints
+    """(jobs + 1) What all that is left is worth, if there are prices."""
     job: Ints
     """(jobs + 1) The job to try next there."""
     option: Ints
@@ -91,6 +114,8 @@ class Tree(NamedTuple):
     """(jobs) Scratch: iterations per slot of each running job."""
     code: Ints
     """(jobs + 1) Scratch: a row of `seen`."""
+    order: Ints
+    """(servers) Scratch: servers, equal ones by what they hold."""
     seen: Ints
     """(rows, jobs + 1) Nodes seen before, as a hash table: slot + 1, and a number by job."""
 
@@ -132,8 +157,8 @@ def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int
     return PAUSED
 
 
-def new_tree(arrays: Arrays, options: Options) -> Tree:
-    """Memory for a tree; `plant` resets it."""
+def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
+    """Memory for a tree, of about so many bytes for known nodes; `plant` resets it."""
     jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
 
     def room(*lengths: int) -> Ints:
@@ -142,6 +167,7 @@ def new_tree(arrays: Arrays, options: Options) -> Tree:
     return Tree(
         counters=room(3),
         clock=room(jobs + 1),
+        worth=room(jobs + 1),
         job=room(jobs + 1),
         option=room(jobs + 1),
         left=room(jobs + 1, jobs),
@@ -151,22 +177,26 @@ def new_tree(arrays: Arrays, options: Options) -> Tree:
         start=room(jobs),
         pace=room(jobs),
         code=room(jobs + 1),
-        seen=room(MEMORY // 8 // (jobs + 1), jobs + 1),
+        order=room(servers),
+        seen=room(memory // 8 // (jobs + 1), jobs + 1),
     )
 
 
 @compiled
 def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
     """Start at slot 0."""
+    if tree.counters[SEEN] > 0:
+        tree.seen[:, 0] = 0
     tree.counters[:] = 0
     tree.clock[0] = tree.job[0] = tree.option[0] = 0
     tree.choice[:] = WAITING
-    tree.seen[:, 0] = 0
     tree.rings[0] = 0
     for server in range(len(options.gpus)):
         tree.free[0, :, server] = options.gpus[server]
+    tree.worth[0] = 0
     for job in range(len(options.job)):
         tree.left[0, job] = arrays.modes[options.job[job]].iterations
+        tree.worth[0] += options.prices.waiting[job]
 
 
 @_inner
@@ -177,8 +207,10 @@ def _next(options: Options, tree: Tree, level: int, target: int) -> bool:
         if _may_start(options, tree, job):
             option = max(option, options.first[job])
             while option < options.first[job + 1]:
-                if tree.clock[level] + options.slots[option] <= target and _fits(
-                    options, tree, level, option
+                if (
+                    tree.clock[level] + options.slots[option] <= target
+                    and _affords(options, tree, level, option, target)
+                    and _fits(options, tree, level, option)
                 ):
                     tree.job[level], tree.option[level] = job, option
                     return True
@@ -193,6 +225,14 @@ def _may_start(options: Options, tree: Tree, job: int) -> bool:
     """Whether a job waits, and no equal job should start before it."""
     twin = options.twin[job]
     return bool(tree.choice[job] == WAITING and (twin < 0 or tree.choice[twin] != WAITING))
+
+
+@_inner
+def _affords(options: Options, tree: Tree, level: int, option: int, target: int) -> bool:
+    """Whether the slots until the target can be worth what is left with an option."""
+    prices = options.prices
+    slots = target - tree.clock[level]
+    return bool(prices.slot == 0 or tree.worth[level] + prices.more[option] <= prices.slot * slots)
 
 
 @_inner
@@ -243,6 +283,7 @@ def _start(options: Options, tree: Tree, level: int) -> None:
         tree.rings[level + 1, 0, link] = tree.rings[level, 0, link]
         tree.rings[level + 1, 1, link] = tree.rings[level, 1, link]
     tree.clock[level + 1] = tree.start[job] = tree.clock[level]
+    tree.worth[level + 1] = tree.worth[level] + options.prices.more[option]
     tree.choice[job] = option
     _hold(options, tree, level + 1, option, 1)
     tree.job[level + 1], tree.option[level + 1] = job + 1, 0
@@ -369,11 +410,12 @@ def _go(options: Options, tree: Tree, level: int, to: int) -> None:
 
 @_inner
 def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
-    """Whether a quick test allows the rest to end within this many slots."""
+    """Whether quick tests allow the rest to end within this many slots."""
+    prices = options.prices
     gpus = 0
     for server in range(len(options.gpus)):
         gpus += options.gpus[server]
-    area = wide = long = 0
+    area = wide = long = worth = 0
     for job in range(len(options.job)):
         left = tree.left[level, job]
         if left == 0:
@@ -384,44 +426,92 @@ def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
             length = slots_needed(left, options.alone[option])
         if length > slots:
             return False
+        if prices.slot > 0:
+            if option == WAITING:
+                worth += prices.waiting[job]
+            else:
+                worth += prices.left[prices.at[option] + left]
         size = options.size[job]
         area += length * size
         if 2 * size > gpus:
             wide += length
         if 2 * length > slots:
             long += size
-    return bool(area <= gpus * slots and wide <= slots and long <= gpus)
+    tree.worth[level] = worth
+    fits = area <= gpus * slots and wide <= slots and long <= gpus
+    return bool(fits and (prices.slot == 0 or worth <= prices.slot * slots))
 
 
 @_inner
 def _known(options: Options, tree: Tree, level: int) -> bool:
-    """Whether the current state was seen before; if not, note it."""
+    """Whether the current state was seen before, in this slot or earlier; if not, note it."""
+    _encode(options, tree, level)
     jobs = len(options.job)
     rows = len(tree.seen)
-    tree.code[0] = tree.clock[level] + 1
-    key = np.uint64(tree.code[0])
+    key = np.uint64(0)
     for job in range(jobs):
-        option, left = tree.choice[job], tree.left[level, job]
-        code = 0
-        if option != WAITING:
-            code = 1 + left * (options.first[job + 1] - options.first[job])
-            if left > 0:
-                code += option - options.first[job]
-        tree.code[job + 1] = code
-        key = (key ^ np.uint64(code)) * np.uint64(0x9E3779B97F4A7C15)
+        key = (key ^ np.uint64(tree.code[job + 1])) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(29)
     row = int(np.int64(key % np.uint64(rows)))
     while tree.seen[row, 0] > 0:
         same = True
-        for place in range(jobs + 1):
+        for place in range(1, jobs + 1):
             if tree.seen[row, place] != tree.code[place]:
                 same = False
                 break
         if same:
-            return True
+            known = bool(tree.seen[row, 0] <= tree.code[0])
+            tree.seen[row, 0] = min(tree.seen[row, 0], tree.code[0])
+            return known
         row = row + 1 if row + 1 < rows else 0
     if 2 * tree.counters[SEEN] < rows:
         tree.counters[SEEN] += 1
         for place in range(jobs + 1):
             tree.seen[row, place] = tree.code[place]
+    return False
+
+
+@_inner
+def _encode(options: Options, tree: Tree, level: int) -> None:
+    """Write the current state: slot, and of each job what is left and where it runs.
+
+    Equal servers count in falling order of what they hold, so that their names do not matter.
+    """
+    order = tree.order
+    for server in range(len(order)):
+        place = order[server] = server
+        while options.peer[place] >= 0 and _holds_more(
+            options, tree, level, order[place], order[options.peer[place]]
+        ):
+            other = options.peer[place]
+            order[place], order[other] = order[other], order[place]
+            place = other
+    tree.code[0] = tree.clock[level] + 1
+    for job in range(len(options.job)):
+        option, left = tree.choice[job], tree.left[level, job]
+        code = 0
+        if option != WAITING:
+            code = left
+            if left > 0 and not options.by_servers:
+                code = left * (options.first[job + 1] - options.first[job])
+                code += option - options.first[job]
+            elif left > 0:
+                for place in range(len(order)):
+                    server = order[place]
+                    code = code * (options.gpus[server] + 1) + options.workers[option, server]
+            code += 1
+        tree.code[job + 1] = code
+
+
+@_inner
+def _holds_more(options: Options, tree: Tree, level: int, one: int, other: int) -> bool:
+    """Whether a server holds more of the first running job of which two servers hold unequally."""
+    if not options.by_servers:
+        return False
+    for job in range(len(options.job)):
+        option = tree.choice[job]
+        if option != WAITING and tree.left[level, job] > 0:
+            here, there = options.workers[option, one], options.workers[option, other]
+            if here != there:
+                return bool(here > there)
     return False

@@ -1,0 +1,100 @@
+"""The depth-first search: with prices and without, it finds or refutes as enumeration does."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+from enumeration import optimal_makespan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import random_instance
+
+from rarmodel.bounds.configurations import Configurations
+from rarmodel.engine import Engine
+from rarmodel.proof.depth_first import DepthFirst
+from rarmodel.schema import Instance
+
+
+def tiny(random: Random) -> Instance:
+    """Up to four jobs on up to three servers, some of them alike."""
+    instance = random_instance(
+        random,
+        jobs=random.randint(1, 4),
+        servers=random.randint(1, 3),
+        tree=random.random() < 0.5,
+        most_gpus=random.randint(1, 3),
+        most_slots=random.choice([3, 5]),
+        stall=random.random() < 0.1,
+    )
+    jobs = list(instance.jobs)
+    for i in range(1, len(jobs)):
+        if random.random() < 0.3:
+            jobs[i] = jobs[random.randrange(i)].model_copy(update={"name": jobs[i].name})
+    return instance.model_copy(update={"jobs": tuple(jobs)})
+
+
+def check(seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:  # It takes time to get much memory.
+        patch.setattr("rarmodel.proof.depth_first.MEMORY", 500_000)
+        compare(tiny(Random(seed)))
+
+
+def compare(instance: Instance) -> None:
+    optimum = optimal_makespan(instance)
+    if optimum is None:
+        return
+    configurations = Configurations(instance)
+    spreadings = configurations.spreadings
+    everything = [range(len(row)) for row in spreadings]
+    for target in (optimum - 1, optimum, optimum + 1):
+        cut = configurations.cut(target, everything, lambda: False) if target else None
+        for prices in (None, cut):
+            search = DepthFirst(instance, spreadings, target, everything, prices)
+            verdict = search.search(10**9, lambda: False)
+            assert verdict.impossible == (target < optimum)
+            if target >= optimum:
+                assert verdict.plan is not None
+                assert optimum <= Engine(instance).evaluate(*verdict.plan).makespan <= target
+    # Each job in one class: some choice of classes has the optimum, and none has less.
+    found = []
+    for classes in product(*everything):
+        within = [{k} for k in classes]
+        cut = configurations.cut(optimum, within, lambda: False)
+        answers = {
+            DepthFirst(instance, spreadings, optimum, within, prices)
+            .search(10**9, lambda: False)
+            .impossible
+            for prices in (None, cut)
+        }
+        assert len(answers) == 1, classes
+        found.append(not answers.pop())
+    assert any(found)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**9))
+def test_it_finds_or_refutes_as_enumeration_does(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(40))
+def test_it_finds_or_refutes_as_enumeration_does_thousands_of_times(block: int) -> None:
+    for seed in range(100 * block, 100 * block + 100):
+        check(seed)
+
+
+def test_it_stops_and_continues() -> None:
+    instance = random_instance(Random(5), jobs=3, servers=2, tree=False, most_gpus=2)
+    configurations = Configurations(instance)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    everything = [range(len(row)) for row in configurations.spreadings]
+    search = DepthFirst(instance, configurations.spreadings, optimum - 1, everything, None)
+    assert search.search(10**9, lambda: True) == (False, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rarmodel.proof.depth_first.STEP", 1)
+        while not (verdict := search.search(1, lambda: False)).impossible:
+            assert verdict.plan is None

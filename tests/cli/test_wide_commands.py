@@ -60,8 +60,9 @@ REFUSING: dict[str, Sequence[object]] = {
 OTHERS = {
     *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
     *("neighbourhoods", "objectives", "placements", "policies", "schema", "simulate", "solvers"),
+    "testbed",
 }
-"""Commands that take no instance. Campaigns have a test below, and `simulate` a file of tests."""
+"""Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 
 
 @cache

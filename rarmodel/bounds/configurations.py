@@ -35,6 +35,7 @@ import numpy as np
 from rarmodel.schema import Instance
 
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound
+from .climb import climbed
 from .column_program import ColumnProgram, Solution
 from .dearest import Pricing
 from .knapsack import Ints
@@ -307,17 +308,7 @@ def configuration_bound(
     configurations = Configurations(instance)
     if not configurations.fits:
         return None
-    proven, step = known, 1
-    while step > 0 and not stop():
-        length = proven + step - 1
-        if upper is not None and length >= upper:
-            step //= 2
-        elif configurations.refuted(length, stop):
-            proven += step
-            step *= 2
-        else:
-            step //= 2
-    return proven if proven > known else None
+    return climbed(known, upper, lambda length: configurations.refuted(length, stop), stop)
 
 
 def prepare() -> None:

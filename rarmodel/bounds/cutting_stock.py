@@ -29,6 +29,7 @@ from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
+from .climb import climbed
 from .column_program import ColumnProgram
 from .knapsack import Ints, fill, powers
 
@@ -91,19 +92,8 @@ def cutting_stock(
         kinds of jobs, or about 20 million units of time times kinds of jobs.
     """
     problem = _problem(instance)
-    proven = known
     columns: list[Column] = []
-    step = 1
-    while step > 0 and not stop():
-        length = proven + step - 1
-        if upper is not None and length >= upper:
-            step //= 2
-        elif refuted(problem, length, columns, stop):
-            proven += step
-            step *= 2
-        else:
-            step //= 2
-    return proven if proven > known else None
+    return climbed(known, upper, lambda length: refuted(problem, length, columns, stop), stop)
 
 
 def prepare() -> None:

@@ -73,6 +73,15 @@ class Bound:
         return named and unhandled(instance, self.handles | {OBJECTIVES.name}, "") is None
 
 
+def in_slots(
+    prove: Callable[[Instance, int, int | None, Callable[[], bool]], int | None],
+) -> Tighten:
+    """A bound on the makespan in whole slots, as `Bound.tighten`."""
+    return lambda instance, _, known, upper, stop: prove(
+        instance, int(known), None if upper is None else int(upper), stop
+    )
+
+
 ENUMERATION = "enumeration"
 """Name of the bound after all shorter schedules were tried and none exists."""
 PROOF = "proof"

@@ -34,7 +34,7 @@ import numpy as np
 
 from rarmodel.schema import Instance
 
-from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound
+from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
 from .climb import climbed
 from .column_program import ColumnProgram, Solution
 from .dearest import Pricing
@@ -292,12 +292,8 @@ def configuration_bound(
     ----------
     instance
         The problem.
-    known
-        A lower bound to start from, in slots.
-    upper
-        A known makespan: longer schedules are not considered.
-    stop
-        Called repeatedly; if it returns True, the search stops with the best bound so far.
+    known, upper, stop
+        See `climb.climbed`.
 
     Returns
     -------
@@ -321,9 +317,7 @@ def prepare() -> None:
 CONFIGURATIONS = Bound(
     "configurations",
     "whole slots of what can run together, links shared, must give every job its iterations",
-    tighten=lambda instance, _, known, upper, stop: configuration_bound(
-        instance, int(known), None if upper is None else int(upper), stop
-    ),
+    tighten=in_slots(configuration_bound),
     objectives=ON_MAKESPAN,
     handles=UNINTERRUPTED,
     rank=7,

@@ -28,7 +28,7 @@ import numpy as np
 from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
-from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
+from .bound import FIXED_SIZES, ON_MAKESPAN, Bound, in_slots
 from .climb import climbed
 from .column_program import ColumnProgram
 from .knapsack import Ints, fill, powers
@@ -78,12 +78,8 @@ def cutting_stock(
     ----------
     instance
         The problem.
-    known
-        A lower bound to start from, in slots.
-    upper
-        A known makespan: longer lanes are not considered.
-    stop
-        Called repeatedly; if it returns True, the search stops with the best bound so far.
+    known, upper, stop
+        See `climb.climbed`.
 
     Returns
     -------
@@ -211,9 +207,7 @@ class _Table:
 CUTTING_STOCK = Bound(
     "cutting stock",
     "whole execution times must fit the time of single GPUs",
-    tighten=lambda instance, _, known, upper, stop: cutting_stock(
-        instance, int(known), None if upper is None else int(upper), stop
-    ),
+    tighten=in_slots(cutting_stock),
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES,
     rank=6,

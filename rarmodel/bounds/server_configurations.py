@@ -29,7 +29,7 @@ import numpy as np
 
 from rarmodel.schema import Instance
 
-from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound
+from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
 from .cheapest_forms import IMPOSSIBLE, LONE, SHARING, Chosen, Cuts, choose, forms_of
 from .column_program import ColumnProgram
 from .knapsack import Ints, fill, powers
@@ -239,12 +239,8 @@ def server_configuration_bound(
     ----------
     instance
         The problem.
-    known
-        A lower bound to start from, in slots.
-    upper
-        A known makespan: schedules as long are not considered.
-    stop
-        Called repeatedly; if it returns True, the search stops with the best bound so far.
+    known, upper, stop
+        See `climb.climbed`.
 
     Returns
     -------
@@ -260,9 +256,7 @@ def server_configuration_bound(
 SERVER_CONFIGURATIONS = Bound(
     "server configurations",
     "lone rings strand GPUs of their servers, and rings that share links slow each other down",
-    tighten=lambda instance, _, known, upper, stop: server_configuration_bound(
-        instance, int(known), None if upper is None else int(upper), stop
-    ),
+    tighten=in_slots(server_configuration_bound),
     objectives=ON_MAKESPAN,
     handles=UNINTERRUPTED,
     rank=5,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import rich_click as click
 
-from rarmodel.defaults import MAX_MB
+from rarmodel.defaults import MAX_MB, SLOT_SECONDS
 
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for programs instead of text."
@@ -133,49 +134,62 @@ def objective_option(text: str) -> Callable[..., Any]:
 OBJECTIVE = objective_option("Objective to minimise instead of the instance's")
 
 
-def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the parts of an instance other than jobs and servers."""
-    for option in reversed(
-        (
-            NETWORK,
-            click.option(
-                "--oversubscription",
-                type=POSITIVE,
-                metavar="X",
-                help="Rate of the links below a switch divided by the rate of its uplink.",
-            ),
-            INTRA_SERVER,
-            REDUCTION,
-            click.option(
-                "--alpha",
-                type=Number(0),
-                metavar="X",
-                help="Cost of each further ring on a link, beyond its share of the link: α.",
-            ),
-            click.option(
-                "--concurrency",
-                type=Number(0, 1, min_open=True),
-                metavar="X",
-                help="Share of the rings on a link that communicate at the same moment: ξ1.",
-            ),
-            click.option(
-                "--overhead-ms-per-server",
-                type=Number(0),
-                metavar="MS",
-                help="Milliseconds that each server used adds to an iteration: ξ2.",
-            ),
-            click.option(
-                "--no-contention",
-                is_flag=True,
-                help="Set gradients and overhead to 0, so that no ring slows another.",
-            ),
-            click.option(
-                "--horizon",
-                type=click.IntRange(1),
-                metavar="SLOTS",
-                help="Number of slots of the instance. By default it always suffices.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+OVERSUBSCRIPTION = click.option(
+    "--oversubscription",
+    type=POSITIVE,
+    metavar="X",
+    help="Rate of the links below a switch divided by the rate of its uplink.",
+)
+RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
+"""Values of the options for rates."""
+SLOT_LENGTH = click.option(
+    "--slot-seconds",
+    type=POSITIVE,
+    metavar="SECONDS",
+    default=SLOT_SECONDS,
+    show_default=True,
+    help="Length of a slot in seconds.",
+)
+
+
+def together(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Several options as one decorator."""
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
+
+
+model_options = together(
+    NETWORK,
+    OVERSUBSCRIPTION,
+    INTRA_SERVER,
+    REDUCTION,
+    click.option(
+        "--alpha",
+        type=Number(0),
+        metavar="X",
+        help="Cost of each further ring on a link, beyond its share of the link: α.",
+    ),
+    click.option(
+        "--concurrency",
+        type=Number(0, 1, min_open=True),
+        metavar="X",
+        help="Share of the rings on a link that communicate at the same moment: ξ1.",
+    ),
+    click.option(
+        "--overhead-ms-per-server",
+        type=Number(0),
+        metavar="MS",
+        help="Milliseconds that each server used adds to an iteration: ξ2.",
+    ),
+    click.option(
+        "--no-contention",
+        is_flag=True,
+        help="Set gradients and overhead to 0, so that no ring slows another.",
+    ),
+    click.option(
+        "--horizon",
+        type=click.IntRange(1),
+        metavar="SLOTS",
+        help="Number of slots of the instance. By default it always suffices.",
+    ),
+)
+"""The options for the parts of an instance other than jobs and servers."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.defaults import SEARCH_SECONDS, SLOT_SECONDS
+from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
@@ -17,13 +16,17 @@ from .options import (
     INTRA_SERVER,
     JSON,
     NETWORK,
+    OVERSUBSCRIPTION,
     POSITIVE,
+    RATES,
     REDUCTION,
     SEED,
     SEVERAL,
+    SLOT_LENGTH,
     THREADS,
     Number,
     objective_option,
+    together,
 )
 from .outputs import check_output, write_json
 from .report_commands import FORMS
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from rarmodel.slurm import Applied, Plan
 
 FINE, UNSOLVED = 0, 1
-RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
 CHOICES = (
     *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
     *("whose", "named", "operator"),
@@ -48,18 +50,7 @@ FROM = click.option(
 )
 
 
-def _together(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Several options as one decorator."""
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return add
-
-
-READING = _together(
+READING = together(
     click.option(
         "--partition", metavar="NAME", help="Read only this partition. By default all are read."
     ),
@@ -87,14 +78,7 @@ READING = _together(
         is_flag=True,
         help="You are an operator of Slurm: plan and change the jobs of other users too.",
     ),
-    click.option(
-        "--slot-seconds",
-        type=POSITIVE,
-        metavar="SECONDS",
-        default=SLOT_SECONDS,
-        show_default=True,
-        help="Length of a slot in seconds.",
-    ),
+    SLOT_LENGTH,
     click.option(
         "--default-seconds",
         type=POSITIVE,
@@ -109,16 +93,11 @@ READING = _together(
         help="File with rates and contention, such as `rarmodel calibrate` writes.",
     ),
     NETWORK,
-    click.option(
-        "--oversubscription",
-        type=POSITIVE,
-        metavar="X",
-        help="Rate of the links below a switch divided by the rate of its uplink.",
-    ),
+    OVERSUBSCRIPTION,
     INTRA_SERVER,
     REDUCTION,
 )
-SOLVING = _together(
+SOLVING = together(
     click.option(
         "--method",
         metavar="NAME",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -17,7 +15,7 @@ from rarmodel.defaults import (
 
 from .commands import INSTANCE
 from .inputs import share_stdin
-from .options import POSITIVE, SEED
+from .options import POSITIVE, SEED, together
 from .terminal import answer, say, show
 
 if TYPE_CHECKING:
@@ -62,18 +60,13 @@ MEASURED = (
 )
 
 
-def _with(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Add options to a command."""
-    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
-
-
 @click.group(no_args_is_help=False)
 def testbed() -> None:
     """Time real rings in network namespaces of this machine (Linux, root)."""
 
 
 @testbed.command()
-@_with(*NETWORK)
+@together(*NETWORK)
 def up(**options: Any) -> int:
     """Make a network of servers around one switch, until `testbed down`."""
     from rarmodel import testbed as bed  # noqa: PLC0415
@@ -85,7 +78,7 @@ def up(**options: Any) -> int:
 
 @testbed.command()
 @click.argument("plan")
-@_with(*NETWORK, *MEASURED)
+@together(*NETWORK, *MEASURED)
 def run(plan: str, output: str, **options: Any) -> int:
     """Time the rings of PLAN, a YAML or JSON file, on the testbed that is up, or its own."""
     from rarmodel import testbed as bed  # noqa: PLC0415
@@ -137,7 +130,7 @@ def play(instance: str, schedule: str, scale: float, output: str) -> int:
     help="Number of random mixes of rings, to test models on.",
 )
 @SEED
-@_with(*NETWORK, *MEASURED)
+@together(*NETWORK, *MEASURED)
 def measure(mixes: int, seed: int, output: str, **options: Any) -> int:
     """Time rings alone, on the same links, across links, with compute, and in random mixes."""
     from rarmodel import testbed as bed  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rarmodel.defaults import ARRIVALS, SLOT_SECONDS
+from rarmodel.defaults import ARRIVALS
 from rarmodel.errors import UsageError, one_line
 
 from .inputs import share_stdin
@@ -14,8 +14,10 @@ from .options import (
     JSON,
     MAX_SIZE,
     POSITIVE,
+    RATES,
     SEED,
     SEVERAL,
+    SLOT_LENGTH,
     Counts,
     Span,
     Weights,
@@ -28,7 +30,6 @@ from .terminal import answer_json, say
 if TYPE_CHECKING:
     from rarmodel.schema import Instance
 
-RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
 CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
 NAMED = click.option(
     "--name",
@@ -205,14 +206,7 @@ def generate(
     help="Duration in seconds of jobs without one. By default these jobs are left out.",
 )
 @SEED
-@click.option(
-    "--slot-seconds",
-    type=POSITIVE,
-    metavar="SECONDS",
-    default=SLOT_SECONDS,
-    show_default=True,
-    help="Length of a slot in seconds.",
-)
+@SLOT_LENGTH
 @click.option(
     "--restore-seconds",
     type=click.FloatRange(0),

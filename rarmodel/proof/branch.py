@@ -21,103 +21,18 @@ start. Some arguments prune branches, and none of them prunes the last schedule:
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
-
-import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import iteration_seconds, overhead_seconds, slots_needed, speed
 
+from .known_states import known
+from .tree import LEVEL, SEEN, USED, WAITING, Options, Tree
+
 _inner = partial(compiled, inner=True)
 
 FOUND, NONE, PAUSED = 1, 0, -1
 """Results: a schedule that ends by the target was found; there is none; not known yet."""
-WAITING = -1
-LEVEL, SEEN, USED = range(3)
-"""Counters: jobs started on the way to the current node; rows of `seen` in use; nodes so far."""
-MEMORY = 32_000_000
-"""Size in bytes of the table of known nodes, if nothing else is asked for."""
-
-
-class Prices(NamedTuple):
-    """What jobs and slots are worth: a cut of the configuration bound, in whole numbers."""
-
-    slot: int
-    """A slot is worth at most this; 0 if there are no prices."""
-    waiting: Ints
-    """(jobs) A job that waits is worth at least this."""
-    more: Ints
-    """(options) A job is worth so much more once it has taken an option."""
-    at: Ints
-    """(options) Offsets into `left`."""
-    left: Ints
-    """What so many iterations that are left are worth at least: rows by job and class."""
-
-
-class Options(NamedTuple):
-    """The ways to place each job; jobs and options are sorted, promising ones first."""
-
-    job: Ints
-    """(jobs) Index in the instance of each job."""
-    size: Ints
-    """(jobs) GPUs of the job, G_j."""
-    first: Ints
-    """(jobs + 1) Offsets of each job's options in the tables by option."""
-    workers: Ints
-    """(options, servers) Workers y_js."""
-    link_at: Ints
-    """(options + 1) Offsets into `link`."""
-    link: Ints
-    """Links that the ring uses."""
-    alone: Ints
-    """(options) Iterations per slot if no other ring is on these links."""
-    slots: Ints
-    """(options) Execution time alone."""
-    least: Ints
-    """(jobs) The least execution time of a job's options."""
-    twin: Ints
-    """(jobs) The previous equal job; −1 if there is none."""
-    gpus: Ints
-    """(servers) GPUs of each server, O_s."""
-    peer: Ints
-    """(servers) The previous equal server; −1 if there is none."""
-    by_servers: bool
-    """Whether the workers on all servers, and what is left, fit into a number."""
-    prices: Prices
-
-
-class Tree(NamedTuple):
-    """The path to the current node, level by level: each level starts one more job."""
-
-    counters: Ints
-    """(3) See LEVEL, SEEN and USED."""
-    clock: Ints
-    """(jobs + 1) The slot."""
-    worth: Ints
-    """(jobs + 1) What all that is left is worth, if there are prices."""
-    job: Ints
-    """(jobs + 1) The job to try next there."""
-    option: Ints
-    """(jobs + 1) Its option to try next."""
-    left: Ints
-    """(jobs + 1, jobs) Iterations left of each job."""
-    free: Ints
-    """(jobs + 1, 2, servers) Idle GPUs: now, and in the slot before."""
-    rings: Ints
-    """(jobs + 1, 2, links) Rings on each link: now, and in the slot before."""
-    choice: Ints
-    """(jobs) Option of each job, WAITING if it has not started."""
-    start: Ints
-    """(jobs) Start slots a_j."""
-    pace: Ints
-    """(jobs) Scratch: iterations per slot of each running job."""
-    code: Ints
-    """(jobs + 1) Scratch: a row of `seen`."""
-    order: Ints
-    """(servers) Scratch: servers, equal ones by what they hold."""
-    seen: Ints
-    """(rows, jobs + 1) Nodes seen before, as a hash table: slot + 1, and a number by job."""
 
 
 @partial(compiled, parallel=True)
@@ -155,31 +70,6 @@ def branch(arrays: Arrays, options: Options, tree: Tree, target: int, nodes: int
         tree.choice[tree.job[level]] = WAITING
         tree.option[level] += 1
     return PAUSED
-
-
-def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
-    """Memory for a tree, of about so many bytes for known nodes; `plant` resets it."""
-    jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
-
-    def room(*lengths: int) -> Ints:
-        return np.zeros(lengths, np.int64)
-
-    return Tree(
-        counters=room(3),
-        clock=room(jobs + 1),
-        worth=room(jobs + 1),
-        job=room(jobs + 1),
-        option=room(jobs + 1),
-        left=room(jobs + 1, jobs),
-        free=room(jobs + 1, 2, servers),
-        rings=room(jobs + 1, 2, links),
-        choice=room(jobs),
-        start=room(jobs),
-        pace=room(jobs),
-        code=room(jobs + 1),
-        order=room(servers),
-        seen=room(memory // 8 // (jobs + 1), jobs + 1),
-    )
 
 
 @compiled
@@ -302,7 +192,7 @@ def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> N
 @_inner
 def _wait(arrays: Arrays, options: Options, tree: Tree, level: int, target: int) -> bool:
     """Start no more jobs now; go to the next slot with a start; return whether it is useful."""
-    if _known(options, tree, level):
+    if known(options, tree, level):
         return False
     clock = tree.clock[level]
     to = _next_completion(arrays, options, tree, level)
@@ -440,78 +330,3 @@ def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
     tree.worth[level] = worth
     fits = area <= gpus * slots and wide <= slots and long <= gpus
     return bool(fits and (prices.slot == 0 or worth <= prices.slot * slots))
-
-
-@_inner
-def _known(options: Options, tree: Tree, level: int) -> bool:
-    """Whether the current state was seen before, in this slot or earlier; if not, note it."""
-    _encode(options, tree, level)
-    jobs = len(options.job)
-    rows = len(tree.seen)
-    key = np.uint64(0)
-    for job in range(jobs):
-        key = (key ^ np.uint64(tree.code[job + 1])) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    row = int(np.int64(key % np.uint64(rows)))
-    while tree.seen[row, 0] > 0:
-        same = True
-        for place in range(1, jobs + 1):
-            if tree.seen[row, place] != tree.code[place]:
-                same = False
-                break
-        if same:
-            known = bool(tree.seen[row, 0] <= tree.code[0])
-            tree.seen[row, 0] = min(tree.seen[row, 0], tree.code[0])
-            return known
-        row = row + 1 if row + 1 < rows else 0
-    if 2 * tree.counters[SEEN] < rows:
-        tree.counters[SEEN] += 1
-        for place in range(jobs + 1):
-            tree.seen[row, place] = tree.code[place]
-    return False
-
-
-@_inner
-def _encode(options: Options, tree: Tree, level: int) -> None:
-    """Write the current state: slot, and of each job what is left and where it runs.
-
-    Equal servers count in falling order of what they hold, so that their names do not matter.
-    """
-    order = tree.order
-    for server in range(len(order)):
-        place = order[server] = server
-        while options.peer[place] >= 0 and _holds_more(
-            options, tree, level, order[place], order[options.peer[place]]
-        ):
-            other = options.peer[place]
-            order[place], order[other] = order[other], order[place]
-            place = other
-    tree.code[0] = tree.clock[level] + 1
-    for job in range(len(options.job)):
-        option, left = tree.choice[job], tree.left[level, job]
-        code = 0
-        if option != WAITING:
-            code = left
-            if left > 0 and not options.by_servers:
-                code = left * (options.first[job + 1] - options.first[job])
-                code += option - options.first[job]
-            elif left > 0:
-                for place in range(len(order)):
-                    server = order[place]
-                    code = code * (options.gpus[server] + 1) + options.workers[option, server]
-            code += 1
-        tree.code[job + 1] = code
-
-
-@_inner
-def _holds_more(options: Options, tree: Tree, level: int, one: int, other: int) -> bool:
-    """Whether a server holds more of the first running job of which two servers hold unequally."""
-    if not options.by_servers:
-        return False
-    for job in range(len(options.job)):
-        option = tree.choice[job]
-        if option != WAITING and tree.left[level, job] > 0:
-            here, there = options.workers[option, one], options.workers[option, other]
-            if here != there:
-                return bool(here > there)
-    return False

@@ -12,8 +12,9 @@ from rarmodel.bounds.ring_states import Spreading
 from rarmodel.engine import arrays_of
 from rarmodel.schema import Instance
 
-from .branch import FOUND, NONE, USED, branch, new_tree, plant
+from .branch import FOUND, NONE, branch, plant
 from .options import options_of, prices_of
+from .tree import USED, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 
 STEP = 50_000

@@ -17,7 +17,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
 from rarmodel.schema import Instance
 
-from .branch import Options, Prices
+from .tree import Options, Prices
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
 """Limits: instances with more jobs, servers or placements of all jobs are not tried."""

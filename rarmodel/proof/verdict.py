@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rarmodel.engine import Placements, placements_of
 from rarmodel.engine.arrays import Ints
 
-from .branch import Options, Tree
+from .tree import Options, Tree
 
 
 class Plan(NamedTuple):

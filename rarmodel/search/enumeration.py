@@ -10,8 +10,9 @@ from __future__ import annotations
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
 from rarmodel.model import horizon_of
-from rarmodel.proof.branch import FOUND, NONE, USED, Options, Tree, branch, new_tree, plant
+from rarmodel.proof.branch import FOUND, NONE, branch, plant
 from rarmodel.proof.options import MOST, options_of
+from rarmodel.proof.tree import USED, Options, Tree, new_tree
 from rarmodel.proof.verdict import plan_in
 from rarmodel.schema import Instance
 

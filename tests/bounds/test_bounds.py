@@ -10,7 +10,7 @@ from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import random_instance
+from random_instances import random_instance, tiny_instance
 
 from rarmodel.bounds import (
     LowerBound,
@@ -55,15 +55,7 @@ def every_bound(instance: Instance) -> list[LowerBound]:
 
 def check_against_enumeration(seed: int) -> None:
     random = Random(seed)
-    instance = random_instance(
-        random,
-        jobs=random.randint(1, 4),
-        servers=random.randint(1, 3),
-        tree=random.random() < 0.5,
-        most_gpus=random.randint(1, 3),
-        most_slots=random.choice([3, 5]),
-        stall=random.random() < 0.1,
-    )
+    instance = tiny_instance(random)
     optimum = optimal_makespan(instance)
     if optimum is not None:
         for bound in every_bound(instance):

@@ -11,7 +11,7 @@ from documents import instance_data, job_data
 from enumeration import count_vectors, optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import instances, random_instance, random_workers
+from random_instances import instances, random_workers, tiny_instance
 
 from rarmodel.bounds import best_bound
 from rarmodel.bounds.column_program import ColumnProgram, Solution
@@ -171,15 +171,7 @@ def test_every_ring_of_a_slot_is_in_a_state_no_slower_than_it_is(
 
 def check_against_enumeration(seed: int) -> None:
     random = Random(seed)
-    instance = random_instance(
-        random,
-        jobs=random.randint(1, 4),
-        servers=random.randint(1, 3),
-        tree=random.random() < 0.5,
-        most_gpus=random.randint(1, 3),
-        most_slots=random.choice([3, 5]),
-        stall=random.random() < 0.1,
-    )
+    instance = tiny_instance(random)
     optimum = optimal_makespan(instance)
     if optimum is None:
         return

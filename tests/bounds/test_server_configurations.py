@@ -11,7 +11,7 @@ from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import random_instance
+from random_instances import tiny_instance
 
 from rarmodel.bounds import best_bound
 from rarmodel.bounds.cheapest_forms import Chosen, Cuts, Forms, choose
@@ -115,15 +115,7 @@ def test_cheapest_form_is_that_of_trying_everything(
 def check_against_enumeration(seed: int) -> bool:
     """Whether the bound says something, which is not false."""
     random = Random(seed)
-    instance = random_instance(
-        random,
-        jobs=random.randint(1, 4),
-        servers=random.randint(1, 3),
-        tree=random.random() < 0.5,
-        most_gpus=random.randint(1, 3),
-        most_slots=random.choice([3, 5]),
-        stall=random.random() < 0.1,
-    )
+    instance = tiny_instance(random)
     optimum = optimal_makespan(instance)
     if optimum is None:
         return False

@@ -9,7 +9,7 @@ import pytest
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import random_instance
+from random_instances import random_instance, tiny_instance
 
 from rarmodel.bounds.configurations import Configurations
 from rarmodel.engine import Engine
@@ -19,15 +19,7 @@ from rarmodel.schema import Instance
 
 def tiny(random: Random) -> Instance:
     """Up to four jobs on up to three servers, some of them alike."""
-    instance = random_instance(
-        random,
-        jobs=random.randint(1, 4),
-        servers=random.randint(1, 3),
-        tree=random.random() < 0.5,
-        most_gpus=random.randint(1, 3),
-        most_slots=random.choice([3, 5]),
-        stall=random.random() < 0.1,
-    )
+    instance = tiny_instance(random)
     jobs = list(instance.jobs)
     for i in range(1, len(jobs)):
         if random.random() < 0.3:

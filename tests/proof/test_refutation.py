@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from enumeration import optimal_makespan
-from random_instances import random_instance
+from random_instances import tiny_instance
 
 from rarmodel.bounds import CHECKED_PROOF, LowerBound, best_bound
 from rarmodel.bounds.configurations import Configurations
@@ -28,15 +28,7 @@ from rarmodel.search.proving import prove
 def tiny(seed: int) -> Instance:
     """Up to four jobs on up to three servers, often with links that matter."""
     random = Random(seed)
-    return random_instance(
-        random,
-        jobs=random.randint(2, 4),
-        servers=random.randint(2, 3),
-        tree=random.random() < 0.5,
-        most_gpus=random.randint(1, 3),
-        most_slots=random.choice([3, 5]),
-        stall=random.random() < 0.1,
-    )
+    return tiny_instance(random, least_jobs=2, least_servers=2)
 
 
 def blind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,19 @@ def random_instance(
     return parse_instance(data)
 
 
+def tiny_instance(random: Random, *, least_jobs: int = 1, least_servers: int = 1) -> Instance:
+    """Up to four jobs on up to three servers, so that all schedules can be enumerated."""
+    return random_instance(
+        random,
+        jobs=random.randint(least_jobs, 4),
+        servers=random.randint(least_servers, 3),
+        tree=random.random() < 0.5,
+        most_gpus=random.randint(1, 3),
+        most_slots=random.choice([3, 5]),
+        stall=random.random() < 0.1,
+    )
+
+
 @st.composite
 def instances(draw: st.DrawFn, *, jobs: int = 6, servers: int = 4) -> Instance:
     """Hypothesis strategy: stars and trees, with and without stalls."""

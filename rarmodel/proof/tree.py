@@ -1,0 +1,120 @@
+"""What a branching over schedules works on: the ways to place each job, and the path to a node."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import Arrays, Ints
+
+WAITING = -1
+LEVEL, SEEN, USED = range(3)
+"""Counters: jobs started on the way to the current node; rows of `seen` in use; nodes so far."""
+MEMORY = 32_000_000
+"""Size in bytes of the table of known nodes, if nothing else is asked for."""
+
+
+class Prices(NamedTuple):
+    """What jobs and slots are worth: a cut of the configuration bound, in whole numbers."""
+
+    slot: int
+    """A slot is worth at most this; 0 if there are no prices."""
+    waiting: Ints
+    """(jobs) A job that waits is worth at least this."""
+    more: Ints
+    """(options) A job is worth so much more once it has taken an option."""
+    at: Ints
+    """(options) Offsets into `left`."""
+    left: Ints
+    """What so many iterations that are left are worth at least: rows by job and class."""
+
+
+class Options(NamedTuple):
+    """The ways to place each job; jobs and options are sorted, promising ones first."""
+
+    job: Ints
+    """(jobs) Index in the instance of each job."""
+    size: Ints
+    """(jobs) GPUs of the job, G_j."""
+    first: Ints
+    """(jobs + 1) Offsets of each job's options in the tables by option."""
+    workers: Ints
+    """(options, servers) Workers y_js."""
+    link_at: Ints
+    """(options + 1) Offsets into `link`."""
+    link: Ints
+    """Links that the ring uses."""
+    alone: Ints
+    """(options) Iterations per slot if no other ring is on these links."""
+    slots: Ints
+    """(options) Execution time alone."""
+    least: Ints
+    """(jobs) The least execution time of a job's options."""
+    twin: Ints
+    """(jobs) The previous equal job; −1 if there is none."""
+    gpus: Ints
+    """(servers) GPUs of each server, O_s."""
+    peer: Ints
+    """(servers) The previous equal server; −1 if there is none."""
+    by_servers: bool
+    """Whether the workers on all servers, and what is left, fit into a number."""
+    prices: Prices
+
+
+class Tree(NamedTuple):
+    """The path to the current node, level by level: each level starts one more job."""
+
+    counters: Ints
+    """(3) See LEVEL, SEEN and USED."""
+    clock: Ints
+    """(jobs + 1) The slot."""
+    worth: Ints
+    """(jobs + 1) What all that is left is worth, if there are prices."""
+    job: Ints
+    """(jobs + 1) The job to try next there."""
+    option: Ints
+    """(jobs + 1) Its option to try next."""
+    left: Ints
+    """(jobs + 1, jobs) Iterations left of each job."""
+    free: Ints
+    """(jobs + 1, 2, servers) Idle GPUs: now, and in the slot before."""
+    rings: Ints
+    """(jobs + 1, 2, links) Rings on each link: now, and in the slot before."""
+    choice: Ints
+    """(jobs) Option of each job, WAITING if it has not started."""
+    start: Ints
+    """(jobs) Start slots a_j."""
+    pace: Ints
+    """(jobs) Scratch: iterations per slot of each running job."""
+    code: Ints
+    """(jobs + 1) Scratch: a row of `seen`."""
+    order: Ints
+    """(servers) Scratch: servers, equal ones by what they hold."""
+    seen: Ints
+    """(rows, jobs + 1) Nodes seen before, as a hash table: slot + 1, and a number by job."""
+
+
+def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
+    """Memory for a tree, of about so many bytes for known nodes; `plant` resets it."""
+    jobs, servers, links = len(options.job), len(options.gpus), len(arrays.row_at) - 1
+
+    def room(*lengths: int) -> Ints:
+        return np.zeros(lengths, np.int64)
+
+    return Tree(
+        counters=room(3),
+        clock=room(jobs + 1),
+        worth=room(jobs + 1),
+        job=room(jobs + 1),
+        option=room(jobs + 1),
+        left=room(jobs + 1, jobs),
+        free=room(jobs + 1, 2, servers),
+        rings=room(jobs + 1, 2, links),
+        choice=room(jobs),
+        start=room(jobs),
+        pace=room(jobs),
+        code=room(jobs + 1),
+        order=room(servers),
+        seen=room(memory // 8 // (jobs + 1), jobs + 1),
+    )

@@ -24,6 +24,8 @@ STEP = 20_000
 """Nodes between two looks at the clock: less than 0.1 s."""
 MEMORY = 256_000_000
 """Size in bytes of the table of known nodes."""
+MOST_OPTIONS = 20_000
+"""Most placements of all jobs."""
 CUTS = 10
 """Most cuts in use; a further one replaces the oldest but the first."""
 PATIENCE = 50_000
@@ -64,7 +66,7 @@ class DepthFirst:
         numbers = [
             {bound.spreadings[j][k][0].servers for k in classes} for j, classes in enumerate(within)
         ]
-        options = options_of(instance, self._arrays, numbers, jobs)
+        options = options_of(instance, self._arrays, numbers, jobs, MOST_OPTIONS)
         if options is None:
             self._options = None
             return

@@ -27,6 +27,7 @@ def options_of(
     arrays: Arrays,
     numbers: Sequence[Collection[int]] | None = None,
     jobs: Sequence[int] | None = None,
+    most: int = MOST_OPTIONS,
 ) -> Options | None:
     """The jobs and their placements, promising ones first; None if there are too many.
 
@@ -38,26 +39,24 @@ def options_of(
         (jobs of the instance) Numbers of servers that each job may use; by default all.
     jobs
         The jobs that count; by default all.
+    most
+        Most placements, of all jobs together, and of one of them in any class.
     """
     jobs = range(len(instance.jobs)) if jobs is None else jobs
     if len(jobs) > MOST_JOBS or len(instance.cluster.servers) > MOST_SERVERS:
         return None
     gpus = [server.gpus for server in instance.cluster.servers]
-    ways = {
-        size: list(islice(spreads(gpus, size), MOST_OPTIONS + 1))
-        for size in {instance.jobs[j].size for j in jobs}
-    }
-    if sum(len(ways[instance.jobs[j].size]) for j in jobs) > MOST_OPTIONS:
-        return None
     tree = topology(instance.cluster)
-    rated = {
-        j: [
-            way
-            for way in _rated(instance, tree, arrays, j, ways[instance.jobs[j].size])
-            if numbers is None or len(way.workers) in numbers[j]
-        ]
-        for j in jobs
-    }
+    ways: dict[int, list[Mapping[int, int]]] = {}
+    rated: dict[int, list[_Way]] = {}
+    for j in jobs:
+        size = instance.jobs[j].size
+        if size not in ways:
+            ways[size] = list(islice(spreads(gpus, size), most + 1))
+        some = [way for way in ways[size] if numbers is None or len(way) in numbers[j]]
+        if len(ways[size]) > most or sum(map(len, rated.values())) + len(some) > most:
+            return None
+        rated[j] = _rated(instance, tree, arrays, j, some)
     # A job without an option never ends.
     least = {j: row[0].slots if row else NEVER for j, row in rated.items()}
     order = sorted(rated, key=lambda j: (-instance.jobs[j].size * least[j], j))

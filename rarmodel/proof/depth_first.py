@@ -72,9 +72,10 @@ class DepthFirst:
         stop
             Called repeatedly; if it returns True, the search stops.
         """
-        options, tree = self._options, self._tree
+        options = self._options
         if options is None:
             return NOT_KNOWN
+        tree = self._tree
         most = tree.counters[USED] + nodes
         while tree.counters[USED] < most and not stop():
             answer = branch(self._arrays, options, tree, self._target, STEP)

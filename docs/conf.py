@@ -56,6 +56,8 @@ autodoc_type_aliases = {
     for name in (
         "Alternatives",
         "Count",
+        "Day",
+        "ExactValue",
         "Floats",
         "Integer",
         "Ints",
@@ -63,6 +65,7 @@ autodoc_type_aliases = {
         "Network",
         "NonNegative",
         "Parameters",
+        "Placed",
         "Positive",
         "Records",
         "Rule",

@@ -1,8 +1,8 @@
 """How many random stars are proven optimal: by `search`, and by exact solves.
 
 `python tests/benchmarks/proofs.py 8x4 [--seeds N] [--seconds S]`. The instances are those of
-`rarmodel generate stars`. `--methods search time-indexed` has both. To compare with an earlier
-version, run this file with the Python of an environment of that version.
+`rarmodel generate stars`. `--methods search time-indexed` has both. An earlier version that
+has no such family can `rarmodel compare` the files that `rarmodel instances write` makes.
 """
 
 from __future__ import annotations

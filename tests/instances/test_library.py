@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from datetime import date
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rarmodel
+from rarmodel.campaigns import read_campaigns
 from rarmodel.errors import InputError
 from rarmodel.files import format_json, parse_instance, read_record, to_json, write_text
 from rarmodel.instances import (
@@ -22,6 +24,7 @@ from rarmodel.instances import (
     text_of,
 )
 
+DOCS = Path(__file__).parents[2] / "docs"
 SHA = "0" * 64
 RECORD = {"value": 3, "by": "search", "rarmodel": "0.1.0", "date": "2026-11-22"}
 KNOWN: dict[str, Any] = {
@@ -149,6 +152,11 @@ def test_names_are_those_of_the_library_examples_first() -> None:
     assert names() == [listed.name for _, _, listed in entries(bundled_library())]
     assert names_of_families()[0] == EXAMPLES
     assert names(EXAMPLES)[0] == names()[0] == "two-servers"
+
+
+def test_campaign_of_the_docs_solves_every_instance() -> None:
+    ((campaign, _, _),) = read_campaigns(DOCS / "examples" / "library.yaml")
+    assert [source.instance for source in campaign.instances] == names()
 
 
 def test_only_examples_have_files() -> None:

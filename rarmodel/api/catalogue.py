@@ -59,6 +59,8 @@ def list_instances(family: str | None = None) -> list[dict[str, Any]]:
                 "found_by": known and known.best.by,
                 "bound": known and known.bound.exact,
                 "proven_by": known and known.bound.by,
+                "version": known and known.bound.rarmodel,
+                "date": known and known.bound.date.isoformat(),
                 "claimed_bound": known and known.claimed and known.claimed.exact,
                 "gap": known and relative_gap(known.best.exact, known.bound.exact),
                 "description": instance.description,

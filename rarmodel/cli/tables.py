@@ -51,10 +51,10 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
         *((name, "right") for name in ("jobs", "servers", "GPUs")),
         ("network", "left"),
         *((name, "right") for name in ("best known", "bound", "gap")),
-        ("proven by", "left"),
-        ("description", "left"),
+        *((name, "left") for name in ("proven by", "version", "description")),
     )
     for row in rows:
+        claimed = f"; {row['claimed_bound']} claimed" if row["claimed_bound"] else ""
         table.add_row(
             one_line(row["name"]),
             *(str(row[name]) for name in ("jobs", "servers", "gpus")),
@@ -62,7 +62,8 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
             number(row["best_known"]),
             number(row["bound"]),
             number(row["gap"], ".2%"),
-            one_line(row["proven_by"] or NONE),
+            one_line((row["proven_by"] or NONE) + claimed),
+            row["version"] or NONE,
             one_line((row["description"] or "").partition(". ")[0]),
         )
     return table

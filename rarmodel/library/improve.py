@@ -78,7 +78,7 @@ def improve(
 
     A schedule belongs to the instance for which its bound was proven, or else to the one that it
     names. A bound counts as proven if it has the name of a bound or solver of this rarmodel; any
-    other is recorded as claimed.
+    other is recorded as claimed. An equal bound replaces only an unchecked proof.
 
     Parameters
     ----------
@@ -152,7 +152,8 @@ def _with(instance: Instance, old: Known | None, schedule: Schedule, day: date) 
         claims[:0] = [] if old.claimed is None else [old.claimed]
         if old.best.exact <= value:
             best, placed = old.best, old.schedule
-    bound = max(proven, key=lambda one: one.exact)
+    # Of equal bounds the first, unless that is a proof which no other engine has checked.
+    bound = max(proven, key=lambda one: (one.exact, one.by != PROOF))
     for one in (bound, *claims):
         if one.exact > best.exact and (old is None or one is not old.claimed):
             told = f"the bound {one.value}, by {one.by}, is above {objective} {best.value}"

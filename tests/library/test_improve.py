@@ -77,6 +77,15 @@ def test_bound_with_a_name_of_rarmodels_counts_as_proven(name: str) -> None:
     assert (known.bound.by, known.optimal, known.claimed) == (name, True, None)
 
 
+def test_equal_bound_replaces_an_unchecked_proof_and_nothing_else() -> None:
+    library = took(small_library(), with_bound(BEST, OPTIMUM, "proof"))[0]
+    assert took(library, with_bound(BEST, OPTIMUM, "proof"))[1] == []
+    library, changes, _ = took(library, with_bound(BEST, OPTIMUM, "checked proof"))
+    assert changes == [f"makespan: bound {OPTIMUM} → {OPTIMUM}, by checked proof"]
+    for name in ("proof", "cpsat"):
+        assert took(library, with_bound(BEST, OPTIMUM, name))[1] == []
+
+
 def test_bound_from_elsewhere_is_claimed_until_it_is_proven() -> None:
     library, changes, _ = took(small_library(), with_bound(BEST, OPTIMUM, "my own solver"))
     known = known_of(library)

@@ -58,6 +58,7 @@ autodoc_type_aliases = {
         "Count",
         "Day",
         "ExactValue",
+        "FileName",
         "Floats",
         "Integer",
         "Ints",

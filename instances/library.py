@@ -31,6 +31,9 @@ def _day(value: object) -> object:
 Day = Annotated[date, Field(strict=True), BeforeValidator(_day)]
 """A day, written as 2026-11-22."""
 
+FileName = Annotated[str, StringConstraints(strict=True, pattern=r"^\w[\w.+-]*$")]
+"""A name without characters that lead a file elsewhere."""
+
 Placed = tuple[NonNegativeInteger, Annotated[dict[Name, Count], Field(min_length=1)]]
 """The start of a job, and its number of GPUs on each server."""
 
@@ -100,8 +103,8 @@ class Known(Record):
 class Listed(Record):
     """An instance of the library."""
 
-    name: Name
-    """Unique name of the instance."""
+    name: FileName
+    """Unique name of the instance, also of its file."""
 
     seed: NonNegativeInteger | None = None
     """Seed with which `rarmodel generate` makes it; none where it has a file."""

@@ -35,12 +35,16 @@ def read_schedules(sources: Iterable[PathLike]) -> dict[str, Schedule]:
     Raises
     ------
     InputError
-        With every problem of every file.
+        With every problem of every file, and every folder without such a file.
     """
     problems = []
     found = {}
     for source in map(Path, sources):
-        for path in sorted(source.glob("*.json")) if source.is_dir() else [source]:
+        paths = sorted(source.glob("*.json")) if source.is_dir() else [source]
+        if not paths:
+            message = "no *.json in this folder; the schedules of a campaign are in schedules/"
+            problems.append(Problem(str(source), message))
+        for path in paths:
             try:
                 found[str(path)] = read_schedule(path)
             except InputError as error:

@@ -128,6 +128,14 @@ def test_names_seeds_and_objectives_are_unique(tmp_path: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["../two-servers", "/x", ".hidden", "a b", ""])
+def test_names_do_not_lead_files_elsewhere(name: str, tmp_path: Any) -> None:
+    data = copy.deepcopy(FILE)
+    data["families"][0]["instances"][0]["name"] = name
+    (found,) = problems_of(data, tmp_path)
+    assert found.startswith(f"families[0].instances[0].name: '{name}'; string should match")
+
+
 def test_generated_instances_have_a_seed_and_no_others(tmp_path: Any) -> None:
     data = copy.deepcopy(FILE)
     del data["families"][1]["instances"][0]["seed"]

@@ -58,9 +58,9 @@ def test_folder_of_schedules_is_read_with_the_problems_of_every_file(tmp_path: P
     (tmp_path / "a" / "one.json").write_text("{}")
     (tmp_path / "a" / "two.json").write_text("text")
     with pytest.raises(InputError) as refused:
-        read_schedules([tmp_path / "a", tmp_path / "nothing.json"])
+        read_schedules([tmp_path / "a", tmp_path / "nothing.json", tmp_path])
     sources = {line.split(":")[0].rpartition("/")[2] for line in refused.value.lines()}
-    assert sources == {"one.json", "two.json", "nothing.json"}
+    assert sources == {"one.json", "two.json", "nothing.json", tmp_path.name}
 
 
 def test_bundled_library_is_read_by_default() -> None:

@@ -13,8 +13,11 @@ from .generate import generate
 
 def bundled_instance(name: str) -> Instance:
     """The bundled instance of a name among `rarmodel.instances.names`."""
-    (found,) = (of for of in entries(bundled_library()) if of[2].name == name)
-    return listed_instance(*found[1:])
+    return next(
+        listed_instance(family, listed)
+        for _, family, listed in entries(bundled_library())
+        if listed.name == name
+    )
 
 
 def listed_instance(family: Family, listed: Listed) -> Instance:

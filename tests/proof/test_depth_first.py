@@ -14,6 +14,7 @@ from random_instances import random_instance, tiny_instance
 from rarmodel.bounds.configurations import Configurations
 from rarmodel.engine import Engine
 from rarmodel.proof.depth_first import DepthFirst
+from rarmodel.proof.verdict import NOT_KNOWN
 from rarmodel.schema import Instance
 
 
@@ -107,3 +108,13 @@ def test_it_stops_and_continues() -> None:
         patch.setattr("rarmodel.proof.depth_first.STEP", 1)
         while not (verdict := search.search(1, lambda: False)).impossible:
             assert verdict.plan is None
+
+
+def test_an_instance_with_too_many_placements_gets_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rarmodel.proof.options.MOST_OPTIONS", 0)
+    instance = tiny(Random(0))
+    spreadings = Configurations(instance).spreadings
+    search = DepthFirst(instance, spreadings, 1, [range(len(row)) for row in spreadings], None)
+    assert search.search(1, lambda: False) is NOT_KNOWN

@@ -113,8 +113,8 @@ def test_it_stops_and_continues() -> None:
 def test_an_instance_with_too_many_placements_gets_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rarmodel.proof.options.MOST_OPTIONS", 0)
+    monkeypatch.setattr("rarmodel.proof.depth_first.MOST_OPTIONS", 0)
     instance = tiny(Random(0))
-    spreadings = Configurations(instance).spreadings
-    search = DepthFirst(instance, spreadings, 1, [range(len(row)) for row in spreadings], None)
+    bound = Configurations(instance)
+    search = DepthFirst(instance, bound, 1, [range(len(row)) for row in bound.spreadings])
     assert search.search(1, lambda: False) is NOT_KNOWN

@@ -2,20 +2,25 @@
 
 A node is the set of running and of waiting jobs in a slot. A branch starts one more job there, in
 one of its placements. The last branch starts no job and goes to the next slot at which one may
-start. Some arguments prune branches, and none of them prunes the last schedule:
+start. Some arguments prune branches. Of all schedules that end by the target, take one that is
+least in this order: all that is left of the jobs, compared slot by slot from the last one back.
+None of the arguments prunes this schedule without having kept one that is like it:
 
 - Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
   rests together must fit the GPU slots until then.
-- Prices, if there are any (`rarmodel.bounds.configurations`). No slot is worth more than the
-  dearest configuration, so the rests must not be worth more than the slots until the target.
-- Earlier starts. Less contention never makes a job complete later. So a job need not start now if
-  its GPUs were idle a slot earlier and no ring was on its links: of all schedules that end by the
-  target, those with the least sum of start slots never have such a start.
+- Prices, if there are any (`cuts`). No slot is worth more than the dearest configuration, so the
+  rests must not be worth more than the slots until the target.
+- Earlier starts. A job need not start now if its GPUs were idle a slot earlier and no ring was on
+  its links. Started there it is a slot ahead, and others are no later, as less contention never
+  makes a ring slower: so the schedule was not the least one.
 - Symmetry. Equal jobs start in their order. Equal servers that are idle now and in the slot before
   get workers in descending number.
 - Known states. The possible future of a slot depends on the running jobs, their remaining
-  iterations, and the waiting jobs, but not on the names of equal servers. If this state was seen
-  before, in this slot or an earlier one, its future held no schedule.
+  iterations, and the waiting jobs, but not on the names of equal servers. If a state was seen
+  before, in this slot or an earlier one, in which the same jobs wait, the running ones hold the
+  same GPUs, and none has more left, its future held no schedule. If it was the same state, neither
+  has this one. If it was better, it can go on as this state would, with less left in each slot: so
+  this is not on the way to the least schedule.
 """
 
 from __future__ import annotations

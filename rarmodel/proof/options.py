@@ -61,7 +61,8 @@ def options_of(
     least = {j: row[0].slots if row else NEVER for j, row in rated.items()}
     order = sorted(rated, key=lambda j: (-instance.jobs[j].size * least[j], j))
     flat = [way for j in order for way in rated[j]]
-    if max(job.iterations for job in instance.jobs) * max(map(len, rated.values())) >= MOST:
+    left_bits = max(instance.jobs[j].iterations for j in jobs).bit_length()
+    if max(map(len, rated.values())) + 2 >= MOST >> left_bits:
         return None
     workers = np.zeros((len(flat), len(gpus)), np.int64)
     for row, way in zip(workers, flat, strict=True):
@@ -87,7 +88,8 @@ def options_of(
                 for server in instance.cluster.servers
             ]
         ),
-        by_servers=max(job.iterations for job in instance.jobs) < MOST // prod(n + 1 for n in gpus),
+        left_bits=left_bits,
+        by_servers=prod(n + 1 for n in gpus) + 2 < MOST >> left_bits,
         prices=NO_PRICES,
     )
 

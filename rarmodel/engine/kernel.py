@@ -1,11 +1,11 @@
 """The compiled simulation: rings start and complete, and only what changes is computed.
 
 Between two events speeds are constant (reading 7). A start or a completion changes the number of
-rings on some links; only rings on those links can change speed, and of them only those that the
-link binds, before or after. Changes are collected until speeds are asked for, so that several
-events in one slot cost one update. A ring that a link slows down gets the least of the new
-shares; only one that a link may let go faster goes through its links again. A heap holds the
-completions to come.
+rings on some links, or their load by duty (see `duties`); only rings on those links can change
+speed, and of them only those that the link binds, before or after. Changes are collected until
+speeds are asked for, so that several events in one slot cost one update. A ring that a link slows
+down gets the least of the new shares; only one that a link may let go faster goes through its links
+again. A heap holds the completions to come.
 
 All numbers come from the model's plain functions, compiled as they stand, so that they equal the
 verifier's to the last bit. Every function here is compiled into its caller, as a call between
@@ -21,8 +21,9 @@ import numpy as np
 
 from rarmodel.model import timing
 
-from .arrays import NEVER, NOWHERE, UNKNOWN, Arrays, Ints, State
+from .arrays import BY_COUNT, BY_LOAD, BY_RING, NEVER, NOWHERE, ROOM, UNKNOWN, Arrays, Ints, State
 from .compilation import compiled
+from .duties import iteration_seconds, load_links, overhead_seconds, share_of
 
 _inner = partial(compiled, inner=True)
 
@@ -32,13 +33,9 @@ ONE = np.uint64(1)
 """Sums of it and other unsigned numbers stay unsigned: an index that cannot be negative."""
 
 if TYPE_CHECKING:
-    iteration_seconds = timing.iteration_seconds
-    overhead_seconds = timing.overhead_seconds
     speed = timing.speed
     slots_needed = timing.slots_needed
 else:
-    iteration_seconds = compiled(timing.iteration_seconds, inner=True)
-    overhead_seconds = compiled(timing.overhead_seconds, inner=True)
     speed = compiled(timing.speed, inner=True)
     slots_needed = compiled(timing.slots_needed, inner=True)
 
@@ -54,6 +51,9 @@ def reset(arrays: Arrays, state: State) -> None:
         link.rings = 0
         link.share = arrays.share[link.row]
         link.changed = 0
+        if arrays.sharing != BY_COUNT:
+            state.load[i] = 0
+            link.share = ROOM
 
 
 @_inner
@@ -96,6 +96,8 @@ def start(
         if link.below < arrays.modes[mode].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
+    if arrays.sharing != BY_COUNT:
+        load_links(arrays, state, job)
 
 
 @_inner
@@ -157,6 +159,8 @@ def _leave(arrays: Arrays, state: State, job: int) -> None:
         place.job = last.job
         place.member = last.member
         state.members[last.member].at = member.at
+        if arrays.sharing != BY_COUNT:
+            state.load[member.link] -= state.duty[job]
 
 
 @_inner
@@ -175,20 +179,29 @@ def _settle(arrays: Arrays, state: State) -> None:
     counters = state.counters
     rings = counters[CHANGED_RINGS]
     for i in range(counters[CHANGED_LINKS]):
-        link = state.links[state.changed_links[i]]
+        index = state.changed_links[i]
+        link = state.links[index]
         link.changed = 0
-        before, after = link.share, arrays.share[link.row + link.rings]
+        before = link.share
+        if arrays.sharing == BY_COUNT:
+            link.share = arrays.share[link.row + link.rings]
+        else:
+            link.share = ROOM - state.load[index]
+        after = link.share
         if before == after:
             continue
-        link.share = after
+        was, becomes = before, after
         for at in range(link.row, link.row + link.rings):
             ring = state.rings[state.row[at].job]
+            if arrays.sharing == BY_RING:
+                was = share_of(arrays, state, state.row[at].job, index, before)
+                becomes = share_of(arrays, state, state.row[at].job, index, after)
             # A ring can change only if the link binds it, before or after.
-            if (after < before and after < ring.bandwidth) or (before <= ring.bandwidth < after):
+            if (becomes < was and becomes < ring.bandwidth) or (was <= ring.bandwidth < becomes):
                 if ring.bandwidth == ring.settled:
                     state.changed_rings[rings] = state.row[at].job
                     rings += 1
-                ring.bandwidth = after if after < before else UNKNOWN
+                ring.bandwidth = becomes if becomes < was else UNKNOWN
     for i in range(rings):
         _update(arrays, state, state.changed_rings[i])
     counters[CHANGED_LINKS] = counters[CHANGED_RINGS] = 0
@@ -205,16 +218,19 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
         return
     if ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
-        bandwidth = state.links[state.members[first].link].share
+        least = _share(arrays, state, index, first)
         for number in range(first + 1, first + ring.links):
-            bandwidth = min(bandwidth, state.links[state.members[number].link].share)
-        ring.bandwidth = bandwidth
+            least = min(least, _share(arrays, state, index, number))
+        ring.bandwidth = least
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
+    gbps = ring.bandwidth
+    if arrays.sharing == BY_LOAD:
+        gbps = share_of(arrays, state, index, 0, ring.bandwidth)
     job = arrays.modes[ring.mode]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-    seconds = iteration_seconds(job.bits, ring.bandwidth, job.reduction, overhead, job.compute)
+    seconds = iteration_seconds(job.bits, gbps, job.reduction, overhead, job.compute)
     new_speed = speed(arrays.slot_seconds, seconds)
     if new_speed == ring.speed:
         return
@@ -227,6 +243,15 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     else:
         ring.finish = now + slots_needed(ring.remaining, new_speed)
         _heap_place(state, index)
+
+
+@_inner
+def _share(arrays: Arrays, state: State, index: int, number: int) -> float:
+    """What a ring gets of one of its links, by the number of the member."""
+    link = state.members[number].link
+    if arrays.sharing == BY_RING:
+        return share_of(arrays, state, index, link, state.links[link].share)
+    return float(state.links[link].share)
 
 
 @_inner

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rarmodel.model import timing
 from rarmodel.model.columns import columns
-from rarmodel.model.sharing import DUTY, best_share
+from rarmodel.model.sharing import COUNT, DUTY, best_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -31,9 +31,10 @@ NOWHERE = 2**32 - 1
 UNKNOWN = -1.0
 """Bandwidth of a ring whose links must be gone through."""
 
-BY_COUNT, BY_LOAD, BY_RING = range(3)
-"""How rings share a link: equally, by their number; by duty, where all links have one rate; and by
-duty, where each ring must look at the rate of each of its links."""
+BY_COUNT, BY_LOAD, BY_RING, BY_FIXED_POINT = range(4)
+"""How rings share a link: equally, by their number; by duty, where all links have one rate; by
+duty, where each ring must look at the rate of each of its links; and by duties at the fixed point,
+where all rings are looked at."""
 ROOM = 2.0**52
 """Greater than any load: `ROOM − load` orders links as shares do, and is exact."""
 
@@ -121,7 +122,7 @@ class Arrays(NamedTuple):
     """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; by duty, the
     most that a ring can get beside so many."""
     sharing: int
-    """BY_COUNT, BY_LOAD or BY_RING."""
+    """BY_COUNT, BY_LOAD, BY_RING or BY_FIXED_POINT."""
     concurrency: float
     """ξ1."""
     alpha: float
@@ -200,7 +201,7 @@ def arrays_of(instance: Instance) -> Arrays:
 def _sharing(instance: Instance) -> int:
     """How rings share a link."""
     if instance.contention.model != DUTY:
-        return BY_COUNT
+        return BY_COUNT if instance.contention.model == COUNT else BY_FIXED_POINT
     rates = {link.gbps for link in topology(instance.cluster).links}
     return BY_LOAD if len(rates) == 1 else BY_RING
 

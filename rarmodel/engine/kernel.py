@@ -7,23 +7,33 @@ speeds are asked for, so that several events in one slot cost one update. A ring
 down gets the least of the new shares; only one that a link may let go faster goes through its links
 again. A heap holds the completions to come.
 
-All numbers come from the model's plain functions, compiled as they stand, so that they equal the
-verifier's to the last bit. Every function here is compiled into its caller, as a call between
+All numbers come from the model's plain functions (`formulas`), so that they equal the verifier's
+to the last bit. Every function here is compiled into its caller, as a call between
 compiled functions would hand over each array of `Arrays` and `State`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarmodel.model import timing
-
-from .arrays import BY_COUNT, BY_LOAD, BY_RING, NEVER, NOWHERE, ROOM, UNKNOWN, Arrays, Ints, State
+from .arrays import (
+    BY_COUNT,
+    BY_FIXED_POINT,
+    BY_LOAD,
+    BY_RING,
+    NEVER,
+    NOWHERE,
+    ROOM,
+    UNKNOWN,
+    Arrays,
+    Ints,
+    State,
+)
 from .compilation import compiled
-from .duties import iteration_seconds, load_links, overhead_seconds, share_of
+from .duties import load_links, settle_fixed_point, share_of
+from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
 
 _inner = partial(compiled, inner=True)
 
@@ -32,13 +42,6 @@ CLOCK, HEAP, RUNNING, CHANGED_RINGS, CHANGED_LINKS = range(5)
 ONE = np.uint64(1)
 """Sums of it and other unsigned numbers stay unsigned: an index that cannot be negative."""
 
-if TYPE_CHECKING:
-    speed = timing.speed
-    slots_needed = timing.slots_needed
-else:
-    speed = compiled(timing.speed, inner=True)
-    slots_needed = compiled(timing.slots_needed, inner=True)
-
 
 @_inner
 def reset(arrays: Arrays, state: State) -> None:
@@ -46,6 +49,7 @@ def reset(arrays: Arrays, state: State) -> None:
     state.counters[:] = 0
     for i in range(len(state.rings)):
         state.rings[i].finish = NEVER
+        state.rings[i].links = 0
     for i in range(len(state.links)):
         link = state.links[i]
         link.rings = 0
@@ -178,10 +182,14 @@ def _settle(arrays: Arrays, state: State) -> None:
     """Bring speeds and completions up to date with the rings on each link."""
     counters = state.counters
     rings = counters[CHANGED_RINGS]
+    if arrays.sharing == BY_FIXED_POINT and counters[CHANGED_LINKS] > 0:
+        rings = settle_fixed_point(arrays, state, rings)
     for i in range(counters[CHANGED_LINKS]):
         index = state.changed_links[i]
         link = state.links[index]
         link.changed = 0
+        if arrays.sharing == BY_FIXED_POINT:
+            continue
         before = link.share
         if arrays.sharing == BY_COUNT:
             link.share = arrays.share[link.row + link.rings]
@@ -225,9 +233,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
-    gbps = ring.bandwidth
-    if arrays.sharing == BY_LOAD:
-        gbps = share_of(arrays, state, index, 0, ring.bandwidth)
+    gbps = settled_gbps(arrays, state, index)
     job = arrays.modes[ring.mode]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
     seconds = iteration_seconds(job.bits, gbps, job.reduction, overhead, job.compute)
@@ -243,6 +249,15 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     else:
         ring.finish = now + slots_needed(ring.remaining, new_speed)
         _heap_place(state, index)
+
+
+@_inner
+def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
+    """Bandwidth of a ring on links in Gbit/s when speeds were last right, B_j."""
+    settled = state.rings[job].settled
+    if arrays.sharing == BY_LOAD:
+        return share_of(arrays, state, job, 0, settled)
+    return float(settled)
 
 
 @_inner

@@ -104,6 +104,8 @@ WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 
 CONTENTION = frozenset({DUTY.name, FIXED_POINT.name})
 """By what rings on a link count."""
+BY_DUTY = frozenset({DUTY.name})
+"""What most parts for the paper's problem handle beside it."""
 PAPER = CONTENTION | {OBJECTIVES.name}
 """The paper's jobs and cluster, whatever the objective and the model of contention."""
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})

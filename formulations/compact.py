@@ -64,7 +64,7 @@ from rarmodel.schema import Schedule
 from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
 from .caps import server_caps, tenant_caps, yields
-from .compact_by_duty import levels_of, several_rates
+from .compact_by_duty import levels_of
 from .compact_coefficients import Coefficients, Label
 from .compact_components import (
     capacity,
@@ -79,6 +79,7 @@ from .compact_components import (
     work,
 )
 from .formulation import Formulation, Plan, Scope
+from .loads import several_rates
 from .placements import most_rings
 from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
@@ -254,7 +255,7 @@ COMPACT = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=lambda scope: too_fast(scope) or several_rates(scope),
+    unfit=lambda scope: too_fast(scope) or several_rates(scope, "time-indexed-compact"),
     model_class="linear",
     evaluate=_evaluate,
     reads=frozenset(),

@@ -10,23 +10,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.sharing import COUNT
-
 from .compact_coefficients import Coefficients, Label
-from .formulation import Scope
 from .loads import Loads
-from .placements import most_rings
-
-
-def several_rates(scope: Scope) -> str | None:
-    """Why a scope is refused by duty: its links have several rates; None if it is not."""
-    by_count = scope.instance.contention.model == COUNT
-    if not by_count and len({scope.links[l].gbps for l in most_rings(scope)}) > 1:
-        return (
-            "time-indexed-compact takes contention by duty where all links have one rate; "
-            "time-indexed takes others"
-        )
-    return None
 
 
 def loads_on_links(m: Any, data: Coefficients) -> None:

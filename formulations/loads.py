@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from rarmodel.model import Pace, share_by_duty
+from rarmodel.model.sharing import COUNT
 
 from .formulation import Scope
+from .placements import most_rings
 
 MOST_LOADS = 256
 """Most different loads of a link that are listed."""
@@ -79,6 +81,17 @@ class Loads:
             return limit
         above = bisect_right(sums, limit)
         return (sums[above - 1] + sums[above]) // 2
+
+
+def several_rates(scope: Scope, name: str) -> str | None:
+    """Why a formulation refuses a scope by duty: its links have several rates; None if not."""
+    by_count = scope.instance.contention.model == COUNT
+    if not by_count and len({scope.links[l].gbps for l in most_rings(scope)}) > 1:
+        return (
+            f"{name} takes contention by duty where all links have one rate; time-indexed takes "
+            "others"
+        )
+    return None
 
 
 def _sums(duties: Iterable[Iterable[int]]) -> list[int] | None:

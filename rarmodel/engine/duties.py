@@ -70,6 +70,38 @@ def share_of(arrays: Arrays, state: State, job: int, link: int, room: float) -> 
     return share(arrays, link, int(ROOM - room) - state.duty[job])
 
 
+@_inner
+def note_by_ring(
+    arrays: Arrays, state: State, index: int, before: float, after: float, changed: int
+) -> int:
+    """Note the rings that a link's new share may slow down or let go faster, BY_RING.
+
+    They are added to `changed` rings; how many there are then is returned.
+    """
+    link = state.links[index]
+    for at in range(link.row, link.row + link.rings):
+        job = state.row[at].job
+        ring = state.rings[job]
+        was = share_of(arrays, state, job, index, before)
+        becomes = share_of(arrays, state, job, index, after)
+        if (becomes < was and becomes < ring.bandwidth) or (was <= ring.bandwidth < becomes):
+            if ring.bandwidth == ring.settled:
+                state.changed_rings[changed] = job
+                changed += 1
+            ring.bandwidth = becomes if becomes < was else UNKNOWN
+    return changed
+
+
+@_inner
+def bandwidth_by_ring(arrays: Arrays, state: State, job: int) -> float:
+    """The least share of a ring on its links in Gbit/s."""
+    first, own, least = arrays.member_at[job], state.duty[job], np.inf
+    for number in range(first, first + state.rings[job].links):
+        link = state.members[number].link
+        least = min(least, share(arrays, link, state.load[link] - own))
+    return float(least)
+
+
 @compiled
 def settle_fixed_point(arrays: Arrays, state: State, changed: int) -> int:
     """Bring all bandwidths to the fixed point; see `rarmodel.model.duty.duty_bandwidths`.
@@ -87,27 +119,19 @@ def settle_fixed_point(arrays: Arrays, state: State, changed: int) -> int:
         for job in range(len(state.rings)):
             ring = state.rings[job]
             if ring.links > 0:
-                own = duty_at(arrays, ring.mode, ring.servers, _bandwidth(arrays, state, job))
+                own = duty_at(
+                    arrays, ring.mode, ring.servers, bandwidth_by_ring(arrays, state, job)
+                )
                 if own != state.duty[job]:
                     _set_duty(arrays, state, job, own)
                     settled = False
     for job in range(len(state.rings)):
         ring = state.rings[job]
         if ring.links > 0:
-            now = _bandwidth(arrays, state, job)
+            now = bandwidth_by_ring(arrays, state, job)
             new = ring.bandwidth == UNKNOWN  # It is among the changed ones already.
             if not new and now != ring.bandwidth:
                 state.changed_rings[changed] = job
                 changed += 1
             ring.bandwidth = now
     return changed
-
-
-@_inner
-def _bandwidth(arrays: Arrays, state: State, job: int) -> float:
-    """The least share of a ring on its links in Gbit/s."""
-    first, own, least = arrays.member_at[job], state.duty[job], np.inf
-    for number in range(first, first + state.rings[job].links):
-        link = state.members[number].link
-        least = min(least, share(arrays, link, state.load[link] - own))
-    return float(least)

@@ -32,7 +32,13 @@ from .arrays import (
     State,
 )
 from .compilation import compiled
-from .duties import load_links, settle_fixed_point, share_of
+from .duties import (
+    bandwidth_by_ring,
+    load_links,
+    note_by_ring,
+    settle_fixed_point,
+    share_of,
+)
 from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
 
 _inner = partial(compiled, inner=True)
@@ -198,18 +204,17 @@ def _settle(arrays: Arrays, state: State) -> None:
         after = link.share
         if before == after:
             continue
-        was, becomes = before, after
+        if arrays.sharing == BY_RING:
+            rings = note_by_ring(arrays, state, index, before, after, rings)
+            continue
         for at in range(link.row, link.row + link.rings):
             ring = state.rings[state.row[at].job]
-            if arrays.sharing == BY_RING:
-                was = share_of(arrays, state, state.row[at].job, index, before)
-                becomes = share_of(arrays, state, state.row[at].job, index, after)
             # A ring can change only if the link binds it, before or after.
-            if (becomes < was and becomes < ring.bandwidth) or (was <= ring.bandwidth < becomes):
+            if (after < before and after < ring.bandwidth) or (before <= ring.bandwidth < after):
                 if ring.bandwidth == ring.settled:
                     state.changed_rings[rings] = state.row[at].job
                     rings += 1
-                ring.bandwidth = becomes if becomes < was else UNKNOWN
+                ring.bandwidth = after if after < before else UNKNOWN
     for i in range(rings):
         _update(arrays, state, state.changed_rings[i])
     counters[CHANGED_LINKS] = counters[CHANGED_RINGS] = 0
@@ -224,12 +229,14 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
-    if ring.bandwidth == UNKNOWN:
+    if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
+        ring.bandwidth = bandwidth_by_ring(arrays, state, index)
+    elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
-        least = _share(arrays, state, index, first)
+        bandwidth = state.links[state.members[first].link].share
         for number in range(first + 1, first + ring.links):
-            least = min(least, _share(arrays, state, index, number))
-        ring.bandwidth = least
+            bandwidth = min(bandwidth, state.links[state.members[number].link].share)
+        ring.bandwidth = bandwidth
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
@@ -258,15 +265,6 @@ def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
     if arrays.sharing == BY_LOAD:
         return share_of(arrays, state, job, 0, settled)
     return float(settled)
-
-
-@_inner
-def _share(arrays: Arrays, state: State, index: int, number: int) -> float:
-    """What a ring gets of one of its links, by the number of the member."""
-    link = state.members[number].link
-    if arrays.sharing == BY_RING:
-        return share_of(arrays, state, index, link, state.links[link].share)
-    return float(state.links[link].share)
 
 
 @_inner

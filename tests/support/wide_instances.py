@@ -92,6 +92,8 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             server["intra_server_gbps"] = random.choice([1.0, 5.0, 400.0])
     if DUTY.name in features:
         data["contention"]["model"] = "duty"
+        for link in cluster["network"].get("links", ()):
+            link["gbps"] = 8.0  # Not every formulation takes several rates by duty.
     types = {server.get("gpu_type") for server in cluster["servers"]}
     if random.random() < 0.5:
         prices = {kind: random.choice([0.1, 1.5, 3.0]) for kind in types}

@@ -101,10 +101,7 @@ def _duty_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
         duties = [
             pace.duty(servers, gbps)
             for (size, _), pace in own.items()
-            if size > 1
-            for servers, gbps in (
-                (max(2, min(size, limit)), max(rates)),
-                (2, min(rates)),
-            )
+            if size > 1 and rates
+            for servers, gbps in ((max(2, min(size, limit)), max(rates)), (2, min(rates)))
         ]
         yield (min(duties), max(duties)) if duties else None

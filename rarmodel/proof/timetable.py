@@ -110,6 +110,11 @@ class Timetables:
         states = [sum(speed >= own for speed in speeds) - 1 for own in form["speeds"]]
         return form | {"prices": [prices[state] for state in states]}
 
+    @property
+    def able(self) -> bool:
+        """Whether there are answers: by the count."""
+        return self._instance.contention.model == COUNT
+
     def ask(
         self,
         target: int,
@@ -136,7 +141,7 @@ class Timetables:
         threads
             Threads of the solver.
         """
-        if self._instance.contention.model != COUNT:
+        if not self.able:
             return NOT_KNOWN
         asked = [
             self._jobs[j]

@@ -6,14 +6,18 @@ docstring; a later one uses variables of earlier ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.sharing import COUNT
+
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
+from .loads import Loads
 from .placements import Placement, most_rings, placements
 from .symmetry import equal_jobs, server_order
 from .when import keep_windows, may_have_ended, may_have_started
@@ -35,6 +39,8 @@ class TimeIndexedData:
         By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
         By link: the most rings on it at once.
+    loads
+        What rings may count by duty; None by the count.
     """
 
     scope: Scope
@@ -42,6 +48,7 @@ class TimeIndexedData:
     rings: dict[str, dict[str, Placement]]
     levels: dict[str, list[int]]
     most_rings: dict[str, int]
+    loads: Loads | None
 
 
 def data_of(
@@ -54,13 +61,14 @@ def data_of(
         for j, ways in options.items()
         if (spread := {k: placement for k, placement in ways.items() if placement.links})
     }
+    loads = None if scope.instance.contention.model == COUNT else _loads_of(scope, rings)
     levels = {
         j: sorted(
             {
                 speed
                 for placement in spread.values()
-                for speeds in placement.speeds.values()
-                for speed in speeds[1:]
+                for speeds in _speeds(placement, loads)
+                for speed in speeds
                 if 0 < speed <= placement.alone
             }
         )
@@ -72,8 +80,25 @@ def data_of(
     }
     most = {link: min(most, users[link]) for link, most in most_rings(scope).items()}
     return TimeIndexedData(
-        scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}
+        scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}, loads
     )
+
+
+def _loads_of(scope: Scope, rings: Mapping[str, Mapping[str, Placement]]) -> Loads:
+    """What rings may count on links by duty."""
+    duties: dict[str, dict[str, set[int]]] = {l: {} for l in scope.links}
+    for j, spread in rings.items():
+        for way in spread.values():
+            for l in way.links:
+                duties[l].setdefault(j, set()).add(way.duty)
+    return Loads(scope, duties)
+
+
+def _speeds(way: Placement, loads: Loads | None) -> Iterator[Iterable[int]]:
+    """By link of a placement: the speeds that it may leave the ring."""
+    if loads is None:
+        return (speeds[1:] for speeds in way.speeds.values())
+    return (loads.speeds(way.pace, len(way.workers), l) for l in way.links)
 
 
 def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
@@ -236,7 +261,11 @@ def contention(m: Any, data: TimeIndexedData) -> None:
     Σ_{j, k using ℓ} active_in_jkt ≤ 1 + Σ_{p ≥ 2} at_least_lpt
     at_least_l(p+1)t ≤ at_least_lpt
     ```
+
+    By duty no rings are counted.
     """
+    if data.loads is not None:
+        return
     slots = range(data.scope.horizon)
     counts = [(l, p) for l, most in data.most_rings.items() for p in range(2, most + 1)]
     m.at_least = pyo.Var(counts, slots, domain=pyo.Binary)
@@ -275,6 +304,13 @@ def speed(m: Any, data: TimeIndexedData) -> None:
     reaches_jit ≤ Σ_{k reaching φ_ji alone} active_in_jkt
     reaches_jit + at_least_lpt + Σ_k active_in_jkt ≤ 2
     ```
+
+    By duty, with d_k what a ring counts in placement k, M the greatest load of ℓ by other jobs, and
+    over the placements k of job j that reach φ_ji up to a load λ < M of others on ℓ:
+
+    ```
+    Σ_{other jobs on ℓ} d_k·active_in_kt ≤ λ + (M − λ)·(2 − reaches_jit − Σ_k active_in_jkt)
+    ```
     """
     slots = range(data.scope.horizon)
     pairs = [(j, i) for j, levels in data.levels.items() for i in range(len(levels))]
@@ -293,6 +329,9 @@ def speed(m: Any, data: TimeIndexedData) -> None:
         slots,
         rule=lambda m, j, i, t: m.reaches[j, i, t] <= sum(m.active_in[j, k, t] for k in able[j, i]),
     )
+    if data.loads is not None:
+        _slowed_by_load(m, data, data.loads, able)
+        return
     slowed: dict[tuple[str, int, str, int], list[str]] = {}
     for j, i in pairs:
         level = data.levels[j][i]
@@ -315,6 +354,37 @@ def speed(m: Any, data: TimeIndexedData) -> None:
             <= 2
         ),
     )
+
+
+def _slowed_by_load(
+    m: Any, data: TimeIndexedData, loads: Loads, able: Mapping[tuple[str, int], Sequence[str]]
+) -> None:
+    """The last line of `speed`."""
+    on_link = {
+        l: [
+            (j, k, way.duty)
+            for j, spread in data.rings.items()
+            for k, way in spread.items()
+            if l in way.links
+        ]
+        for l in data.most_rings
+    }
+    slowed: dict[tuple[str, int, str, int], list[str]] = {}
+    for (j, i), ways in able.items():
+        for k in ways:
+            way = data.rings[j][k]
+            for l in way.links:
+                limit = loads.limit(way.pace, len(way.workers), l, data.levels[j][i])
+                if limit < loads.most_beside(j, l):
+                    slowed.setdefault((j, i, l, limit), []).append(k)
+
+    def rule(m: Any, j: str, i: int, l: str, limit: int, t: int) -> Any:
+        load = sum(duty * m.active_in[o, k, t] for o, k, duty in on_link[l] if o != j)
+        here = sum(m.active_in[j, k, t] for k in slowed[j, i, l, limit])
+        slack = loads.most_beside(j, l) - limit
+        return load <= limit + slack * (2 - m.reaches[j, i, t] - here)
+
+    m.slowed = pyo.Constraint(list(slowed), range(data.scope.horizon), rule=rule)
 
 
 def work(m: Any, data: TimeIndexedData) -> None:

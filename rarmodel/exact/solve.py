@@ -20,8 +20,8 @@ from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, too_short, unhandled, used
-from rarmodel.model.features import OBJECTIVES
+from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
@@ -119,9 +119,8 @@ def _searches(
 
     Additions of a user are judged apart, so for them the search for short schedules will do.
     """
-    plain = not set(used(instance)) - {OBJECTIVES.name}
     by_makespan = instance.objectives == ("makespan",)
-    if plain and (by_makespan or formulation.restricts):
+    if plain(instance) and (by_makespan or formulation.restricts):
         short = instance.model_copy(update={"objective": "makespan"})
         quiet = limits if not formulation.restricts else replace(limits, progress=None)
         problem = instance if by_makespan else short

@@ -11,8 +11,8 @@ None of the arguments prunes this schedule without having kept one that is like 
 - Prices, if there are any (`cuts`). No slot is worth more than the dearest configuration, so the
   rests must not be worth more than the slots until the target.
 - Earlier starts. A job need not start now if its GPUs were idle a slot earlier and no ring was on
-  its links. Started there it is a slot ahead, and others are no later, as less contention never
-  makes a ring slower: so the schedule was not the least one.
+  its links, or none with a duty. Started there it is a slot ahead, and others are no later, as less
+  contention never makes a ring slower: so the schedule was not the least one.
 - Symmetry. Equal jobs start in their order. Equal servers that are idle now and in the slot before
   get workers in descending number.
 - Known states. The possible future of a slot depends on the running jobs, their remaining
@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from rarmodel.engine.arrays import NEVER, Arrays, Ints
+from rarmodel.engine.arrays import BY_COUNT, NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
-from rarmodel.engine.kernel import iteration_seconds, overhead_seconds, slots_needed, speed
+from rarmodel.engine.duties import share
+from rarmodel.engine.formulas import iteration_seconds, overhead_seconds, slots_needed, speed
 
 from .cuts import appraise
 from .known_states import known
@@ -212,7 +213,7 @@ def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> N
     for server in range(len(options.gpus)):
         tree.free[level, 0, server] -= sign * options.workers[option, server]
     for at in range(options.link_at[option], options.link_at[option + 1]):
-        tree.rings[level, 0, options.link[at]] += sign
+        tree.rings[level, 0, options.link[at]] += sign * options.weight[option]
 
 
 @_inner
@@ -262,13 +263,23 @@ def _next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) -
         if first < end:
             gbps = 1e300
             for at in range(first, end):
-                link = options.link[at]
-                gbps = min(gbps, arrays.share[arrays.row_at[link] + tree.rings[level, 0, link]])
+                gbps = min(gbps, _share(arrays, options, tree, level, option, options.link[at]))
             pace = _pace(arrays, options, job, option, gbps)
         tree.pace[job] = pace
         if pace > 0:
             completion = min(completion, tree.clock[level] + slots_needed(left, pace))
     return completion
+
+
+@_inner
+def _share(
+    arrays: Arrays, options: Options, tree: Tree, level: int, option: int, link: int
+) -> float:
+    """What a ring gets of a link in Gbit/s."""
+    load = tree.rings[level, 0, link]
+    if arrays.sharing == BY_COUNT:
+        return float(arrays.share[arrays.row_at[link] + load])
+    return share(arrays, link, load - options.weight[option])
 
 
 @_inner

@@ -77,6 +77,11 @@ class DepthFirst:
         self._tree = new_tree(self._arrays, options, MEMORY)
         plant(self._arrays, options, self._tree)
 
+    @property
+    def able(self) -> bool:
+        """Whether there are few enough placements for an answer."""
+        return self._options is not None
+
     def search(self, nodes: int, stop: Callable[[], bool]) -> Verdict:
         """Go on for some nodes, unless there is an answer before.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine import NEVER, Arrays
-from rarmodel.engine.arrays import Ints
+from rarmodel.engine.arrays import BY_COUNT, Ints
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
 from rarmodel.schema import Instance
 
@@ -75,6 +75,7 @@ def options_of(
         workers=workers,
         link_at=_offsets(len(way.links) for way in flat),
         link=np.array([link for way in flat for link in way.links], np.int64),
+        weight=np.array([way.weight for way in flat], np.int64),
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
@@ -103,6 +104,8 @@ class _Way(NamedTuple):
     """Iterations per slot alone."""
     workers: Mapping[int, int]
     links: tuple[int, ...]
+    weight: int
+    """What the ring counts on its links: 1, or its duty."""
 
 
 def _rated(
@@ -113,12 +116,12 @@ def _rated(
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
-        # One ring on a link.
-        shares = [float(arrays.share[arrays.row_at[link] + 1]) for link in links]
-        gbps = min(shares, default=instance.cluster.intra_server_gbps)
+        rates = [float(arrays.gbps[link]) for link in links]
+        gbps = min(rates, default=instance.cluster.intra_server_gbps)
         if alone := pace.speed(len(workers), gbps):
             slots = timing.slots_needed(pace.iterations, alone)
-            rated.append(_Way(slots, alone, workers, links))
+            weight = 1 if arrays.sharing == BY_COUNT else pace.duty(len(workers), gbps)
+            rated.append(_Way(slots, alone, workers, links, weight))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
 
 

@@ -260,7 +260,7 @@ class Refutation:
     ) -> tuple[Verdict, bool]:
         """The answer of the engines in turn, and whether constraint programming gave it."""
         nodes, seconds = 2 * FIRST_NODES, FIRST_SECONDS
-        while not over():
+        while not over() and (search.able or self._timetables.able):
             time = min(seconds, deadline - perf_counter())
             verdict = self._ask(thread, question, time, 1 + self._idle)
             if verdict is not NOT_KNOWN:

@@ -61,6 +61,8 @@ class Options(NamedTuple):
     """(options + 1) Offsets into `link`."""
     link: Ints
     """Links that the ring uses."""
+    weight: Ints
+    """(options) What the ring counts on them: 1, or its duty."""
     alone: Ints
     """(options) Iterations per slot if no other ring is on these links."""
     slots: Ints
@@ -102,7 +104,7 @@ class Tree(NamedTuple):
     free: Ints
     """(jobs + 1, 2, servers) Idle GPUs: now, and in the slot before."""
     rings: Ints
-    """(jobs + 1, 2, links) Rings on each link: now, and in the slot before."""
+    """(jobs + 1, 2, links) What rings count on each link: now, and in the slot before."""
     choice: Ints
     """(jobs) Option of each job, WAITING if it has not started."""
     start: Ints

@@ -12,8 +12,10 @@ import numpy as np
 from rarmodel.engine import NEVER, Arrays
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
+from .known_states import LEFT_BITS
 from .tree import NO_PRICES, Options
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
@@ -61,8 +63,9 @@ def options_of(
     least = {j: row[0].slots if row else NEVER for j, row in rated.items()}
     order = sorted(rated, key=lambda j: (-instance.jobs[j].size * least[j], j))
     flat = [way for j in order for way in rated[j]]
-    if max(job.iterations for job in instance.jobs) * max(map(len, rated.values())) >= MOST:
+    if max(job.iterations for job in instance.jobs) >= 2**LEFT_BITS:
         return None
+    terms = [one.terms(instance) for one in objectives_of(instance)]
     workers = np.zeros((len(flat), len(gpus)), np.int64)
     for row, way in zip(workers, flat, strict=True):
         row[list(way.workers)] = list(way.workers.values())
@@ -77,8 +80,17 @@ def options_of(
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
+        release=np.array([max(0, instance.jobs[j].release) for j in order], np.int64),
         twin=_alike(
-            [(arrays.modes[j].tobytes(), tuple(way.slots for way in rated[j])) for j in order]
+            [
+                (
+                    arrays.modes[j].tobytes(),
+                    tuple(way.slots for way in rated[j]),
+                    max(0, instance.jobs[j].release),
+                    tuple(row[j] for row in terms),
+                )
+                for j in order
+            ]
         ),
         gpus=np.array(gpus, np.int64),
         peer=_alike(
@@ -87,7 +99,7 @@ def options_of(
                 for server in instance.cluster.servers
             ]
         ),
-        by_servers=max(job.iterations for job in instance.jobs) < MOST // prod(n + 1 for n in gpus),
+        by_servers=prod(n + 1 for n in gpus) < MOST >> LEFT_BITS + 1,
         prices=NO_PRICES,
     )
 

@@ -1,0 +1,287 @@
+"""What a state of a search costs at least, where the value is a sum of what completions cost.
+
+- **Running jobs.** Jobs that start later never make a running job faster. So it completes no
+  earlier than if no job started any more (`look_ahead`), and holds its GPUs until then.
+- **Waiting jobs, one by one.** A job in an option completes no earlier than if it started as soon
+  as it is released and these GPUs are idle, and were alone there; `soonest` is the least of this
+  over its options.
+- **Waiting jobs together.** Give each size of a ring a worth per slot, at least 0. In a slot in
+  which running jobs leave n GPUs idle, the waiting jobs' rings are worth at most as much as the
+  dearest of their sets with n GPUs or less. A job needs its worth per slot, for as many slots as it
+  takes alone. So the waiting jobs are no faster than on one machine whose speed changes with n.
+  There, to go on with the job of the least rest completes as many jobs by any time as can be
+  (L. Schrage, "A proof of the optimality of the shortest remaining processing time discipline",
+  Operations Research 16, 1968; that the speed changes only stretches the time). So the k-th
+  completion is no earlier than the k-th there, for each worth; and no earlier than the k-th least
+  of `soonest`.
+
+From bounds `c_1 ≤ c_2 ≤ …` on the first, second, … completion of jobs of weight 1 follows one on
+their sum: it is at least `Σ c_k` less the offsets for linear terms. For tardiness, let the due
+slots be `d_1 ≤ d_2 ≤ …`: the completions in their order, matched with these, cost the least, as the
+term is convex in the difference of both; so it is at least `Σ max(0, c_k − d_k)`. For late jobs, at
+most as many are on time as `c_k` can be matched with due slots that are no earlier. Each sum is
+also at least what the jobs cost at `soonest`.
+
+**Weights.** Let the weights be `v_1 < v_2 < …`. A sum by weight is `v_1` times the sum of all jobs'
+terms, and `v_2 − v_1` times that of the jobs of weight `v_2` or more, and so on. Each of these sums
+has its bound.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from rarmodel.engine.arrays import NEVER, Arrays, Ints
+from rarmodel.engine.compilation import compiled
+from rarmodel.model.objectives import Shape
+
+from .steps import go, next_completion, shares
+from .tree import WAITING, Options, Tree
+
+_inner = partial(compiled, inner=True)
+
+TOO_MUCH = 2**62
+"""The cost of a state without a schedule."""
+LINEAR, TARDY = int(Shape.LINEAR), int(Shape.TARDY)
+
+
+class Sums(NamedTuple):
+    """What completions cost, and what is known of the states on the path to the current node."""
+
+    horizon: int
+    """All jobs complete by this slot."""
+    shape: int
+    """Shape of the terms."""
+    weight: Ints
+    """(jobs) Weight of the term; 0 if the job does not count."""
+    offset: Ints
+    """(jobs) Offset of the term."""
+    levels: Ints
+    """(weights) The different weights above 0, ascending."""
+    need: Ints
+    """(worths, jobs) What all slots of a job are worth at least."""
+    room: Ints
+    """(worths, GPUs + 1) What jobs on so many GPUs are worth in a slot at most."""
+    end: Ints
+    """(jobs + 1, jobs) When started jobs complete if no more start."""
+    since: Ints
+    """(jobs + 1, options) The slot since which an option is idle, and its job is released."""
+    soonest: Ints
+    """(jobs) Scratch: when a waiting job completes at the earliest."""
+    order: Ints
+    """(jobs) Scratch: running jobs by completion."""
+    idle: Ints
+    """(servers, GPUs + 1) Scratch: when so many GPUs are idle at the earliest."""
+    count: Ints
+    """(jobs) Scratch: jobs of a sum."""
+    rest: Ints
+    """(jobs) Scratch: what is left of them on one machine; −1 if nothing."""
+    first: Ints
+    """(jobs) Scratch: bounds on the first, second, … of their completions."""
+    due: Ints
+    """(jobs) Scratch: their offsets, ascending."""
+
+
+@_inner
+def look_ahead(arrays: Arrays, options: Options, tree: Tree, sums: Sums, level: int) -> None:
+    """Find out when the started jobs complete, after the last one has started."""
+    jobs = len(options.job)
+    for job in range(jobs):
+        sums.end[level, job] = sums.end[level - 1, job]
+    started, option = tree.job[level - 1], tree.option[level - 1]
+    if not shares(options, tree.rings[level - 1, 0], option):
+        sums.end[level, started] = tree.clock[level] + options.slots[option]
+        return
+    ahead = jobs + 1
+    tree.clock[ahead] = tree.clock[level]
+    for job in range(jobs):
+        tree.left[ahead, job] = tree.left[level, job]
+    for server in range(len(options.gpus)):
+        tree.free[ahead, 0, server] = tree.free[level, 0, server]
+    for link in range(tree.rings.shape[2]):
+        tree.rings[ahead, 0, link] = tree.rings[level, 0, link]
+    while True:
+        to = next_completion(arrays, options, tree, ahead)
+        if to == NEVER:
+            break
+        for job in range(jobs):
+            if tree.choice[job] != WAITING and tree.left[ahead, job] > 0:
+                sums.end[level, job] = -1
+        go(options, tree, ahead, to)
+        for job in range(jobs):
+            if sums.end[level, job] == -1:
+                sums.end[level, job] = to if tree.left[ahead, job] == 0 else NEVER
+
+
+@_inner
+def least(options: Options, tree: Tree, sums: Sums, level: int) -> int:
+    """What a state costs at least; it also notes what completed jobs cost."""
+    jobs = len(options.job)
+    tree.cost[level] = total = 0
+    for job in range(jobs):
+        if tree.choice[job] != WAITING:
+            end = sums.end[level, job]
+            if end > sums.horizon:
+                return TOO_MUCH
+            cost = sums.weight[job] * _term(sums, job, end)
+            total += cost
+            if tree.left[level, job] == 0:
+                tree.cost[level] += cost
+    if level == jobs:
+        return total
+    running = _sort_running(options, tree, sums, level)
+    _find_idle(options, tree, sums, level, running)
+    for job in range(jobs):
+        if tree.choice[job] == WAITING:
+            sums.soonest[job] = _soonest(options, tree, sums, level, job)
+            if sums.soonest[job] > sums.horizon:
+                return TOO_MUCH
+    before = 0
+    for step in range(len(sums.levels)):
+        weight = sums.levels[step]
+        total += (weight - before) * _least_alike(options, tree, sums, level, running, weight)
+        before = weight
+    return total
+
+
+@_inner
+def _term(sums: Sums, job: int, end: int) -> int:
+    """What a completion costs, by weight 1."""
+    slots = end - sums.offset[job]
+    if sums.shape == LINEAR:
+        return slots
+    return max(0, slots) if sums.shape == TARDY else min(1, max(0, slots))
+
+
+@_inner
+def _sort_running(options: Options, tree: Tree, sums: Sums, level: int) -> int:
+    """Sort the running jobs by completion; return how many there are."""
+    running = 0
+    for job in range(len(options.job)):
+        if tree.choice[job] != WAITING and tree.left[level, job] > 0:
+            place = running
+            while place > 0 and sums.end[level, sums.order[place - 1]] > sums.end[level, job]:
+                sums.order[place] = sums.order[place - 1]
+                place -= 1
+            sums.order[place] = job
+            running += 1
+    return running
+
+
+@_inner
+def _find_idle(options: Options, tree: Tree, sums: Sums, level: int, running: int) -> None:
+    """Find out when how many GPUs of each server are idle at the earliest."""
+    for server in range(len(options.gpus)):
+        free = tree.free[level, 0, server]
+        for gpus in range(free + 1):
+            sums.idle[server, gpus] = tree.clock[level]
+        for place in range(running):
+            job = sums.order[place]
+            for _ in range(options.workers[tree.choice[job], server]):
+                free += 1
+                sums.idle[server, free] = sums.end[level, job]
+
+
+@_inner
+def _soonest(options: Options, tree: Tree, sums: Sums, level: int, job: int) -> int:
+    """When a waiting job completes at the earliest."""
+    best = NEVER
+    earliest = max(tree.clock[level], options.release[job])
+    for option in range(options.first[job], options.first[job + 1]):
+        if earliest + options.slots[option] >= best:
+            break
+        begin = earliest
+        for server in range(len(options.gpus)):
+            begin = max(begin, sums.idle[server, options.workers[option, server]])
+        best = min(best, begin + options.slots[option])
+    return best
+
+
+@_inner
+def _least_alike(
+    options: Options, tree: Tree, sums: Sums, level: int, running: int, weight: int
+) -> int:
+    """What waiting jobs of at least a weight cost at least together, as if each had weight 1."""
+    jobs = alone = 0
+    for job in range(len(options.job)):
+        if tree.choice[job] == WAITING and sums.weight[job] >= weight:
+            sums.count[jobs] = job
+            _insert(sums.first, jobs, sums.soonest[job])
+            _insert(sums.due, jobs, sums.offset[job])
+            alone += _term(sums, job, sums.soonest[job])
+            jobs += 1
+    for worth in range(len(sums.need)):
+        _by_least_rest(options, tree, sums, level, running, jobs, worth)
+    together = 0
+    if sums.shape == LINEAR:
+        for place in range(jobs):
+            together += sums.first[place] - sums.due[place]
+    elif sums.shape == TARDY:
+        for place in range(jobs):
+            together += max(0, sums.first[place] - sums.due[place])
+    else:
+        together = jobs
+        for place in range(jobs):
+            if sums.first[jobs - together] <= sums.due[place]:
+                together -= 1
+    return max(alone, together)
+
+
+@_inner
+def _insert(row: Ints, length: int, value: int) -> None:
+    """Insert a value into a sorted row."""
+    place = length
+    while place > 0 and row[place - 1] > value:
+        row[place] = row[place - 1]
+        place -= 1
+    row[place] = value
+
+
+@_inner
+def _by_least_rest(
+    options: Options, tree: Tree, sums: Sums, level: int, running: int, jobs: int, worth: int
+) -> None:
+    """Raise the bounds on completions to those of one machine, by a worth of sizes."""
+    free = done = ended = 0
+    for server in range(len(options.gpus)):
+        free += tree.free[level, 0, server]
+    for place in range(jobs):
+        sums.rest[place] = sums.need[worth, sums.count[place]]
+    time = tree.clock[level]
+    while True:
+        until = NEVER
+        if ended < running:
+            until = sums.end[level, sums.order[ended]]
+        for place in range(jobs):
+            release = options.release[sums.count[place]]
+            if release > time:
+                until = min(until, release)
+        speed, used = sums.room[worth, free], 0
+        while True:
+            least = -1
+            for place in range(jobs):
+                rest = sums.rest[place]
+                if (
+                    rest >= 0
+                    and options.release[sums.count[place]] <= time
+                    and (least < 0 or rest < sums.rest[least])
+                ):
+                    least = place
+            if least < 0:
+                break
+            rest = sums.rest[least]
+            if rest > 0 and until < NEVER and used + rest > speed * (until - time):
+                sums.rest[least] = used + rest - speed * (until - time)
+                break
+            used += rest
+            sums.rest[least] = -1
+            at = time if used == 0 else time - used // -speed
+            sums.first[done] = max(sums.first[done], at)
+            done += 1
+        if done == jobs:
+            break
+        time = until
+        while ended < running and sums.end[level, sums.order[ended]] <= time:
+            free += options.size[sums.order[ended]]
+            ended += 1

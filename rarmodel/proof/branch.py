@@ -4,7 +4,7 @@ A node is a state of `steps`, whose arguments prune branches. Two more are about
 
 - Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
   rests together must fit the GPU slots until then.
-- Prices, if there are any (`rarmodel.bounds.configurations`). No slot is worth more than the
+- Prices, if there are any (`cuts`). No slot is worth more than the
   dearest configuration, so the rests must not be worth more than the slots until the target.
 """
 

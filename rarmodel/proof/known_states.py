@@ -12,8 +12,6 @@ from .tree import SEEN, USED, WAITING, Options, Tree
 
 _inner = partial(compiled, inner=True)
 
-LEFT_BITS = 24
-"""Bits for the iterations that are left."""
 PROBES = 64
 """States that one is compared with."""
 
@@ -30,7 +28,9 @@ def known(options: Options, tree: Tree, level: int) -> bool:
     jobs, rows = len(options.job), len(tree.seen)
     key = np.uint64(0)
     for place in range(2, jobs + 2):
-        key = (key ^ np.uint64(tree.code[place] >> LEFT_BITS)) * np.uint64(0x9E3779B97F4A7C15)
+        key = (key ^ np.uint64(tree.code[place] >> options.left_bits)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         key ^= key >> np.uint64(29)
     row = first = int(np.int64(key % np.uint64(rows)))
     for _ in range(PROBES):
@@ -40,7 +40,7 @@ def known(options: Options, tree: Tree, level: int) -> bool:
         better = worse = True
         for place in range(jobs + 2):
             seen, now = tree.seen[row, place], tree.code[place]
-            if place > 1 and seen >> LEFT_BITS != now >> LEFT_BITS:
+            if place > 1 and seen >> options.left_bits != now >> options.left_bits:
                 better = worse = False
                 break
             better &= seen <= now
@@ -88,7 +88,7 @@ def _encode(options: Options, tree: Tree, level: int) -> None:
                 server = order[place]
                 where = where * (options.gpus[server] + 1) + options.workers[option, server]
             where += 2
-        tree.code[job + 2] = (where << LEFT_BITS) + left
+        tree.code[job + 2] = (where << options.left_bits) + left
 
 
 @_inner

@@ -86,32 +86,29 @@ class Sums(NamedTuple):
 @_inner
 def look_ahead(arrays: Arrays, options: Options, tree: Tree, sums: Sums, level: int) -> None:
     """Find out when the started jobs complete, after the last one has started."""
-    jobs = len(options.job)
-    for job in range(jobs):
+    for job in range(len(options.job)):
         sums.end[level, job] = sums.end[level - 1, job]
     started, option = tree.job[level - 1], tree.option[level - 1]
     if not shares(options, tree.rings[level - 1, 0], option):
         sums.end[level, started] = tree.clock[level] + options.slots[option]
         return
-    ahead = jobs + 1
+    ahead = len(options.job) + 1
     tree.clock[ahead] = tree.clock[level]
-    for job in range(jobs):
-        tree.left[ahead, job] = tree.left[level, job]
     for server in range(len(options.gpus)):
         tree.free[ahead, 0, server] = tree.free[level, 0, server]
     for link in range(tree.rings.shape[2]):
         tree.rings[ahead, 0, link] = tree.rings[level, 0, link]
-    while True:
-        to = next_completion(arrays, options, tree, ahead)
-        if to == NEVER:
-            break
-        for job in range(jobs):
-            if tree.choice[job] != WAITING and tree.left[ahead, job] > 0:
-                sums.end[level, job] = -1
+    for job in range(len(options.job)):
+        tree.left[ahead, job] = tree.left[level, job]
+        if tree.choice[job] != WAITING and tree.left[level, job] > 0:
+            sums.end[level, job] = NEVER
+    to = next_completion(arrays, options, tree, ahead)
+    while to < NEVER:
         go(options, tree, ahead, to)
-        for job in range(jobs):
-            if sums.end[level, job] == -1:
-                sums.end[level, job] = to if tree.left[ahead, job] == 0 else NEVER
+        for job in range(len(options.job)):
+            if sums.end[level, job] == NEVER and tree.left[ahead, job] == 0:
+                sums.end[level, job] = to
+        to = next_completion(arrays, options, tree, ahead)
 
 
 @_inner

@@ -15,7 +15,6 @@ from rarmodel.model import Topology, plain_pace, spreads, timing, topology
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
-from .known_states import LEFT_BITS
 from .tree import NO_PRICES, Options
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
@@ -63,7 +62,8 @@ def options_of(
     least = {j: row[0].slots if row else NEVER for j, row in rated.items()}
     order = sorted(rated, key=lambda j: (-instance.jobs[j].size * least[j], j))
     flat = [way for j in order for way in rated[j]]
-    if max(job.iterations for job in instance.jobs) >= 2**LEFT_BITS:
+    left_bits = max(instance.jobs[j].iterations for j in jobs).bit_length()
+    if max(map(len, rated.values())) + 2 >= MOST >> left_bits:
         return None
     terms = [one.terms(instance) for one in objectives_of(instance)]
     workers = np.zeros((len(flat), len(gpus)), np.int64)
@@ -99,7 +99,8 @@ def options_of(
                 for server in instance.cluster.servers
             ]
         ),
-        by_servers=prod(n + 1 for n in gpus) < MOST >> LEFT_BITS + 1,
+        left_bits=left_bits,
+        by_servers=prod(n + 1 for n in gpus) + 2 < MOST >> left_bits,
         prices=NO_PRICES,
     )
 

@@ -1,13 +1,11 @@
 """Prove that no schedule is as short as a target, or find one: branching on classes of placements.
 
 A node says which classes each job may take; a class is a number of servers. At a node the
-configuration bound is asked first: as a whole, and with a job in one of its classes, which is left
-out if the bound refutes it.
-
-Then a depth-first search is asked about a few jobs, those of the greatest price: if these alone do
-not fit the target, no schedule does. Most jobs of an instance do not matter for that, and each of
-them would multiply the states to look at. If the few jobs fit, the search is asked about more, and
-about all jobs in the end.
+configuration bound is asked first. Then a depth-first search is asked about a few jobs, those of
+the greatest price: if these alone do not fit the target, no schedule does. Most jobs of an instance
+do not matter for that, and each of them would multiply the states to look at. If the few jobs fit,
+the search is asked about more, and about all jobs in the end. Before it is asked about a job, the
+bound is, with the job in one of its classes: a class that the bound refutes is left out.
 
 If the search has no answer after a number of nodes, the node is divided into one node for each
 class of one of these jobs. Idle threads look at these parts, while the search goes on for a while:
@@ -17,7 +15,7 @@ constraint programming take turns. A node is refuted once the search or all of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from threading import Condition
@@ -222,16 +220,20 @@ class Refutation:
             return self._stopped or node.settled or perf_counter() >= deadline
 
         bound = self._bounds[thread]
-        classes = self._probed(bound, node.classes, target, over)
-        if classes is None:
+        classes, probed = node.classes, 0
+        cut = bound.cut(target, over, classes)
+        if cut is not None and cut.refutes:
             self._refute(node)
             return None
-        if over():
-            return None
-        cut = bound.cut(target, over, classes)
         worths = [0 if cut is None else cut.least(j) or 0 for j in range(len(classes))]
         order = sorted(range(len(classes)), key=lambda j: (-worths[j], -self._weights[j]))
         for few in range(min(node.fewest, len(order)), len(order) + 1):
+            kept = self._kept(bound, classes, order[probed:few], target, over)
+            if kept is None:
+                self._refute(node)
+            if kept is None or over():
+                return None
+            classes, probed = kept, few
             jobs = tuple(sorted(order[:few]))
             search = DepthFirst(self._instance, bound, target, classes, jobs)
             verdict, by_timetable = search.search(FIRST_NODES, over), False
@@ -298,14 +300,17 @@ class Refutation:
             return Verdict(impossible=True)
         return self._timetables.ask(target, classes, jobs, cut, seconds, threads)
 
-    def _probed(
-        self, bound: Configurations, classes: Classes, target: int, over: Callable[[], bool]
+    def _kept(
+        self,
+        bound: Configurations,
+        classes: Classes,
+        jobs: Sequence[int],
+        target: int,
+        over: Callable[[], bool],
     ) -> Classes | None:
-        """A node without the classes that the bound refutes; None if none of its is left."""
-        if bound.refuted(target, over, classes):
-            return None
+        """The classes without those of some jobs that the bound refutes; None if none is left."""
         before = classes
-        for j in sorted(range(len(classes)), key=lambda j: -self._weights[j]):
+        for j in jobs:
             kept = set(classes[j])
             for one in sorted(classes[j], reverse=True):
                 if len(kept) == 1 or over():

@@ -2,26 +2,23 @@
 
 A state is the set of running and of waiting jobs in a slot. A step starts one more job there, in
 one of its placements, or starts no job and goes to the next slot at which one may start. Some
-arguments prune steps, and none of them prunes the last schedule, if only schedules are looked for
-whose value is at most a limit, and an earlier completion of any job does not raise the value:
+arguments prune steps. They hold where a schedule is looked for whose value is at most a limit, and
+no earlier completion raises the value. Of all these schedules, take one that is least in this
+order: all that is left of the jobs, compared slot by slot from the last one back. None of the
+arguments prunes this schedule without having kept one that is like it:
 
-- Earlier starts. Less contention never makes a job complete later. So a job need not start now if
-  it was released a slot earlier, its GPUs were idle then, and no ring was on its links.
+- Earlier starts. A job need not start now if it was released a slot earlier, its GPUs were idle
+  then, and no ring was on its links. Started there it is a slot ahead, and others are no later, as
+  less contention never makes a ring slower: so the schedule was not the least one.
 - Symmetry. Jobs that are equal in all that counts start in their order. Equal servers that are idle
   now and in the slot before get workers in descending number.
 - Known states. The possible future of a state depends on the running jobs, their remaining
-  iterations, and the waiting jobs, but not on the names of equal servers. If this state was seen
-  before, in this slot or an earlier one, its future held no schedule.
-
-**They do not contradict each other.** Each argument leads from a schedule that it prunes to another
-one of no greater value. Suppose that these ways lead in a circle. Look at the iterations that are
-left of all jobs, slot by slot. No argument raises this after the slot of a known state, and an
-earlier start lowers it from that start on. Let t be the last slot at which a circle uses a known
-state. Nothing is lowered from t on, so that state is of slot t too: in an earlier one, some ring
-made progress since. (States without progress are not noted.) The search went through all of the
-past that the schedule has now, so the next argument is about a slot after t. It is no known
-state and no earlier start; and symmetry by itself does not lead in circles. Where there is no known
-state in a circle, an earlier start lowers what is left, and nothing raises it.
+  iterations, and the waiting jobs, but not on the names of equal servers. If a state was seen
+  before, in this slot or an earlier one, in which the same jobs wait, the running ones hold the
+  same GPUs, none has more left, and those that have ended cost no more, its future held no
+  schedule. If it was the same state, neither has this one. If it was better, it can go on as this
+  state would, with less left in some slots and more in none: so this is not on the way to the least
+  schedule. A state in which no job makes progress is not noted: it would rule out its own future.
 """
 
 from __future__ import annotations

@@ -75,8 +75,10 @@ class Options(NamedTuple):
     """(servers) GPUs of each server, O_s."""
     peer: Ints
     """(servers) The previous equal server; −1 if there is none."""
+    left_bits: int
+    """Bits for the iterations that are left in a known state; the others tell where a job is."""
     by_servers: bool
-    """Whether the workers on all servers, and what is left, fit into a number."""
+    """Whether these others have room for its workers on all servers."""
     prices: Prices
 
 

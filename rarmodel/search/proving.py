@@ -19,6 +19,8 @@ MOST_GAP = 0.2
 """With more jobs, or a greater relative gap, there is no proof within minutes."""
 FEWEST_SLOTS = 3
 """A gap of so many slots is never too great."""
+CHECK_SECONDS = 3.0
+"""Checking a proof may always take so long."""
 
 
 def provable(instance: Instance) -> bool:
@@ -59,7 +61,8 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
             session.take(solution_of_plan(session.instance, refutation.plan))
         session.report()
     # The last refutation is the one that counts. Checking may take as long as all of the proof.
-    until = min(deadline, 2 * perf_counter() - begun)
+    now = perf_counter()
+    until = min(deadline, now + max(CHECK_SECONDS, now - begun))
     if refuted and stopped != TIME_LIMIT and refutation.confirm(until):
         session.bound = LowerBound(session.bound.slots, CHECKED_PROOF)
     return stopped

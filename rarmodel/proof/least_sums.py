@@ -73,7 +73,7 @@ class Sums(NamedTuple):
     """(jobs) Scratch: running jobs by completion."""
     idle: Ints
     """(servers, GPUs + 1) Scratch: when so many GPUs are idle at the earliest."""
-    count: Ints
+    counted: Ints
     """(jobs) Scratch: jobs of a sum."""
     rest: Ints
     """(jobs) Scratch: what is left of them on one machine; −1 if nothing."""
@@ -147,8 +147,8 @@ def _term(sums: Sums, job: int, end: int) -> int:
     """What a completion costs, by weight 1."""
     slots = end - sums.offset[job]
     if sums.shape == LINEAR:
-        return slots
-    return max(0, slots) if sums.shape == TARDY else min(1, max(0, slots))
+        return int(slots)
+    return int(max(0, slots) if sums.shape == TARDY else min(1, max(0, slots)))
 
 
 @_inner
@@ -203,7 +203,7 @@ def _least_alike(
     jobs = alone = 0
     for job in range(len(options.job)):
         if tree.choice[job] == WAITING and sums.weight[job] >= weight:
-            sums.count[jobs] = job
+            sums.counted[jobs] = job
             _insert(sums.first, jobs, sums.soonest[job])
             _insert(sums.due, jobs, sums.offset[job])
             alone += _term(sums, job, sums.soonest[job])
@@ -244,14 +244,14 @@ def _by_least_rest(
     for server in range(len(options.gpus)):
         free += tree.free[level, 0, server]
     for place in range(jobs):
-        sums.rest[place] = sums.need[worth, sums.count[place]]
+        sums.rest[place] = sums.need[worth, sums.counted[place]]
     time = tree.clock[level]
     while True:
         until = NEVER
         if ended < running:
             until = sums.end[level, sums.order[ended]]
         for place in range(jobs):
-            release = options.release[sums.count[place]]
+            release = options.release[sums.counted[place]]
             if release > time:
                 until = min(until, release)
         speed, used = sums.room[worth, free], 0
@@ -261,7 +261,7 @@ def _by_least_rest(
                 rest = sums.rest[place]
                 if (
                     rest >= 0
-                    and options.release[sums.count[place]] <= time
+                    and options.release[sums.counted[place]] <= time
                     and (least < 0 or rest < sums.rest[least])
                 ):
                     least = place

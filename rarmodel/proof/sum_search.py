@@ -123,7 +123,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
             soonest=np.zeros(jobs, np.int64),
             order=np.zeros(jobs, np.int64),
             idle=np.zeros((servers, int(options.gpus.max()) + 1), np.int64),
-            count=np.zeros(jobs, np.int64),
+            counted=np.zeros(jobs, np.int64),
             rest=np.zeros(jobs, np.int64),
             first=np.zeros(jobs, np.int64),
             due=np.zeros(jobs, np.int64),

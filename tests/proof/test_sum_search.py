@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from enumeration import optimal_value, without_releases
+from enumeration import optimal_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import tiny_instance
@@ -41,7 +41,7 @@ def value_of(instance: Instance, plan: Plan) -> Value:
     """What a plan is worth; it is checked slot by slot in other tests of the engine."""
     releases = [job.release for job in instance.jobs]
     assert all(start >= max(0, at) for start, at in zip(plan.starts, releases, strict=True))
-    makespan, ends = Engine(without_releases(instance)).evaluate(*plan)
+    makespan, ends = Engine(instance).evaluate(*plan)
     assert 0 <= makespan <= horizon_of(instance)
     return objectives_of(instance)[0].value(instance, ends.tolist())
 

@@ -29,12 +29,6 @@ def count_vectors(capacities: list[int], gpus: int) -> Iterator[dict[int, int]]:
     yield from spread(0, gpus)
 
 
-def without_releases(instance: Instance) -> Instance:
-    """The same jobs for the makespan, all released at slot 0."""
-    jobs = tuple(job.model_copy(update={"release": 0}) for job in instance.jobs)
-    return instance.model_copy(update={"jobs": jobs, "objective": MAKESPAN.name})
-
-
 def optimal_makespan(instance: Instance) -> int | None:
     """The optimum over all starts and placements; None if nothing meets the horizon."""
     value = optimal_value(instance.model_copy(update={"objective": MAKESPAN.name}))
@@ -55,7 +49,7 @@ def optimal_value(instance: Instance, known: Value | None = None) -> Value | Non
     known
         Only schedules of less value are looked for.
     """
-    engine = Engine(without_releases(instance))
+    engine = Engine(instance)
     objective = objectives_of(instance)[0]
     capacities = [server.gpus for server in instance.cluster.servers]
     placements = [list(count_vectors(capacities, job.size)) for job in instance.jobs]

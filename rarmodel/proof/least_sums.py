@@ -36,6 +36,7 @@ from rarmodel.engine.arrays import NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.model.objectives import Shape
 
+from .ring_worths import Worths
 from .steps import go, next_completion, shares
 from .tree import WAITING, Options, Tree
 
@@ -59,10 +60,8 @@ class Sums(NamedTuple):
     """(jobs) Offset of the term."""
     levels: Ints
     """(weights) The different weights above 0, ascending."""
-    need: Ints
-    """(worths, jobs) What all slots of a job are worth at least."""
-    room: Ints
-    """(worths, GPUs + 1) What jobs on so many GPUs are worth in a slot at most."""
+    worths: Worths
+    """Worths of jobs and of slots."""
     end: Ints
     """(jobs + 1, jobs) When started jobs complete if no more start."""
     since: Ints
@@ -208,7 +207,7 @@ def _least_alike(
             _insert(sums.due, jobs, sums.offset[job])
             alone += _term(sums, job, sums.soonest[job])
             jobs += 1
-    for worth in range(len(sums.need)):
+    for worth in range(len(sums.worths.need)):
         _by_least_rest(options, tree, sums, level, running, jobs, worth)
     together = 0
     if sums.shape == LINEAR:
@@ -240,11 +239,13 @@ def _by_least_rest(
     options: Options, tree: Tree, sums: Sums, level: int, running: int, jobs: int, worth: int
 ) -> None:
     """Raise the bounds on completions to those of one machine, by a worth of sizes."""
-    free = done = ended = 0
+    free = done = ended = rings = 0
     for server in range(len(options.gpus)):
         free += tree.free[level, 0, server]
     for place in range(jobs):
-        sums.rest[place] = sums.need[worth, sums.counted[place]]
+        sums.rest[place] = sums.worths.need[worth, sums.counted[place]]
+    for place in range(running):
+        rings += sums.worths.wide[sums.order[place]]
     time = tree.clock[level]
     while True:
         until = NEVER
@@ -254,7 +255,7 @@ def _by_least_rest(
             release = options.release[sums.counted[place]]
             if release > time:
                 until = min(until, release)
-        speed, used = sums.room[worth, free], 0
+        speed, used = sums.worths.room[worth, rings, free], 0
         while True:
             least = -1
             for place in range(jobs):
@@ -281,4 +282,5 @@ def _by_least_rest(
         time = until
         while ended < running and sums.end[level, sums.order[ended]] <= time:
             free += options.size[sums.order[ended]]
+            rings -= sums.worths.wide[sums.order[ended]]
             ended += 1

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 
 from rarmodel.engine import Arrays, arrays_of
-from rarmodel.engine.arrays import Ints
 from rarmodel.model import horizon_of, unhandled
 from rarmodel.model.features import OBJECTIVES, RELEASES
 from rarmodel.model.objectives import objectives_of
@@ -22,6 +21,7 @@ from .branch import FOUND, NONE
 from .branch_sums import branch_sums, plant_sums
 from .least_sums import Sums
 from .options import options_of
+from .ring_worths import ring_worths
 from .steps import back
 from .tree import USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
@@ -32,8 +32,6 @@ MEMORY = 256_000_000
 """Size in bytes of the table of known states."""
 MOST_SUM = 2**50
 """Greatest values of an objective, so that no sum of a bound exceeds the whole numbers."""
-PARTS = (1, 2, 3)
-"""Worths of ring sizes: see `_worths`."""
 
 
 class SumSearch:
@@ -105,7 +103,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
     by_place = [terms[j] for j in options.job]
     weight = np.array([0 if term is None else term.weight for term in by_place], np.int64)
     jobs, servers = len(by_place), len(options.gpus)
-    worths = _worths(options)
+    worths = ring_worths(instance, options)
     return SumSearch(
         instance,
         arrays,
@@ -116,8 +114,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
             weight=weight,
             offset=np.array([0 if term is None else term.offset for term in by_place], np.int64),
             levels=np.unique(weight[weight > 0]),
-            need=worths[:, options.size] * options.least,
-            room=_room(options, worths),
+            worths=worths,
             end=np.zeros((jobs + 1, jobs), np.int64),
             since=np.zeros((jobs + 1, len(options.slots)), np.int64),
             soonest=np.zeros(jobs, np.int64),
@@ -129,24 +126,3 @@ def sum_search(instance: Instance) -> SumSearch | None:
             due=np.zeros(jobs, np.int64),
         ),
     )
-
-
-def _worths(options: Options) -> Ints:
-    """(worths, GPUs + 1) What a ring of so many GPUs is worth in a slot.
-
-    Its GPUs; and how many whole (k + 1)-ths of the cluster's GPUs it exceeds, which counts rings
-    that do not fit beside each other.
-    """
-    gpus = int(options.gpus.sum())
-    sizes = np.arange(max(gpus, int(options.size.max())) + 1)
-    return np.array([sizes, *((sizes * (k + 1) - 1) // gpus for k in PARTS)]).clip(0)
-
-
-def _room(options: Options, worths: Ints) -> Ints:
-    """(worths, GPUs + 1) The greatest worth of some of the jobs that fit on so many GPUs."""
-    gpus = int(options.gpus.sum())
-    room = np.zeros((len(worths), gpus + 1), np.int64)
-    for size in options.size:
-        for free in range(gpus, size - 1, -1):
-            room[:, free] = np.maximum(room[:, free], room[:, free - size] + worths[:, size])
-    return room

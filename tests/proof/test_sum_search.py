@@ -66,7 +66,7 @@ def check(seed: int) -> None:
         # It takes time to get much memory. A full table forgets states.
         patch.setattr("rarmodel.proof.sum_search.MEMORY", random.choice([10_000, 500_000]))
         patch.setattr("rarmodel.proof.sum_search.STEP", 5)
-        patch.setattr("rarmodel.proof.sum_search.PARTS", random.choice([(), (1,), (1, 2, 3)]))
+        patch.setattr("rarmodel.proof.ring_worths.PARTS", random.choice([(), (1,), (1, 2, 3)]))
         search = sum_search(instance)
         if search is None:
             assert objectives_of(instance)[0].terms(instance) == (None,) * len(instance.jobs)

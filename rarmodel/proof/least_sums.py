@@ -44,7 +44,11 @@ _inner = partial(compiled, inner=True)
 
 TOO_MUCH = 2**62
 """The cost of a state without a schedule."""
-LINEAR, TARDY = int(Shape.LINEAR), int(Shape.TARDY)
+LINEAR, TARDY, LATE = int(Shape.LINEAR), int(Shape.TARDY), int(Shape.LATE)
+FINE = 2**10
+"""Mean times are rounded down to such parts of a slot."""
+ROUNDS = 4
+"""So often jobs are left out of a sum of tardiness."""
 
 
 class Sums(NamedTuple):
@@ -66,8 +70,10 @@ class Sums(NamedTuple):
     """(jobs + 1, jobs) When started jobs complete if no more start."""
     since: Ints
     """(jobs + 1, options) The slot since which an option is idle, and its job is released."""
+    head: Ints
+    """(jobs) Scratch: when a waiting job starts at the earliest."""
     soonest: Ints
-    """(jobs) Scratch: when a waiting job completes at the earliest."""
+    """(jobs) Scratch: when it completes at the earliest."""
     order: Ints
     """(jobs) Scratch: running jobs by completion."""
     idle: Ints
@@ -80,6 +86,9 @@ class Sums(NamedTuple):
     """(jobs) Scratch: bounds on the first, second, … of their completions."""
     due: Ints
     """(jobs) Scratch: their offsets, ascending."""
+    busy: Ints
+    """(jobs) Scratch: worth done of a job, each unit times twice the time in the middle of its
+    slot."""
 
 
 @_inner
@@ -130,15 +139,18 @@ def least(options: Options, tree: Tree, sums: Sums, level: int) -> int:
     _find_idle(options, tree, sums, level, running)
     for job in range(jobs):
         if tree.choice[job] == WAITING:
-            sums.soonest[job] = _soonest(options, tree, sums, level, job)
+            _find_soonest(options, tree, sums, level, job)
             if sums.soonest[job] > sums.horizon:
                 return TOO_MUCH
-    before = 0
+    waiting = before = 0
     for step in range(len(sums.levels)):
         weight = sums.levels[step]
-        total += (weight - before) * _least_alike(options, tree, sums, level, running, weight)
+        waiting += (weight - before) * _least_alike(options, tree, sums, level, running, weight)
         before = weight
-    return total
+    if sums.shape != LATE:
+        for worth in range(len(sums.worths.need)):
+            waiting = max(waiting, _least_busy(options, tree, sums, level, running, worth))
+    return total + waiting
 
 
 @_inner
@@ -180,18 +192,18 @@ def _find_idle(options: Options, tree: Tree, sums: Sums, level: int, running: in
 
 
 @_inner
-def _soonest(options: Options, tree: Tree, sums: Sums, level: int, job: int) -> int:
-    """When a waiting job completes at the earliest."""
-    best = NEVER
+def _find_soonest(options: Options, tree: Tree, sums: Sums, level: int, job: int) -> None:
+    """Find out when a waiting job starts and completes at the earliest."""
     earliest = max(tree.clock[level], options.release[job])
+    sums.head[job] = sums.soonest[job] = NEVER
     for option in range(options.first[job], options.first[job + 1]):
-        if earliest + options.slots[option] >= best:
+        if sums.head[job] == earliest and earliest + options.slots[option] >= sums.soonest[job]:
             break
         begin = earliest
         for server in range(len(options.gpus)):
             begin = max(begin, sums.idle[server, options.workers[option, server]])
-        best = min(best, begin + options.slots[option])
-    return best
+        sums.head[job] = min(sums.head[job], begin)
+        sums.soonest[job] = min(sums.soonest[job], begin + options.slots[option])
 
 
 @_inner
@@ -252,9 +264,9 @@ def _by_least_rest(
         if ended < running:
             until = sums.end[level, sums.order[ended]]
         for place in range(jobs):
-            release = options.release[sums.counted[place]]
-            if release > time:
-                until = min(until, release)
+            head = sums.head[sums.counted[place]]
+            if head > time:
+                until = min(until, head)
         speed, used = sums.worths.room[worth, rings, free], 0
         while True:
             least = -1
@@ -262,7 +274,7 @@ def _by_least_rest(
                 rest = sums.rest[place]
                 if (
                     rest >= 0
-                    and options.release[sums.counted[place]] <= time
+                    and sums.head[sums.counted[place]] <= time
                     and (least < 0 or rest < sums.rest[least])
                 ):
                     least = place
@@ -284,3 +296,108 @@ def _by_least_rest(
             free += options.size[sums.order[ended]]
             rings -= sums.worths.wide[sums.order[ended]]
             ended += 1
+
+
+@_inner
+def _least_busy(
+    options: Options, tree: Tree, sums: Sums, level: int, running: int, worth: int
+) -> int:
+    """What waiting jobs cost at least by their mean busy times, for a worth of sizes.
+
+    Jobs that are done before they cost anything are left out, one after another.
+    """
+    best = 0
+    if sums.shape == LINEAR:
+        best = -TOO_MUCH
+    for job in range(len(options.job)):
+        counts = tree.choice[job] == WAITING and sums.weight[job] > 0
+        sums.counted[job] = int(counts and sums.worths.need[worth, job] > 0)
+    for _ in range(ROUNDS):
+        _be_busy(options, tree, sums, level, running, worth)
+        twice = alone = dropped = 0
+        for job in range(len(options.job)):
+            if tree.choice[job] != WAITING:
+                continue
+            if sums.counted[job] == 0:
+                alone += sums.weight[job] * _term(sums, job, sums.soonest[job])
+                continue
+            need = sums.worths.need[worth, job]
+            mean = FINE * (sums.busy[job] // need) + FINE * (sums.busy[job] % need) // need
+            late = mean + FINE * (need // sums.worths.most[worth, job] - 2 * sums.offset[job])
+            twice += sums.weight[job] * late
+            if late < 0 and sums.shape == TARDY:
+                sums.counted[job] = 0
+                dropped += 1
+        best = max(best, alone - twice // (-2 * FINE))
+        if dropped == 0:
+            break
+    return best
+
+
+@_inner
+def _be_busy(
+    options: Options, tree: Tree, sums: Sums, level: int, running: int, worth: int
+) -> None:
+    """Do the counted jobs on one machine slot by slot, those of most weight by worth first."""
+    jobs = len(options.job)
+    free = ended = rings = open_jobs = 0
+    for server in range(len(options.gpus)):
+        free += tree.free[level, 0, server]
+    for place in range(running):
+        rings += sums.worths.wide[sums.order[place]]
+    for job in range(jobs):
+        sums.busy[job] = 0
+        sums.rest[job] = sums.worths.need[worth, job] * sums.counted[job]
+        open_jobs += sums.counted[job]
+    time = tree.clock[level]
+    while open_jobs > 0:
+        until = NEVER
+        if ended < running:
+            until = sums.end[level, sums.order[ended]]
+        for job in range(jobs):
+            if sums.rest[job] > 0 and sums.head[job] > time:
+                until = min(until, sums.head[job])
+        speed = sums.worths.room[worth, rings, free]
+        room = speed
+        while time < until:
+            first = -1
+            for job in range(jobs):
+                if (
+                    sums.rest[job] > 0
+                    and sums.head[job] <= time
+                    and (first < 0 or _goes_first(sums, worth, job, first))
+                ):
+                    first = job
+            if first < 0 or speed == 0:
+                time = until
+                break
+            rest = sums.rest[first]
+            if room == speed and rest >= speed:
+                slots = min(until - time, rest // speed)
+                sums.busy[first] += speed * slots * (2 * time + slots)
+                rest -= speed * slots
+                time += slots
+            else:
+                done = min(room, rest)
+                sums.busy[first] += done * (2 * time + 1)
+                rest -= done
+                room -= done
+                if room == 0:
+                    room = speed
+                    time += 1
+            sums.rest[first] = rest
+            if rest == 0:
+                open_jobs -= 1
+                if open_jobs == 0:
+                    break
+        while ended < running and sums.end[level, sums.order[ended]] <= time:
+            free += options.size[sums.order[ended]]
+            rings -= sums.worths.wide[sums.order[ended]]
+            ended += 1
+
+
+@_inner
+def _goes_first(sums: Sums, worth: int, one: int, other: int) -> bool:
+    """Whether a job has more weight by worth than another one."""
+    needs = sums.worths.need[worth]
+    return bool(sums.weight[one] * needs[other] > sums.weight[other] * needs[one])

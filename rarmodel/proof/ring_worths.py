@@ -48,6 +48,8 @@ class Worths(NamedTuple):
     room: Ints
     """(worths, rings + 1, GPUs + 1) What waiting jobs are worth in a slot at most, beside so many
     running wide jobs, on so many idle GPUs."""
+    most: Ints
+    """(worths, jobs) What a slot of a job is worth at most; 1 where it is worth nothing."""
     wide: Ints
     """(jobs) Whether the job is wide: 1 if so."""
 
@@ -57,18 +59,20 @@ def ring_worths(instance: Instance, options: Options) -> Worths:
     sizes, gpus = options.size, int(options.gpus.sum())
     wide = (sizes > options.gpus.max()).astype(np.int64)
     rings = int(wide.sum()) + 1
-    need, room = [], []
+    need, room, most = [], [], []
     worth_of = [
         np.arange(int(sizes.max()) + 1),
         *((np.arange(int(sizes.max()) + 1) * (k + 1) - 1).clip(0) // gpus for k in PARTS),
     ]
     for worths in worth_of:
         need.append(worths[sizes] * options.least)
+        most.append(worths[sizes].clip(1))
         room.append(np.tile(_dearest(sizes, worths, gpus), (rings, 1)))
     if rings > 1 and (found := _by_contention(instance, options, wide)) is not None:
         need.append(found[0])
         room.append(found[1])
-    return Worths(np.array(need, np.int64), np.array(room, np.int64), wide)
+        most.append(found[2])
+    return Worths(np.array(need, np.int64), np.array(room, np.int64), np.array(most), wide)
 
 
 def _dearest(sizes: Ints, worths: Ints, gpus: int) -> Ints:
@@ -80,7 +84,7 @@ def _dearest(sizes: Ints, worths: Ints, gpus: int) -> Ints:
     return best
 
 
-def _by_contention(instance: Instance, options: Options, wide: Ints) -> tuple[Ints, Ints] | None:
+def _by_contention(instance: Instance, options: Options, wide: Ints) -> tuple[Ints, Ints, Ints] | None:
     """Needs and rooms of wide jobs; None if the instance is too large."""
     places = np.flatnonzero(wide)
     jobs = [int(options.job[place]) for place in places]
@@ -121,7 +125,7 @@ def _by_contention(instance: Instance, options: Options, wide: Ints) -> tuple[In
             return None
         least = max(0, best - running * must)
         room[running] = np.minimum(np.arange(gpus + 1) // size * dearest, least)
-    return need, room
+    return need, room, np.full(len(wide), dearest, np.int64)
 
 
 def _speed(spreadings: Sequence[Spreading], servers: int, rings: int) -> int:

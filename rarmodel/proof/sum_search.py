@@ -117,6 +117,8 @@ def sum_search(instance: Instance) -> SumSearch | None:
             worths=worths,
             end=np.zeros((jobs + 1, jobs), np.int64),
             since=np.zeros((jobs + 1, len(options.slots)), np.int64),
+            head=np.zeros(jobs, np.int64),
+            busy=np.zeros(jobs, np.int64),
             soonest=np.zeros(jobs, np.int64),
             order=np.zeros(jobs, np.int64),
             idle=np.zeros((servers, int(options.gpus.max()) + 1), np.int64),

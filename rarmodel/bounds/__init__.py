@@ -59,7 +59,7 @@ __all__ = [
     "value_bounds",
     "why_infeasible",
     "wide_jobs",
-    "with_bound",
     "with_aim",
+    "with_bound",
     "with_makespan",
 ]

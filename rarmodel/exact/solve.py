@@ -211,7 +211,11 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        aim = None if formulation.restricts else proven_aim(known.goals[0], known.prover or known.solver.name)
+        aim = (
+            None
+            if formulation.restricts
+            else proven_aim(known.goals[0], known.prover or known.solver.name)
+        )
         schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,

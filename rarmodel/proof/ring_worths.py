@@ -84,7 +84,9 @@ def _dearest(sizes: Ints, worths: Ints, gpus: int) -> Ints:
     return best
 
 
-def _by_contention(instance: Instance, options: Options, wide: Ints) -> tuple[Ints, Ints, Ints] | None:
+def _by_contention(
+    instance: Instance, options: Options, wide: Ints
+) -> tuple[Ints, Ints, Ints] | None:
     """Needs and rooms of wide jobs; None if the instance is too large."""
     places = np.flatnonzero(wide)
     jobs = [int(options.job[place]) for place in places]

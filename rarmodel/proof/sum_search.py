@@ -19,10 +19,10 @@ from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE
 from .branch_sums import branch_sums, plant_sums
-from .least_sums import Sums
 from .options import options_of
 from .ring_worths import ring_worths
 from .steps import back
+from .sums import Sums
 from .tree import USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 
@@ -113,7 +113,6 @@ def sum_search(instance: Instance) -> SumSearch | None:
             shape=int(counted[0].shape),
             weight=weight,
             offset=np.array([0 if term is None else term.offset for term in by_place], np.int64),
-            levels=np.unique(weight[weight > 0]),
             worths=worths,
             end=np.zeros((jobs + 1, jobs), np.int64),
             since=np.zeros((jobs + 1, len(options.slots)), np.int64),
@@ -124,7 +123,5 @@ def sum_search(instance: Instance) -> SumSearch | None:
             idle=np.zeros((servers, int(options.gpus.max()) + 1), np.int64),
             counted=np.zeros(jobs, np.int64),
             rest=np.zeros(jobs, np.int64),
-            first=np.zeros(jobs, np.int64),
-            due=np.zeros(jobs, np.int64),
         ),
     )

@@ -32,7 +32,9 @@ def tiny(random: Random) -> Instance:
         jobs.append(job.model_copy(update=given))
         if len(jobs) > 1 and random.random() < 0.3:
             jobs[-1] = random.choice(jobs[:-1]).model_copy(update={"name": job.name})
-    time = instance.time.model_copy(update={"horizon": random.choice([None, random.randint(8, 30)])})
+    time = instance.time.model_copy(
+        update={"horizon": random.choice([None, random.randint(8, 30)])}
+    )
     asked = {"jobs": tuple(jobs), "time": time, "objective": random.choice(SUMS)}
     return instance.model_copy(update=asked)
 

@@ -19,7 +19,7 @@ from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE
 from .branch_sums import branch_sums, plant_sums
-from .options import options_of
+from .options import MOST, options_of
 from .ring_worths import ring_worths
 from .steps import back
 from .sums import Sums
@@ -30,8 +30,10 @@ STEP = 10_000
 """Nodes between two looks at the clock: less than 0.2 s."""
 MEMORY = 256_000_000
 """Size in bytes of the table of known states."""
-MOST_SUM = 2**50
-"""Greatest values of an objective, so that no sum of a bound exceeds the whole numbers."""
+MOST_JOBS = 20
+"""With more jobs, there is no proof within minutes."""
+MOST_SUM = 2**49
+"""Greatest values of an objective; times `FINE` and some units more, they are whole numbers."""
 
 
 class SumSearch:
@@ -39,8 +41,8 @@ class SumSearch:
 
     Parameters
     ----------
-    instance
-        The problem; `sum_search` says which ones there can be.
+    arrays, options, sums
+        The problem; see `sum_search`.
 
     Attributes
     ----------
@@ -48,8 +50,8 @@ class SumSearch:
         What every schedule costs at least.
     """
 
-    def __init__(self, instance: Instance, arrays: Arrays, options: Options, sums: Sums) -> None:
-        self._instance, self._arrays, self._options, self._sums = instance, arrays, options, sums
+    def __init__(self, arrays: Arrays, options: Options, sums: Sums) -> None:
+        self._arrays, self._options, self._sums = arrays, options, sums
         self._tree = new_tree(arrays, options, MEMORY)
         self.least = plant_sums(arrays, options, self._tree, sums)
 
@@ -87,6 +89,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
     counted = [term for term in terms if term is not None]
     if (
         others
+        or len(instance.jobs) > MOST_JOBS
         or first.greatest
         or len({term.shape for term in counted}) != 1
         or any(term.divisor != 1 for term in counted)
@@ -98,14 +101,15 @@ def sum_search(instance: Instance) -> SumSearch | None:
         return None
     arrays = arrays_of(instance)
     options = options_of(instance, arrays)
-    if options is None or len(options.slots) == 0:
+    if options is None or options.least.max() > horizon:
         return None
+    worths = ring_worths(instance, options)
     by_place = [terms[j] for j in options.job]
     weight = np.array([0 if term is None else term.weight for term in by_place], np.int64)
     jobs, servers = len(by_place), len(options.gpus)
-    worths = ring_worths(instance, options)
+    if int(worths.need.max()) * max(3 * horizon, int(weight.max())) >= MOST:
+        return None
     return SumSearch(
-        instance,
         arrays,
         options,
         Sums(

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import tiny_instance
 
+import rarmodel
+from rarmodel.bounds import PROOF, least_values
 from rarmodel.engine import Engine
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import Value, objectives_of
 from rarmodel.proof import Plan
 from rarmodel.proof.sum_search import SumSearch, sum_search
+from rarmodel.proof.verdict import NOT_KNOWN
 from rarmodel.schema import Instance
 
 SUMS = ("total-flow", "total-completion", "total-tardiness", "late-jobs")
@@ -40,7 +43,7 @@ def tiny(random: Random) -> Instance:
 
 
 def value_of(instance: Instance, plan: Plan) -> Value:
-    """What a plan is worth; it is checked slot by slot in other tests of the engine."""
+    """What a plan is worth; other tests compare the engine with the verifier, slot by slot."""
     releases = [job.release for job in instance.jobs]
     assert all(start >= max(0, at) for start, at in zip(plan.starts, releases, strict=True))
     makespan, ends = Engine(instance).evaluate(*plan)
@@ -96,3 +99,65 @@ def test_it_finds_and_refutes_as_enumeration_does(seed: int) -> None:
 def test_it_finds_and_refutes_as_enumeration_does_thousands_of_times(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
         check(seed)
+
+
+def arriving(objective: str) -> Instance:
+    """Seven jobs with arrivals, and a sum that no quick bound reaches."""
+    instance = rarmodel.generate("stars", jobs=7, servers=3, seed=3)
+    jobs = tuple(
+        job.model_copy(update={"release": j, "due": j + 8})
+        for j, job in enumerate(instance.jobs)
+    )
+    return instance.model_copy(update={"jobs": jobs, "objective": objective})
+
+
+@pytest.mark.parametrize("objective", ["total-flow", "total-tardiness"])
+def test_search_and_exact_solves_say_what_proved_a_sum(objective: str) -> None:
+    instance = arriving(objective)
+    asked = {"time_limit": 5.0, "second_aim": False}
+    results = [
+        rarmodel.solve(instance, method="search", **asked),
+        rarmodel.solve(instance, formulation="time-indexed", **asked),
+    ]
+    for result in results:
+        (goal,) = result.objective
+        assert result.status == "optimal"
+        assert goal.bound == goal.value > least_values(instance)[0]
+        assert result.schedule is not None
+        assert result.schedule.bound is not None
+        assert result.schedule.bound.aim is not None
+        assert result.schedule.bound.aim.name == PROOF
+    assert results[0].objective == results[1].objective
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"objective": "makespan"},
+        {"objective": "max-flow"},
+        {"objective": "cost"},
+        {"objective": ("total-flow", "makespan")},
+    ],
+)
+def test_other_objectives_are_none_of_its(given: dict[str, object]) -> None:
+    assert sum_search(arriving("total-flow").model_copy(update=given)) is None
+
+
+def test_a_deadline_is_none_of_its() -> None:
+    instance = arriving("total-flow")
+    jobs = (instance.jobs[0].model_copy(update={"deadline": 900}), *instance.jobs[1:])
+    assert sum_search(instance.model_copy(update={"jobs": jobs})) is None
+
+
+def test_it_stops_and_continues() -> None:
+    instance = arriving("total-flow")
+    whole, parts = sum_search(instance), sum_search(instance)
+    assert whole is not None
+    assert parts is not None
+    best = found(whole, instance, 10**9)
+    assert best is not None
+    assert parts.search(int(best) - 1, 10**9, lambda: True) == NOT_KNOWN
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rarmodel.proof.sum_search.STEP", 50)
+        while not (verdict := parts.search(int(best) - 1, 1, lambda: False)).impossible:
+            assert verdict.plan is None

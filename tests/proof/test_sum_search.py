@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from enumeration import optimal_value
@@ -105,8 +106,7 @@ def arriving(objective: str) -> Instance:
     """Seven jobs with arrivals, and a sum that no quick bound reaches."""
     instance = rarmodel.generate("stars", jobs=7, servers=3, seed=3)
     jobs = tuple(
-        job.model_copy(update={"release": j, "due": j + 8})
-        for j, job in enumerate(instance.jobs)
+        job.model_copy(update={"release": j, "due": j + 8}) for j, job in enumerate(instance.jobs)
     )
     return instance.model_copy(update={"jobs": jobs, "objective": objective})
 
@@ -114,14 +114,15 @@ def arriving(objective: str) -> Instance:
 @pytest.mark.parametrize("objective", ["total-flow", "total-tardiness"])
 def test_search_and_exact_solves_say_what_proved_a_sum(objective: str) -> None:
     instance = arriving(objective)
-    asked = {"time_limit": 5.0, "second_aim": False}
+    limits: dict[str, Any] = {"time_limit": 5.0, "second_aim": False}
     results = [
-        rarmodel.solve(instance, method="search", **asked),
-        rarmodel.solve(instance, formulation="time-indexed", **asked),
+        rarmodel.solve(instance, method="search", **limits),
+        rarmodel.solve(instance, formulation="time-indexed", **limits),
     ]
     for result in results:
         (goal,) = result.objective
         assert result.status == "optimal"
+        assert goal.value is not None
         assert goal.bound == goal.value > least_values(instance)[0]
         assert result.schedule is not None
         assert result.schedule.bound is not None

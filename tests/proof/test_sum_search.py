@@ -35,7 +35,7 @@ def tiny(random: Random) -> Instance:
         given = {"release": release, "weight": random.randint(1, most), "due": due}
         jobs.append(job.model_copy(update=given))
         if len(jobs) > 1 and random.random() < 0.3:
-            own = random.choice([{}, {"release": release}, {"due": due}])
+            own: dict[str, Any] = random.choice([{}, {"release": release}, {"due": due}])
             jobs[-1] = random.choice(jobs[:-1]).model_copy(update={"name": job.name, **own})
     time = instance.time.model_copy(
         update={"horizon": random.choice([None, random.randint(8, 30)])}

@@ -137,6 +137,7 @@ def _solve(known: Known) -> None:
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         known.stopped = why
+        prove_before_models(known)
         _use_the_rest(known)
         if known.schedule is not None:
             return
@@ -209,7 +210,11 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        aim = None if formulation.restricts else proven_aim(known.goals[0], known.solver.name)
+        aim = (
+            None
+            if formulation.restricts
+            else proven_aim(known.goals[0], known.prover or known.solver.name)
+        )
         schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,

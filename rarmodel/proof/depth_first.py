@@ -14,9 +14,10 @@ from rarmodel.bounds.configurations import Configurations, Cut
 from rarmodel.engine import arrays_of
 from rarmodel.schema import Instance
 
-from .branch import FOUND, NONE, branch, leave, plant
+from .branch import FOUND, NONE, branch, plant
 from .cuts import appraise, class_of, forms, with_room, write_cut
 from .options import options_of
+from .steps import leave
 from .tree import LEVEL, USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 

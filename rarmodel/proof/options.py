@@ -12,6 +12,7 @@ import numpy as np
 from rarmodel.engine import NEVER, Arrays
 from rarmodel.engine.arrays import BY_COUNT, Ints
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .tree import NO_PRICES, Options
@@ -64,6 +65,7 @@ def options_of(
     left_bits = max(instance.jobs[j].iterations for j in jobs).bit_length()
     if max(map(len, rated.values())) + 2 >= MOST >> left_bits:
         return None
+    terms = [one.terms(instance) for one in objectives_of(instance)]
     workers = np.zeros((len(flat), len(gpus)), np.int64)
     for row, way in zip(workers, flat, strict=True):
         row[list(way.workers)] = list(way.workers.values())
@@ -79,8 +81,17 @@ def options_of(
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
+        release=np.array([max(0, instance.jobs[j].release) for j in order], np.int64),
         twin=_alike(
-            [(arrays.modes[j].tobytes(), tuple(way.slots for way in rated[j])) for j in order]
+            [
+                (
+                    arrays.modes[j].tobytes(),
+                    tuple(way.slots for way in rated[j]),
+                    max(0, instance.jobs[j].release),
+                    tuple(row[j] for row in terms),
+                )
+                for j in order
+            ]
         ),
         gpus=np.array(gpus, np.int64),
         peer=_alike(

@@ -301,7 +301,7 @@ def bandwidth(m: Any, scope: Scope) -> None:
     def shared(m: Any, j: str, l: str, t: int) -> Any:
         level = xi * m.p[j, l, t]
         if not by_count(scope):
-            level += 1
+            level += m.crosses[j, l, t]  # A ring that is not on the link has no limit there.
         elif linear_degradation(alpha, xi * most[l]) <= 1.0:
             return pyo.Constraint.Skip
         return m.bandwidth[j, t] * (level + alpha * (level - 1)) <= rate[l]

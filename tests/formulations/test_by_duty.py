@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import pytest
 from contended import contended_instance
+from documents import instance_data, job_data
 from enumeration import optimal_makespan
+from models import broken_constraints
 from scopes import scope_of
 
 from rarmodel.api import solve
 from rarmodel.errors import UsageError
 from rarmodel.exact.plans import schedule_of
+from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.loads import Loads
@@ -117,6 +120,21 @@ def test_a_schedule_starts_the_model_with_its_own_values() -> None:
         for constraint in model.component_data_objects(active=True):
             if hasattr(constraint, "slack") and hasattr(constraint, "body"):
                 assert constraint.slack() >= -1e-6, constraint.name
+
+
+@pytest.mark.parametrize("formulation", [COMPACT, RAR_DDLS], ids=lambda one: one.name)
+def test_links_do_not_limit_a_ring_within_a_server(formulation: Formulation) -> None:
+    data = instance_data(job_data("a", 2), horizon=9)
+    data["contention"]["model"] = "duty"
+    data["cluster"]["network"]["gbps"] = data["cluster"]["intra_server_gbps"] / 10
+    instance = parse_instance(data)
+    found = solve(instance, method="search", iterations=3, threads=1)
+    assert found.schedule is not None
+    assert found.makespan is not None
+    scope = scope_of(instance, found.makespan)
+    model = formulation.build(scope)
+    formulation.load(model, scope, found.schedule)
+    assert broken_constraints(model) == []
 
 
 @pytest.mark.parametrize("part", [{"method": "search"}, {"formulation": "time-indexed"}])

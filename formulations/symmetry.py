@@ -84,7 +84,11 @@ def _traits(scope: Scope, name: str) -> Hashable:
     instance, server, link = scope.instance, scope.servers[name], scope.links[name]
     listed = tuple(j for j, job in scope.jobs.items() if job.servers and name in job.servers)
     # Running jobs stay where they are.
-    fixed = tuple(j for j, job in scope.jobs.items() if job.running and name in job.running.gpus)
+    fixed = tuple(
+        (j, len(job.running.gpus[name]))
+        for j, job in scope.jobs.items()
+        if job.running and name in job.running.gpus
+    )
     reserved = Counter(
         (one.gpus, one.start, one.end)
         for one in instance.cluster.reservations

@@ -214,3 +214,16 @@ def test_equal_servers_beside_running_jobs_alone_have_no_order(formulation: Form
     assert result.status == "optimal"
     model = formulation.build(scope_of(instance, result.makespan or 0))
     assert list(model.component_data_objects(pyo.Constraint))
+
+
+def test_servers_of_which_a_running_job_holds_unlike_parts_have_no_order() -> None:
+    """Only the second server has room for the other job at slot 0."""
+    running = {"gpus": {"s0": [0, 1], "s1": [0]}, "iterations_done": 0}
+    instance = instance_of(
+        job_data("a", gpus=3, running=running),
+        job_data("b", gpus=3, iterations=12, spread={"max_servers": 1}),
+        servers=[4, 4],
+    )
+    optimum = optimal_makespan(instance)
+    assert optimum == 2
+    assert optimum_of_the_model(TIME_INDEXED, instance, 5) == optimum

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import itemgetter
 
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Schedule
@@ -18,18 +20,21 @@ MAX_WEIGHT = 10_000
 
 @dataclass(frozen=True)
 class ServerOrder:
-    """One order of equal servers.
+    """One order of equal servers, and of equal racks.
 
     Attributes
     ----------
     groups
-        Equal servers: as many GPUs, equal links to the same node, and no other difference.
+        Equal blocks. A block is a server, or all servers below a node, in an order such that equal
+        servers of equal blocks have equal places. Equal servers have as many GPUs, equal links, and
+        no other difference; equal blocks hang on equal links of one node. Blocks that contain
+        others come first.
     weights
-        By job: the weight of one of its workers. Within a group, servers are ordered by the weight
+        By job: the weight of one of its workers. Within a group, blocks are ordered by the weight
         of their workers, greatest first.
     """
 
-    groups: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[tuple[str, ...], ...], ...]
     weights: dict[str, int]
 
 
@@ -53,20 +58,17 @@ def equal_jobs(scope: Scope) -> list[list[str]]:
 
 
 def server_order(scope: Scope) -> ServerOrder:
-    """Groups of at least two equal servers, and weights of the jobs that take the most GPU slots.
+    """Groups of at least two equal blocks, and weights of the jobs that take the most GPU slots.
 
     The weights are powers of a base, so that the order is the lexicographic one of the jobs'
     workers, the job of the greatest weight first.
     """
-    groups = defaultdict(list)
-    for name in scope.servers:
-        groups[_traits(scope, name)].append(name)
-    equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
     weights: dict[str, int] = {}
     if all(job.running is not None for job in scope.jobs.values()):
         return ServerOrder((), weights)  # They stay where they are.
+    equal = _equal_blocks(scope)
     if equal:
-        base = 1 + max(scope.servers[group[0]].gpus for group in equal)
+        base = 1 + max(sum(scope.servers[s].gpus for s in group[0]) for group in equal)
         longest = sorted(
             (j for j, job in scope.jobs.items() if job.running is None),
             key=lambda j: scope.jobs[j].sizes[-1] * scope.least_slots[j],
@@ -79,9 +81,29 @@ def server_order(scope: Scope) -> ServerOrder:
     return ServerOrder(equal, weights)
 
 
+def _equal_blocks(scope: Scope) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """The groups of `ServerOrder`, by the kind of each node: its link, and the kinds below it."""
+    import networkx as nx  # noqa: PLC0415 - takes a while to load
+
+    network = scope.tree.tree
+    kinds: dict[Hashable, int] = {}
+    blocks: dict[str, tuple[int, tuple[str, ...]]] = {}
+    groups = []
+    for node in nx.topological_sort(network):  # Children come before their parents.
+        parts = sorted((blocks[child] for child in network.predecessors(node)), key=itemgetter(0))
+        below = tuple(kind for kind, _ in parts)
+        traits = below if parts else _traits(scope, node)
+        link = scope.links.get(node)
+        kind = kinds.setdefault((link and link.gbps, traits), len(kinds))
+        blocks[node] = kind, tuple(chain((node,) * (not parts), *(part for _, part in parts)))
+        alike = (tuple(part for _, part in some) for _, some in groupby(parts, itemgetter(0)))
+        groups += [group for group in alike if len(group) > 1]
+    return tuple(reversed(groups))
+
+
 def _traits(scope: Scope, name: str) -> Hashable:
-    """All that tells a server from others."""
-    instance, server, link = scope.instance, scope.servers[name], scope.links[name]
+    """All that tells a server from others on equal links of one node."""
+    instance, server = scope.instance, scope.servers[name]
     listed = tuple(j for j, job in scope.jobs.items() if job.servers and name in job.servers)
     # Running jobs stay where they are.
     fixed = tuple(
@@ -100,8 +122,8 @@ def _traits(scope: Scope, name: str) -> Hashable:
         if one.prices is not None
     )
     return (
-        *(link.gbps, link.parent, server.model_copy(update={"name": "-"})),
-        *(listed, fixed, frozenset(reserved.items()), prices),
+        *(server.model_copy(update={"name": "-"}), listed, fixed),
+        *(frozenset(reserved.items()), prices),
     )
 
 
@@ -120,14 +142,15 @@ def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[st
         for j, (start, placed) in zip(group, moved, strict=True):
             starts[j], workers[j] = start, placed
     order = server_order(scope)
-    renamed = {server: server for server in scope.servers}
-    for servers in order.groups:
+    for blocks in order.groups:
         weight = {
-            s: sum(w * workers[j].get(s, 0) for j, w in order.weights.items()) for s in servers
+            block: sum(w * workers[j].get(s, 0) for j, w in order.weights.items() for s in block)
+            for block in blocks
         }
-        heaviest = sorted(servers, key=lambda s: -weight[s])
-        renamed |= dict(zip(heaviest, servers, strict=True))
-    renumbered = {
-        j: {renamed[s]: count for s, count in placed.items()} for j, placed in workers.items()
-    }
-    return starts, renumbered
+        heaviest = sorted(blocks, key=lambda block: -weight[block])
+        renamed = dict(zip(chain(*heaviest), chain(*blocks), strict=True))
+        workers = {
+            j: {renamed.get(s, s): count for s, count in placed.items()}
+            for j, placed in workers.items()
+        }
+    return starts, workers

@@ -410,10 +410,11 @@ def symmetry(m: Any, data: TimeIndexedData) -> None:
 
     ```
     started_jt ≥ started_j't                              j before j', equal
-    Σ_j W_j·workers_js ≥ Σ_j W_j·workers_js'              s before s', equal
+    Σ_js W_j·workers_js ≥ Σ_js' W_j·workers_js'           s in B, s' in B', B before B', equal
     ```
 
-    with weights W_j that make this the lexicographic order of a few jobs' workers.
+    where B is a server, or all servers below a node, such as a rack; with weights W_j that make
+    this the lexicographic order of a few jobs' workers.
     """
     scope = data.scope
     pairs = [pair for group in equal_jobs(scope) for pair in pairwise(group)]
@@ -423,13 +424,18 @@ def symmetry(m: Any, data: TimeIndexedData) -> None:
         rule=lambda m, j, later, t: m.started[j, t] >= m.started[later, t],
     )
     order = server_order(scope)
-    neighbours = [pair for group in order.groups for pair in pairwise(group)]
+    neighbours = {
+        (block[0], later[0]): (block, later)
+        for group in order.groups
+        for block, later in pairwise(group)
+    }
     m.equal_servers_in_order = pyo.Constraint(
-        neighbours,
-        rule=lambda m, s, later: (
+        list(neighbours),
+        rule=lambda m, *pair: (
             sum(
                 weight * (m.workers[j, s] - m.workers[j, later])
                 for j, weight in order.weights.items()
+                for s, later in zip(*neighbours[pair], strict=True)
             )
             >= 0
         ),

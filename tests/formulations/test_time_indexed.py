@@ -21,8 +21,10 @@ from rarmodel.api import load_instance, solve
 from rarmodel.bounds import best_bound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.exact import schedule_of
+from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation, Plan
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.symmetry import server_order
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import list_scheduling, random_placement, run_policy
 from rarmodel.limits import Limits
@@ -227,3 +229,52 @@ def test_servers_of_which_a_running_job_holds_unlike_parts_have_no_order() -> No
     optimum = optimal_makespan(instance)
     assert optimum == 2
     assert optimum_of_the_model(TIME_INDEXED, instance, 5) == optimum
+
+
+def with_equal_racks(seed: int, jobs: int) -> Instance:
+    """Two racks of equal servers; or of unlike ones, the large one first in the second rack."""
+    # On servers of one GPU, slots are long enough for every ring.
+    instance = random_instance(
+        Random(seed), jobs=jobs, servers=4, tree=False, most_gpus=1, most_slots=3
+    )
+    uplinks = {"s0": "r0", "s1": "r0", "s2": "r1", "s3": "r1", "r0": "core", "r1": "core"}
+    links = [
+        {"node": node, "parent": parent, "gbps": 12.0 if node.startswith("r") else 10.0}
+        for node, parent in uplinks.items()
+    ]
+    data = instance.model_dump(mode="json", exclude_unset=True)
+    outer = 1 + seed % 2
+    for server, gpus in zip(data["cluster"]["servers"], (outer, 2, 2, outer), strict=True):
+        server["gpus"] = gpus
+    data["cluster"]["network"] = {"kind": "tree", "links": links}
+    return parse_instance(data)
+
+
+def test_equal_racks_have_one_order_server_by_server() -> None:
+    order = server_order(scope_of(with_equal_racks(0, jobs=2), 10))
+    assert order.groups == ((("s0", "s1"), ("s3", "s2")),)
+    within = server_order(scope_of(with_equal_racks(1, jobs=2), 10)).groups
+    assert within[0] == (("s0", "s1"), ("s2", "s3"))
+    assert set(within[1:]) == {(("s0",), ("s1",)), (("s2",), ("s3",))}
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_optimum_equals_enumeration_on_equal_racks(seed: int) -> None:
+    instance = with_equal_racks(seed, jobs=3)
+    optimum = optimal_makespan(instance)
+    assert optimum is not None
+    assert optimum_of_the_model(TIME_INDEXED, instance, optimum + 2) == optimum
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5))
+def test_every_feasible_schedule_on_equal_racks_is_a_solution(seed: int, jobs: int) -> None:
+    instance = with_equal_racks(seed, jobs)
+    found = run_policy(instance, random_placement, seed=seed)
+    assume(found is not None and found.makespan <= 50)
+    assert found is not None
+    scope = scope_of(instance, found.makespan)
+    model = TIME_INDEXED.build(scope)
+    TIME_INDEXED.load(model, scope, found.schedule)
+    assert broken_constraints(model) == []
+    assert pyo.value(model.makespan) == found.makespan

@@ -1,4 +1,4 @@
-"""Time to refute one slot less than the optimum on two equal racks, with their order and without.
+"""Processor time to refute one slot less than the optimum on equal racks, with their order or not.
 
 `python tests/benchmarks/equal_racks.py 23 28 40 [--seconds S]`, with seeds. Nine jobs of 1 to 4
 GPUs on four servers of two, in two racks; HiGHS solves `time-indexed` on one thread.
@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from time import process_time
 from unittest.mock import patch
 
 import rarmodel
@@ -61,13 +62,14 @@ def main(options: argparse.Namespace) -> None:
         for order in (servers_only, server_order):
             with patch.object(time_indexed_components, "server_order", order):
                 model = TIME_INDEXED.build(scope)
+            begun = process_time()
             answer = HIGHS.solve(model, Limits(time_limit=options.seconds, threads=1))
-            cells.append(f"{answer.seconds:.1f} s, {answer.termination}")
+            cells.append(f"{process_time() - begun:.1f} s, {answer.termination}")
         print(f"| {seed} | {found.makespan} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", nargs="+", type=int)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=300.0)
     main(parser.parse_args())

@@ -14,7 +14,7 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.schema import Instance
-from rarmodel.search import islands
+from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island
 from rarmodel.search.wide import session_of
 
@@ -47,6 +47,7 @@ def test_islands_prove_an_optimum_and_forget_the_search(scheduler: str) -> None:
     result = solve("two-servers", scheduler=scheduler, time_limit=60)
     assert (result.status, result.makespan, result.method) == ("optimal", 12, "search")
     assert result.stopped == "the makespan meets the lower bound"
+    assert islands._sessions == {}
 
 
 def test_an_island_proves_other_objectives(scheduler: str) -> None:
@@ -85,6 +86,25 @@ def test_ctrl_c_keeps_the_best_so_far(scheduler: str, open_instance: Instance) -
     assert (result.status, result.stopped) == ("feasible", INTERRUPTED)
 
 
+def test_the_first_island_alone_looks_for_a_proof(
+    scheduler: str, open_instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def prove(session: Session, deadline: float) -> str:
+        asked.append(session._first)
+        session.raise_bound(LowerBound(session.bound.slots + 1, "test"))
+        return "time limit"
+
+    monkeypatch.setattr(Session, "provable", True)
+    monkeypatch.setattr(Session, "prove", prove)
+    before = solve(open_instance, scheduler=scheduler, iterations=4, second_aim=False)
+    assert asked == []
+    solve(open_instance, scheduler=scheduler, time_limit=1.5, second_aim=False)
+    assert set(asked) == {0}
+    assert before.bound_name != "test"
+
+
 @pytest.mark.parametrize("objective", ["makespan", "total-flow"])
 def test_an_island_begins_with_what_others_found(open_instance: Instance, objective: str) -> None:
     problem = open_instance.model_copy(update={"objective": objective})
@@ -110,8 +130,8 @@ def test_islands_search_differently(open_instance: Instance, objective: str) -> 
     found = set()
     for first in (0, 0, 1):
         session = session_of(problem, Limits(threads=1), first=first)
-        session.run(iterations=30)
-        found.add(session.schedule("search"))
+        session.run(iterations=10)
+        found.add(str(session.schedule("search")))
     assert len(found) == 2
 
 

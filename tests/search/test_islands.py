@@ -93,16 +93,14 @@ def test_the_first_island_alone_looks_for_a_proof(
 
     def prove(session: Session, deadline: float) -> str:
         asked.append(session._first)
-        session.raise_bound(LowerBound(session.bound.slots + 1, "test"))
         return "time limit"
 
     monkeypatch.setattr(Session, "provable", True)
     monkeypatch.setattr(Session, "prove", prove)
-    before = solve(open_instance, scheduler=scheduler, iterations=4, second_aim=False)
+    solve(open_instance, scheduler=scheduler, iterations=4, second_aim=False)
     assert asked == []
     solve(open_instance, scheduler=scheduler, time_limit=1.5, second_aim=False)
     assert set(asked) == {0}
-    assert before.bound_name != "test"
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-flow"])

@@ -55,6 +55,7 @@ from .caps import server_caps, tenant_caps, yields
 from .formulation import Formulation, Plan, Scope
 from .loads import several_rates
 from .placements import most_rings
+from .rar_ddls_by_duty import duties_of, loads
 from .rar_ddls_components import (
     bandwidth,
     bandwidths,
@@ -62,7 +63,6 @@ from .rar_ddls_components import (
     capacity,
     completion,
     contention,
-    duties_of,
     exchange_of,
     gang,
     inner_gbps,
@@ -89,6 +89,8 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel("rar-ddls")
     for component in COMPONENTS:
         component(model, scope)
+    if not by_count(scope):
+        loads(model, scope)
     return model
 
 

@@ -12,7 +12,6 @@ import pyomo.environ as pyo
 
 from rarmodel.model import timing
 from rarmodel.model.contention import linear_degradation
-from rarmodel.model.duty import UNITS
 from rarmodel.model.lone import allowed_servers, within_gbps
 from rarmodel.model.sharing import COUNT, worst_share
 
@@ -37,13 +36,6 @@ def rings_of(scope: Scope) -> list[str]:
 def by_count(scope: Scope) -> bool:
     """Whether other rings count by their number, and not by their duties."""
     return bool(scope.instance.contention.model == COUNT)
-
-
-def duties_of(scope: Scope, j: str) -> dict[int, float]:
-    """By number of servers: the duty of a job's ring, where all links have one rate."""
-    gbps = min(scope.links[l].gbps for l in most_rings(scope))
-    pace, most = scope.pace(j), min(scope.jobs[j].size, len(scope.servers))
-    return {1: 0.0} | {n: pace.duty(n, gbps) / UNITS for n in range(2, most + 1)}
 
 
 def inner_gbps(scope: Scope) -> dict[str, float]:
@@ -197,7 +189,7 @@ def contention(m: Any, scope: Scope) -> None:
     w = Σ_{s below ℓ} y_js[t] and v = G_j·x_j[t] − w, the workers above, the product w·v is above 0
     iff the ring uses the link, and then at most G_j²/4: w·v ≤ (G_j²/4)·crosses_jℓ[t].
 
-    By duty, p_jℓ[t] is the load of the other rings: see `loads`.
+    By duty, p_jℓ[t] is the load of the other rings: see `rar_ddls_by_duty`.
     """
     slots = range(scope.horizon)
     most = most_rings(scope)
@@ -295,9 +287,6 @@ def bandwidth(m: Any, scope: Scope) -> None:
         ),
     )
 
-    if not by_count(scope):
-        loads(m, scope)
-
     def shared(m: Any, j: str, l: str, t: int) -> Any:
         level = xi * m.p[j, l, t]
         if not by_count(scope):
@@ -307,49 +296,6 @@ def bandwidth(m: Any, scope: Scope) -> None:
         return m.bandwidth[j, t] * (level + alpha * (level - 1)) <= rate[l]
 
     m.link_shared = pyo.Constraint(rings, list(rate), slots, rule=shared)
-
-
-def loads(m: Any, scope: Scope) -> None:
-    """By duty: what rings count on links, with d_jn the duty of job j on n servers.
-
-    ```
-    Σ_n spans_jn = 1      Σ_n n·spans_jn = (servers used)
-    counts_jℓ[t] ≥ Σ_n d_jn·spans_jn − (1 − crosses_jℓ[t])
-    p_jℓ[t] ≥ crosses_jℓ[t] · Σ_{others} counts_j'ℓ[t]
-    ```
-    """
-    slots, rings, links = range(scope.horizon), rings_of(scope), list(most_rings(scope))
-    duty = {(j, n): own for j in rings for n, own in duties_of(scope, j).items()}
-    m.spans = pyo.Var(list(duty), domain=pyo.Binary)
-    m.counts = pyo.Var(rings, links, slots, bounds=(0, 1))
-    m.spans_one = pyo.Constraint(
-        rings, rule=lambda m, j: sum(m.spans[j, n] for n in duties_of(scope, j)) == 1
-    )
-    m.spans_servers = pyo.Constraint(
-        rings,
-        rule=lambda m, j: (
-            sum(n * m.spans[j, n] for n in duties_of(scope, j))
-            == sum(m.uses_server[j, s] for s in scope.servers)
-        ),
-    )
-    m.counts_if_crosses = pyo.Constraint(
-        rings,
-        links,
-        slots,
-        rule=lambda m, j, l, t: (
-            m.counts[j, l, t]
-            >= sum(duty[j, n] * m.spans[j, n] for n in duties_of(scope, j))
-            - (1 - m.crosses[j, l, t])
-        ),
-    )
-    m.load_beside = pyo.Constraint(
-        rings,
-        links,
-        slots,
-        rule=lambda m, j, l, t: (
-            m.p[j, l, t] >= m.crosses[j, l, t] * sum(m.counts[o, l, t] for o in rings if o != j)
-        ),
-    )
 
 
 def exchange_of(scope: Scope, j: str) -> float:

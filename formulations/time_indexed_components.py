@@ -6,7 +6,6 @@ docstring; a later one uses variables of earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,6 +19,7 @@ from .formulation import Scope
 from .loads import Loads
 from .placements import Placement, most_rings, placements
 from .symmetry import equal_jobs, server_order
+from .time_indexed_by_duty import loads_of, slowed_by_load, speeds_on_links
 from .when import keep_windows, may_have_ended, may_have_started
 
 
@@ -61,13 +61,13 @@ def data_of(
         for j, ways in options.items()
         if (spread := {k: placement for k, placement in ways.items() if placement.links})
     }
-    loads = None if scope.instance.contention.model == COUNT else _loads_of(scope, rings)
+    loads = None if scope.instance.contention.model == COUNT else loads_of(scope, rings)
     levels = {
         j: sorted(
             {
                 speed
                 for placement in spread.values()
-                for speeds in _speeds(placement, loads)
+                for speeds in speeds_on_links(placement, loads)
                 for speed in speeds
                 if 0 < speed <= placement.alone
             }
@@ -82,23 +82,6 @@ def data_of(
     return TimeIndexedData(
         scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}, loads
     )
-
-
-def _loads_of(scope: Scope, rings: Mapping[str, Mapping[str, Placement]]) -> Loads:
-    """What rings may count on links by duty."""
-    duties: dict[str, dict[str, set[int]]] = {l: {} for l in scope.links}
-    for j, spread in rings.items():
-        for way in spread.values():
-            for l in way.links:
-                duties[l].setdefault(j, set()).add(way.duty)
-    return Loads(scope, duties)
-
-
-def _speeds(way: Placement, loads: Loads | None) -> Iterator[Iterable[int]]:
-    """By link of a placement: the speeds that it may leave the ring."""
-    if loads is None:
-        return (speeds[1:] for speeds in way.speeds.values())
-    return (loads.speeds(way.pace, len(way.workers), l) for l in way.links)
 
 
 def starts_and_ends(m: Any, data: TimeIndexedData) -> None:
@@ -330,7 +313,7 @@ def speed(m: Any, data: TimeIndexedData) -> None:
         rule=lambda m, j, i, t: m.reaches[j, i, t] <= sum(m.active_in[j, k, t] for k in able[j, i]),
     )
     if data.loads is not None:
-        _slowed_by_load(m, data, data.loads, able)
+        slowed_by_load(m, data, data.loads, able)
         return
     slowed: dict[tuple[str, int, str, int], list[str]] = {}
     for j, i in pairs:
@@ -354,37 +337,6 @@ def speed(m: Any, data: TimeIndexedData) -> None:
             <= 2
         ),
     )
-
-
-def _slowed_by_load(
-    m: Any, data: TimeIndexedData, loads: Loads, able: Mapping[tuple[str, int], Sequence[str]]
-) -> None:
-    """The last line of `speed`."""
-    on_link = {
-        l: [
-            (j, k, way.duty)
-            for j, spread in data.rings.items()
-            for k, way in spread.items()
-            if l in way.links
-        ]
-        for l in data.most_rings
-    }
-    slowed: dict[tuple[str, int, str, int], list[str]] = {}
-    for (j, i), ways in able.items():
-        for k in ways:
-            way = data.rings[j][k]
-            for l in way.links:
-                limit = loads.limit(way.pace, len(way.workers), l, data.levels[j][i])
-                if limit < loads.most_beside(j, l):
-                    slowed.setdefault((j, i, l, limit), []).append(k)
-
-    def rule(m: Any, j: str, i: int, l: str, limit: int, t: int) -> Any:
-        load = sum(duty * m.active_in[o, k, t] for o, k, duty in on_link[l] if o != j)
-        here = sum(m.active_in[j, k, t] for k in slowed[j, i, l, limit])
-        slack = loads.most_beside(j, l) - limit
-        return load <= limit + slack * (2 - m.reaches[j, i, t] - here)
-
-    m.slowed = pyo.Constraint(list(slowed), range(data.scope.horizon), rule=rule)
 
 
 def work(m: Any, data: TimeIndexedData) -> None:

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
+from rarmodel.highs_library import highspy
 from rarmodel.limits import Limits
 
 from .answer import Answer, Termination, finite
@@ -64,20 +65,19 @@ HIGHS = Highs()
 
 def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[Any]]:
     """HiGHS with the model, and the Pyomo variable of each column."""
-    import highspy  # noqa: PLC0415
-
     from .lp_file import lp_file  # noqa: PLC0415
 
-    highs = highspy.Highs()
+    library = highspy()
+    highs = library.Highs()
     highs.silent()
     with lp_file(model, "highs") as (path, by_name):
-        if highs.readModel(str(path)) == highspy.HighsStatus.kError:
+        if highs.readModel(str(path)) == library.HighsStatus.kError:
             raise UsageError("solver 'highs' refuses the model; its numbers may be too large")
     return highs, [by_name.get(name) for name in highs.getLp().col_names_]
 
 
 def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
-    import highspy  # noqa: PLC0415
+    library = highspy()
 
     options: dict[str, object] = {"mip_rel_gap": limits.gap, "mip_abs_gap": 0.0}
     # A binary that is off by the default 1e-6 is worth whole iterations where speeds are large.
@@ -91,7 +91,7 @@ def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
         options |= {"output_flag": True, "log_to_console": False}
         highs.cbLogging += lambda event: log(event.message.rstrip("\n"))
     for name, value in options.items():
-        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+        if highs.setOptionValue(name, value) != library.HighsStatus.kOk:
             raise RuntimeError(f"HiGHS refused {name} = {value}")
     if limits.progress is not None:
         highs.cbMipInterrupt += _reporter(limits.progress)
@@ -136,19 +136,18 @@ def _run(highs: Any) -> bool:
 
 
 def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bool) -> Answer:
-    import highspy  # noqa: PLC0415
-
     from .lp_file import take_values  # noqa: PLC0415
 
+    library = highspy()
     status, info = highs.getModelStatus(), highs.getInfo()
     terminations: dict[Any, Termination] = {
-        highspy.HighsModelStatus.kOptimal: "finished",
-        highspy.HighsModelStatus.kInfeasible: "infeasible",
-        highspy.HighsModelStatus.kTimeLimit: "time-limit",
-        highspy.HighsModelStatus.kInterrupt: "interrupted",
+        library.HighsModelStatus.kOptimal: "finished",
+        library.HighsModelStatus.kInfeasible: "infeasible",
+        library.HighsModelStatus.kTimeLimit: "time-limit",
+        library.HighsModelStatus.kInterrupt: "interrupted",
     }
     termination = terminations.get(status, "error")
-    has_solution = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    has_solution = info.primal_solution_status == library.SolutionStatus.kSolutionStatusFeasible
     if has_solution:
         values = zip(variables, highs.getSolution().col_value, strict=True)
         take_values((v, value) for v, value in values if v is not None)

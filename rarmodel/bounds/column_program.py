@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.highs_library import highspy
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -48,11 +50,10 @@ class ColumnProgram:
     """
 
     def __init__(self, needs: Sequence[float], supplies: Sequence[float]) -> None:
-        import highspy  # noqa: PLC0415 - takes a while to load
-
+        library = highspy()
         self._rows = len(needs)
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        self._highs = highspy.Highs()
+        self._optimal = library.HighsModelStatus.kOptimal
+        self._highs = library.Highs()
         self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
         self._highs.setOptionValue("threads", 1)
         self._highs.addVar(0.0, inf)

@@ -53,12 +53,18 @@ class Outcome(Enum):
     OPEN = "not known in time"
 
 
-class _Leaf(NamedTuple):
-    """A question that an engine has answered with no."""
+class _Question(NamedTuple):
+    """Whether some jobs in these classes have a schedule as short as a target."""
 
     target: int
     classes: Classes
     jobs: tuple[int, ...]
+
+
+class _Leaf(NamedTuple):
+    """A question that an engine has answered with no."""
+
+    question: _Question
     by_timetable: bool
 
 
@@ -197,17 +203,16 @@ class Refutation:
             return perf_counter() >= deadline
 
         self._stopped = False
-        for leaf in self._last:
-            target, classes, jobs, by_timetable = leaf
+        for question, by_timetable in self._last:
             if by_timetable:
-                search = DepthFirst(self._instance, self._bounds[0], target, classes, jobs)
+                search = DepthFirst(self._instance, self._bounds[0], *question)
                 verdict = search.search(2**62, over)
             else:
-                verdict = self._ask(0, leaf, deadline - perf_counter(), self._threads)
+                verdict = self._ask(0, question, deadline - perf_counter(), self._threads)
             if verdict.plan is not None:
                 raise VerificationError(
-                    f"the two engines of the proof disagree about schedules of {target} slots; "
-                    "please report this instance"
+                    "the two engines of the proof disagree about schedules of "
+                    f"{question.target} slots; please report this instance"
                 )
             if not verdict.impossible:
                 return False
@@ -234,18 +239,17 @@ class Refutation:
             if kept is None or over():
                 return None
             classes, probed = kept, few
-            jobs = tuple(sorted(order[:few]))
-            search = DepthFirst(self._instance, bound, target, classes, jobs)
+            question = _Question(target, classes, tuple(sorted(order[:few])))
+            search = DepthFirst(self._instance, bound, *question)
             verdict, by_timetable = search.search(FIRST_NODES, over), False
             if verdict is NOT_KNOWN and not over():
-                if choosers := _choosers(classes, jobs):
+                if choosers := _choosers(question):
                     self._divide(node, classes, choosers, few)
                     verdict = search.search(MOST_NODES, over)
                 else:
-                    question = _Leaf(target, classes, jobs, by_timetable=False)
                     verdict, by_timetable = self._settled(thread, question, search, deadline, over)
             if verdict.impossible:
-                self._refute(node, _Leaf(target, classes, jobs, by_timetable))
+                self._refute(node, _Leaf(question, by_timetable))
             if verdict.plan is None:
                 return None
         return verdict.plan
@@ -253,7 +257,7 @@ class Refutation:
     def _settled(
         self,
         thread: int,
-        question: _Leaf,
+        question: _Question,
         search: DepthFirst,
         deadline: float,
         over: Callable[[], bool],
@@ -287,9 +291,9 @@ class Refutation:
             self._waiting += node.parts
             self._changed.notify_all()
 
-    def _ask(self, thread: int, question: _Leaf, seconds: float, threads: int) -> Verdict:
+    def _ask(self, thread: int, question: _Question, seconds: float, threads: int) -> Verdict:
         """Ask constraint programming."""
-        target, classes, jobs, _ = question
+        target, classes, jobs = question
         left = [
             job.iterations_left if j in jobs else 0 for j, job in enumerate(self._instance.jobs)
         ]
@@ -324,6 +328,6 @@ class Refutation:
         return classes
 
 
-def _choosers(classes: Classes, jobs: tuple[int, ...]) -> list[int]:
+def _choosers(question: _Question) -> list[int]:
     """The jobs that have a choice of classes."""
-    return [j for j in jobs if len(classes[j]) > 1]
+    return [j for j in question.jobs if len(question.classes[j]) > 1]

@@ -93,7 +93,7 @@ def test_a_bound_on_the_objective_travels_too(tmp_path: Path) -> None:
     file = tmp_path / "schedule.json"
     write_text(file, to_json(result.schedule))
     again = read_schedule(file)
-    assert known_aims(asked, [again], goal.value) == ((goal.bound, "cpsat"),)
+    assert known_aims(asked, [again], goal.value) == (ValueBound(goal.bound, "proof"),)
     assert known_aims(asked, [again], least=quick[0].value) == quick
     assert known_aims(INSTANCE, [again]) == value_bounds(INSTANCE)
 

@@ -56,6 +56,8 @@ class Limits:
     second_aim
         Whether `search`, and what goes on with it, turns to total completion once the objectives
         are proven or their share of the time is over. It gives up nothing of them.
+    scheduler
+        Address of a Dask scheduler on whose workers `search` runs; None for this machine.
     """
 
     time_limit: float | None = None
@@ -67,6 +69,7 @@ class Limits:
     iterations: int | None = None
     patience: int | None = None
     second_aim: bool = True
+    scheduler: str | None = None
 
     def __post_init__(self) -> None:
         wrong = []

@@ -50,6 +50,7 @@ def solve(
     iterations: int | None = None,
     patience: int | None = None,
     second_aim: bool = True,
+    scheduler: str | None = None,
     seed: int = 0,
     data: Data | None = None,
     bounds: Iterable[str | Bound] = (),
@@ -80,7 +81,7 @@ def solve(
     bounds, neighbourhoods
         Bounds, and neighbourhoods of `search`, beside those that are installed; given as methods
         are.
-    time_limit, gap, threads, iterations, patience, second_aim, seed, log, progress
+    time_limit, gap, threads, iterations, patience, second_aim, scheduler, seed, log, progress
         See `Limits`.
 
     Returns
@@ -109,7 +110,26 @@ def solve(
         )
     if data is not None and formulation is None:
         raise UsageError("data needs a formulation; name the one that reads it")
-    limits = Limits(time_limit, gap, threads, seed, log, progress, iterations, patience, second_aim)
+    bounds, neighbourhoods = tuple(bounds), tuple(neighbourhoods)
+    if scheduler is not None and formulation is not None:
+        raise UsageError("a scheduler needs a method that runs on its workers, for instance search")
+    if scheduler is not None and (bounds or neighbourhoods):
+        raise UsageError(
+            "a scheduler's workers know only installed bounds and neighbourhoods; "
+            "leave yours out, or install them there"
+        )
+    limits = Limits(
+        time_limit,
+        gap,
+        threads,
+        seed,
+        log,
+        progress,
+        iterations,
+        patience,
+        second_aim,
+        scheduler,
+    )
     problem = with_objective(load_instance(instance), objective)
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
         return _solve(problem, method, formulation, solver, limits, data, counted=counted)
@@ -131,6 +151,11 @@ def _solve(
             raise UsageError(
                 f"method {found.name!r} does not count iterations; "
                 "leave iterations and patience out"
+            )
+        if limits.scheduler is not None and not getattr(found, "takes_scheduler", False):
+            raise UsageError(
+                f"method {found.name!r} does not run on a scheduler's workers; "
+                "leave the scheduler out"
             )
         return solve_by_method(problem, found, limits)
     stated = registry.find("formulations", formulation)

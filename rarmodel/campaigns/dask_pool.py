@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from rarmodel import __version__
-from rarmodel.errors import UsageError, listed
+from rarmodel.dask_cluster import connected
 
 from .pool import Pool
 from .supervise import run_on_worker
 
 AHEAD = 2
 """Runs handed over per thread of the workers: one to do, and one in reserve."""
-CONNECT_SECONDS = 10
 
 
 @contextmanager
@@ -28,61 +24,16 @@ def dask_pool(scheduler: str) -> Iterator[Pool]:
     Raises
     ------
     UsageError
-        If Dask is not installed, there is no scheduler at that address, or its workers have
-        another version of rarmodel.
+        If there is no such scheduler; see `connected`.
     """
-    try:
-        from distributed import Client  # noqa: PLC0415 - optional
-    except ImportError as error:
-        message = "Dask is not installed; `pip install 'rarmodel[dask]'` installs it"
-        raise UsageError(message) from error
-    try:
-        asyncio.run(_reach(scheduler))
-    except Exception as error:  # What is no scheduler can answer anything.
-        reason = str(error) or type(error).__name__
-        raise UsageError(f"no Dask scheduler at {scheduler!r}: {reason}") from error
-    client: Any = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    try:
-        _check_versions(client.get_versions(packages=["rarmodel"])["workers"])
-    except UsageError:
-        client.close()
-        raise
-    executor = client.get_executor(pure=False)
+    with connected(scheduler) as client:
+        executor = client.get_executor(pure=False)
 
-    def width() -> int:
-        threads: int = sum(client.nthreads().values())
-        return max(1, AHEAD * threads)
+        def width() -> int:
+            threads: int = sum(client.nthreads().values())
+            return max(1, AHEAD * threads)
 
-    try:
-        yield Pool(executor, run_on_worker, width)
-    finally:
-        executor.shutdown(wait=False)
-        client.close()
-
-
-async def _reach(scheduler: str) -> None:
-    """Connect briefly to test the address: a client takes a minute to fail."""
-    from distributed.comm import connect  # noqa: PLC0415 - optional
-    from distributed.security import Security  # noqa: PLC0415
-
-    keys = Security().get_connection_args("client")  # from Dask's configuration, as a client's
-    attempt = connect(scheduler, timeout=CONNECT_SECONDS, **keys)
-    comm = await asyncio.wait_for(attempt, 2 * CONNECT_SECONDS)
-    await comm.close()
-
-
-def _check_versions(workers: Mapping[str, Any]) -> None:
-    """Refuse workers on which every run would fail. Workers that join later are not checked.
-
-    Raises
-    ------
-    UsageError
-        If some workers have another version of rarmodel, or none.
-    """
-    found = {address: said["packages"]["rarmodel"] for address, said in workers.items()}
-    if other := sorted(address for address, version in found.items() if version != __version__):
-        theirs = ", ".join(sorted({found[address] or "none" for address in other}))
-        raise UsageError(
-            f"rarmodel {__version__} is needed on every Dask worker, and not {theirs} as on "
-            f"{listed(other)}"
-        )
+        try:
+            yield Pool(executor, run_on_worker, width)
+        finally:
+            executor.shutdown(wait=False)

@@ -10,7 +10,7 @@ import rich_click as click
 
 from rarmodel.errors import one_line
 
-from .options import JSON
+from .options import JSON, scheduler_option
 from .outputs import PAGE, SIMULATIONS, write_page
 from .terminal import answer, answer_json, progress, say, show
 
@@ -41,11 +41,7 @@ def campaign() -> None:
     metavar="N",
     help="Number of processes at the same time. By default one per processor.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Address of a Dask scheduler whose workers do the runs, such as tcp://host:8786.",
-)
+@scheduler_option("do the runs")
 @click.option("--retry-failed", is_flag=True, help="Repeat the runs that failed.")
 @JSON
 def run(

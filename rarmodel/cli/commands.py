@@ -17,7 +17,16 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
-from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS, Number
+from .options import (
+    JSON,
+    OBJECTIVE,
+    POSITIVE,
+    SEED,
+    SEVERAL,
+    THREADS,
+    Number,
+    scheduler_option,
+)
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
@@ -131,6 +140,7 @@ def rarmodel() -> None:
     help="Stop search after N iterations without a better schedule or bound.",
 )
 @_limits
+@scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
 @JSON
 def solve(
@@ -150,6 +160,7 @@ def solve(
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
+    scheduler: str | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
@@ -180,6 +191,7 @@ def solve(
             patience=patience,
             gap=gap,
             second_aim=second_aim,
+            scheduler=scheduler,
             threads=threads,
             seed=seed,
             log=say if log else None,

@@ -134,6 +134,15 @@ def objective_option(text: str) -> Callable[..., Any]:
 OBJECTIVE = objective_option("Objective to minimise instead of the instance's")
 
 
+def scheduler_option(runs: str) -> Callable[..., Any]:
+    """Add the option for a Dask scheduler, whose workers do this."""
+    return click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help=f"Address of a Dask scheduler whose workers {runs}, such as tcp://host:8786.",
+    )
+
+
 OVERSUBSCRIPTION = click.option(
     "--oversubscription",
     type=POSITIVE,

@@ -83,6 +83,8 @@ class WideSearch:
         Name of the method in schedules.
     turns
         The neighbourhoods of users that join; by default none.
+    first
+        Number of the first thread. Threads of different numbers search differently.
 
     Attributes
     ----------
@@ -91,10 +93,15 @@ class WideSearch:
     """
 
     def __init__(
-        self, instance: Instance, limits: Limits, method: str, turns: Turns | None = None
+        self,
+        instance: Instance,
+        limits: Limits,
+        method: str,
+        turns: Turns | None = None,
+        first: int = 0,
     ) -> None:
         self.instance = instance
-        self._turns = turns
+        self._turns, self._first = turns, first
         facts, goals = facts_of(instance), goals_of(instance)
         self._goals, self.method = goals, method
         self._stop = np.zeros(1, np.int64)
@@ -106,7 +113,7 @@ class WideSearch:
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
         self._generators = [
-            np.array([limits.seed * 1_000_003 + i], np.uint64) for i in range(self._threads)
+            np.array([limits.seed * 1_000_003 + first + i], np.uint64) for i in range(self._threads)
         ]
         self._moves = max(20, STEP_WORK // jobs)
         self._round = [0] * self._threads
@@ -217,7 +224,7 @@ class WideSearch:
         """Begin a round: with the plan, later with the best known or the order of a rule."""
         genes, turn = self._genes[i], self._round[i]
         if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
-            rule = STARTS[(turn // 2 * self._threads + i) % len(STARTS)]
+            rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
             genes.order[CURRENT] = rule.order(self.instance)
             genes.option[CURRENT] = 0
             if self._planned is not None:

@@ -37,7 +37,8 @@ class Method(Protocol):
     """A method: a placement policy, or any callable with a name that makes schedules.
 
     If it also has a method `prepare(instance)`, rarmodel calls that before it measures time. If its
-    `counts_iterations` is true, it respects `Limits.iterations` and `Limits.patience`.
+    `counts_iterations` is true, it respects `Limits.iterations` and `Limits.patience`; if its
+    `takes_scheduler` is true, `Limits.scheduler`.
     """
 
     @property

@@ -7,6 +7,7 @@ until there is no further one.
 from __future__ import annotations
 
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
@@ -18,8 +19,10 @@ from rarmodel.proof import Outcome, Refutation
 from rarmodel.proof.sum_search import MOST_SUM, SumSearch
 from rarmodel.schema import Instance
 
-from .session import Session
 from .solution import solution_of_plan
+
+if TYPE_CHECKING:
+    from .session import Session
 
 MOST_JOBS = 40
 MOST_GAP = 0.2

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from time import perf_counter
 
 import numpy as np
 
-from rarmodel.bounds import (
-    LowerBound,
-    ValueBound,
-    best_bound,
-    least_values,
-    raised_slowly,
-    slow_bounds,
-    with_makespan,
-)
+from rarmodel.bounds import LowerBound
 from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.search import Found, WideSearch
+from rarmodel.dispatch.search import WideSearch
 from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
@@ -29,19 +20,20 @@ from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.model.objectives import MAKESPAN, objectives_of
+from rarmodel.model.objectives import objectives_of
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import new_blocks, pack_blocks
+from .islands import Islands, islands_on
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
-from .proving import provable, prove, prove_sum
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
-from .session import BOUND_SHARE, Session
+from .session import Session
+from .wide import AnySession, session_of
 
 DEFAULT_SECONDS = SEARCH_SECONDS
 """Time limit if you give neither a time, a number of iterations nor a patience."""
@@ -62,6 +54,7 @@ class Search:
 
     name: str = "search"
     counts_iterations: bool = True
+    takes_scheduler: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
     handles: frozenset[str] = ALL_BUT_PREEMPTION
 
@@ -104,62 +97,30 @@ class Search:
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if not ORDERS.supports(instance, objectives_of(instance)):
-            return self._wide(instance, limits)
+        if limits.scheduler is None:
+            return self._searched(instance, limits, None)
+        with islands_on(limits.scheduler, self, instance, limits) as islands:
+            return self._searched(instance, limits, islands)
+
+    def _searched(self, instance: Instance, limits: Limits, islands: Islands | None) -> Attempt:
+        """The same, here or on islands."""
         begun, seconds = perf_counter(), _seconds(limits)
         if seconds is not None:
             finish = FINISH_SECONDS_PER_JOB * len(instance.jobs)
             seconds = max(LEAST_SHARE * seconds, seconds - finish)
         turns = Turns(instance, limits)
-        session = Session(instance, limits, turns)
+        session = session_of(instance, limits, turns)
         try:
             end = _first_end(instance, limits, begun, seconds)
-            stopped = _searched(session, limits, begun, end)
+            stopped = _run(session, limits, begun, end, islands)
             stopped += turns.told()
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         schedule = session.schedule(self.name)
         if schedule is None and session.bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
-        return self._further(
-            instance, limits, begun, seconds, Attempt(schedule, stopped, session.bound)
-        )
-
-    def _wide(self, instance: Instance, limits: Limits) -> Attempt:
-        """The same for what the session does not handle."""
-        begun, seconds = perf_counter(), _seconds(limits)
-        turns = Turns(instance, limits)
-        search = WideSearch(instance, limits, self.name, turns)
-        bound = best_bound(instance)
-        if instance.objectives[0] == MAKESPAN.name:
-            time = inf if seconds is None else BOUND_SHARE * seconds
-            bound = raised_slowly(instance, bound, slow_bounds(instance, MAKESPAN), seconds=time)
-        known = with_makespan(instance, least_values(instance), bound)
-        least = [float(value) for value in known]
-        aim: ValueBound | None = None
-
-        def proven(found: Found) -> bool:
-            if limits.progress:
-                limits.progress(None if found.schedule is None else found.values[0], least[0])
-            pairs = zip(found.values, least, strict=True)
-            return all(value <= at * (1 + 1e-12) for value, at in pairs)
-
-        try:
-            deadline = _first_end(instance, limits, begun, seconds)
-            if deadline is not None and not _counted(limits) and (sums := sum_search(instance)):
-                stopped = search.run(_proof_from(begun, deadline), proven=proven)
-                if stopped == TIME_LIMIT:
-                    aim = prove_sum(search, sums, begun + PROOF_TO * (deadline - begun))
-                    least[0] = max(least[0], float(aim.value)) if aim else least[0]
-            stopped = search.run(deadline, limits.iterations, limits.patience, proven)
-            stopped += turns.told()
-        except KeyboardInterrupt:
-            stopped = INTERRUPTED
-        if search.best.schedule is None and bound.slots <= horizon_of(instance):
-            stopped = f"no schedule found within the horizon ({stopped})"
-        return self._further(
-            instance, limits, begun, seconds, Attempt(search.best.schedule, stopped, bound, aim)
-        )
+        first = Attempt(schedule, stopped, session.bound, session.aim)
+        return self._further(instance, limits, begun, seconds, first)
 
     def _further(
         self,
@@ -181,24 +142,26 @@ class Search:
         return first._replace(schedule=second.schedule)
 
 
-def _searched(session: Session, limits: Limits, begun: float, end: float | None) -> str:
+def _run(
+    session: AnySession,
+    limits: Limits,
+    begun: float,
+    end: float | None,
+    islands: Islands | None,
+) -> str:
     """Search, prove, and search on; return why that stopped."""
-    if end is None or _counted(limits) or not provable(session.instance):
+    proof = None
+    if end is not None and limits.iterations is None and limits.patience is None:
+        first = begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun))
+        proof = first, begun + PROOF_TO * (end - begun)
+    if islands is not None:
+        return islands.run(session, end, proof)
+    if proof is None or not session.provable:
         return session.run(end, limits.iterations, limits.patience)
-    stopped = session.run(_proof_from(begun, end))
+    stopped = session.run(proof[0])
     if stopped == TIME_LIMIT:
-        stopped = prove(session, limits, begun + PROOF_TO * (end - begun))
+        stopped = session.prove(proof[1])
     return session.run(end) if stopped == TIME_LIMIT else stopped
-
-
-def _counted(limits: Limits) -> bool:
-    """Whether a number of iterations limits the search."""
-    return limits.iterations is not None or limits.patience is not None
-
-
-def _proof_from(begun: float, end: float) -> float:
-    """When the proof begins, as a reading of `perf_counter`."""
-    return begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun))
 
 
 def _seconds(limits: Limits) -> float | None:

@@ -13,7 +13,7 @@ import numpy as np
 from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap, slow_bounds
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics import Turns
+from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
@@ -22,6 +22,7 @@ from rarmodel.schema import Instance, Schedule
 from .decode import STOPPED
 from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
+from .proving import provable, prove
 from .solution import Solution, one_after_another, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
@@ -49,6 +50,8 @@ class Session:
         The session uses `gap`, `threads`, `seed` and `progress`.
     turns
         The neighbourhoods of users that join; by default none.
+    first
+        Number of the first thread. Threads of different numbers search differently.
 
     Attributes
     ----------
@@ -60,12 +63,21 @@ class Session:
         The best known lower bound.
     improvements
         At most 20 of the solutions that were once the best, the shortest last.
+    aim
+        None: a session proves bounds on the makespan alone.
     """
 
+    aim: None = None
+
     def __init__(
-        self, instance: Instance, limits: Limits | None = None, turns: Turns | None = None
+        self,
+        instance: Instance,
+        limits: Limits | None = None,
+        turns: Turns | None = None,
+        first: int = 0,
     ) -> None:
         self.instance = instance
+        self._first = first
         self.solution: Solution | None = None
         self.bound: LowerBound = best_bound(instance)
         self.improvements: list[Solution] = []
@@ -79,6 +91,11 @@ class Session:
         self._workers: list[Worker] = []
         self._iterations = 0
         self._slow_bounds = slow_bounds(instance, MAKESPAN)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The value of the best solution, to compare."""
+        return (self.makespan,)
 
     @property
     def makespan(self) -> int:
@@ -104,6 +121,11 @@ class Session:
             return False
         self.bound = bound
         return True
+
+    def learn(self, made: Attempt) -> None:
+        """Keep what another session has found, as far as it is better."""
+        self.take(made.schedule)
+        self.raise_bound(made.bound)
 
     def schedule(self, method: str) -> Schedule | None:
         """The shortest known schedule; None if none meets the horizon.
@@ -177,6 +199,15 @@ class Session:
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
+    @property
+    def provable(self) -> bool:
+        """Whether the instance is small enough for a proof."""
+        return provable(self.instance)
+
+    def prove(self, deadline: float) -> str:
+        """Raise the bound until it is met; see `rarmodel.search.prove`."""
+        return prove(self, self._limits, deadline)
+
     def over(self, deadline: float) -> str:
         """The reason to stop; empty if there is none."""
         if self.bound.slots > horizon_of(self.instance):
@@ -217,7 +248,8 @@ class Session:
             self.report()
             return True
         starts = [self._orders[place] for _, place in sorted(tried)]
-        for index in range(self._limits.threads or processors()):
+        for thread in range(self._limits.threads or processors()):
+            index = self._first + thread
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
                 Worker(decoder.arrays, decoder.layout, index, starts, generator, self._stop)

@@ -75,7 +75,7 @@ def test_a_scheduler_that_goes_away_keeps_what_is_finished(
 ) -> None:
     import dask
 
-    monkeypatch.setattr("rarmodel.campaigns.dask_pool.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("rarmodel.dask_cluster.CONNECT_SECONDS", 2)
 
     def leave(far: Standing) -> None:
         if far.done == 2:
@@ -95,7 +95,7 @@ def test_a_scheduler_that_is_not_there_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("rarmodel.campaigns.dask_pool.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("rarmodel.dask_cluster.CONNECT_SECONDS", 1)
     path = write_campaign(folder, TURNS)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
         with pytest.raises(UsageError, match="no Dask scheduler at"):

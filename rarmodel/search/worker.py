@@ -46,6 +46,12 @@ time. The first turn is cold, to find a good solution soon.
 """
 HOT, COLD = 0.02, 0.002
 """First and last temperature of a turn over servers, as a share of the mean execution time."""
+MUCH_HOT, MUCH_COLD = 0.5, 0.02
+"""The same of a hot turn, in which wide jobs also change their servers."""
+HOT_MOVES = 5_000
+"""Turns over servers are hot if the shortest one has as many moves for each job."""
+HOT_ORDER_STEPS = 5
+"""Steps of the shortest turn over orders between hot turns, which gives them other rings."""
 BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
 """Steps of the first turn over buddy blocks, and most steps for this many jobs."""
 BLOCK_TARGETS = (0.25, 0.0)
@@ -60,6 +66,14 @@ jobs dealt out anew.
 KINDS = (ANEW, BEST_SOLUTION, ANEW, BEST_ORDER)
 BLOCK_KINDS = (ANEW, ANEW, BEST_SOLUTION)
 """Order of successive kinds of turns, without and with buddy blocks."""
+
+
+def ruler(number: int, first: int, most: int) -> int:
+    """Length of a turn by its number, from 1 on: 1, 2, 1, 4, 1, 2, 1, 8, … times the first.
+
+    Many starts get a short turn, and some a long one: so it matters little how long is right.
+    """
+    return min(first * (number & -number), most)
 
 
 @dataclass
@@ -139,6 +153,10 @@ class Worker:
         self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
             len(layout.size) * per_server <= MOST_SERVER_WORK
+        )
+        first_moves = SERVER_STEPS * self._moves
+        self._heats = (
+            self._repacks and not self._nests and first_moves >= HOT_MOVES * len(layout.size)
         )
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
@@ -224,6 +242,8 @@ class Worker:
         """Start to anneal orders, from another start if nothing improved since the last time."""
         self._longest_order_turn = min(2 * self._longest_order_turn, self._most_order_steps)
         self._steps = self._longest_order_turn
+        if self._heats:
+            self._steps = ruler(1 + self._turn // 2, HOT_ORDER_STEPS, MOST_ORDER_STEPS)
         if not self._nests:  # Otherwise the turns over orders are too short for that.
             self._temperature = ORDER_HOT * self._area
             self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
@@ -253,9 +273,14 @@ class Worker:
                 solution = self._shuffled() or solution
             solution, packing = rings_alone(self._layout, solution)
             blocks = new_blocks(self._layout, packing, self._generator)
+            if self._heats:
+                pack_blocks(self._layout, blocks, packing)
+                blocks = None
         else:
             packing = packing_of(self._layout, solution)
-        if blocks is None:
+        if self._heats:
+            length = ruler(1 + self._turn // 2, SERVER_STEPS, MOST_SERVER_STEPS)
+        elif blocks is None:
             length = min(self._longest_server_turn, self._most_server_steps)
             self._longest_server_turn *= 2
         else:
@@ -268,7 +293,7 @@ class Worker:
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:
         """Start to anneal."""
         self._steps = turn.length
-        moves, hot, cold = self._moves, HOT, COLD
+        moves, (hot, cold) = self._moves, (MUCH_HOT, MUCH_COLD) if self._heats else (HOT, COLD)
         if turn.blocks is not None:
             moves, hot, cold = BLOCK_MOVES, BLOCK_HOT, BLOCK_COLD
         turn.temperature = hot * float(self._layout.packed.mean())

@@ -49,7 +49,8 @@ HOT, COLD = 0.02, 0.002
 MUCH_HOT, MUCH_COLD = 0.5, 0.02
 """The same of a hot turn, in which wide jobs also change their servers."""
 HOT_MOVES = 5_000
-"""Turns over servers are hot if the shortest one has as many moves for each job."""
+"""Turns over servers are hot if the shortest one has as many moves for each job, and if jobs that
+fit a server are most of the work."""
 HOT_ORDER_STEPS = 5
 """Steps of the shortest turn over orders between hot turns, which gives them other rings."""
 BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
@@ -154,9 +155,12 @@ class Worker:
         self._repacks = bool(layout.packed.any()) and (
             len(layout.size) * per_server <= MOST_SERVER_WORK
         )
-        first_moves = SERVER_STEPS * self._moves
+        work = layout.size * layout.least.astype(np.float64)
         self._heats = (
-            self._repacks and not self._nests and first_moves >= HOT_MOVES * len(layout.size)
+            self._repacks
+            and not self._nests
+            and SERVER_STEPS * self._moves >= HOT_MOVES * len(layout.size)
+            and work[layout.packed > 0].sum() >= work.sum() / 2
         )
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:

@@ -56,6 +56,9 @@ autodoc_type_aliases = {
     for name in (
         "Alternatives",
         "Count",
+        "Day",
+        "ExactValue",
+        "FileName",
         "Floats",
         "Integer",
         "Ints",
@@ -63,6 +66,7 @@ autodoc_type_aliases = {
         "Network",
         "NonNegative",
         "Parameters",
+        "Placed",
         "Positive",
         "Records",
         "Rule",

@@ -1,4 +1,4 @@
-"""Bundled instances: found by name, with what is proven about them."""
+"""Bundled instances: found by name, with the best values and bounds known."""
 
 if __name__ != "rarmodel.instances":
     raise ImportError(
@@ -6,6 +6,43 @@ if __name__ != "rarmodel.instances":
         "install the project (pip install -e .) and import rarmodel.instances"
     )
 
-from .catalogue import Entry, catalogue, text_of
+from typing import TYPE_CHECKING
 
-__all__ = ["Entry", "catalogue", "text_of"]
+from rarmodel.lazy import exports
+
+from .catalogue import EXAMPLES, LIBRARY, names, names_of_families, text_of
+
+if TYPE_CHECKING:
+    from .library import (
+        Family,
+        Generated,
+        Known,
+        Library,
+        Listed,
+        Recorded,
+        bundled_library,
+        changed,
+        entries,
+    )
+
+__all__ = [
+    "EXAMPLES",
+    "LIBRARY",
+    "Family",
+    "Generated",
+    "Known",
+    "Library",
+    "Listed",
+    "Recorded",
+    "bundled_library",
+    "changed",
+    "entries",
+    "names",
+    "names_of_families",
+    "text_of",
+]
+
+_SCHEMA = ("Family", "Generated", "Known", "Library", "Listed", "Recorded")
+__getattr__, __dir__ = exports(
+    __name__, dict.fromkeys((*_SCHEMA, "bundled_library", "changed", "entries"), "library")
+)

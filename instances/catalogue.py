@@ -1,45 +1,42 @@
-"""The catalogue of bundled instances: names, known optima, and how these were proven."""
+"""What comes with the package: names of instances and families, and the files of instances."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any
 
+LIBRARY = "library.json"
+EXAMPLES = "examples"
+"""The family of the instances that have files: each shows something."""
 _FOLDER = files("rarmodel.instances")
 
 
-class Entry(NamedTuple):
-    """What is known of a bundled instance.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    optimum
-        The optimal makespan in slots; None if none is proven.
-    best_known
-        The least makespan known in slots, by the method or solver named in `source`.
-    source
-        What proved the optimum, or found the best known makespan.
-    """
-
-    name: str
-    optimum: int | None
-    best_known: int | None
-    source: str
-
-
 @cache
-def catalogue() -> tuple[Entry, ...]:
-    """All bundled instances, in teaching order."""
-    text = (_FOLDER / "catalogue.json").read_text(encoding="utf-8")
-    return tuple(Entry(**entry) for entry in json.loads(text)["instances"])
+def contents() -> dict[str, Any]:
+    """The bundled library as it stands in its file."""
+    text = (_FOLDER / LIBRARY).read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def names_of_families() -> list[str]:
+    """Names of the families of bundled instances, in the order of their listing."""
+    return [family["name"] for family in contents()["families"]]
+
+
+def names(family: str | None = None) -> list[str]:
+    """Names of the bundled instances, of one family or of all; examples first."""
+    return [
+        instance["name"]
+        for of in contents()["families"]
+        if family in {None, of["name"]}
+        for instance in of["instances"]
+    ]
 
 
 def text_of(name: str) -> str | None:
-    """JSON text of a bundled instance; None if there is none of that name."""
-    if all(entry.name != name for entry in catalogue()):
+    """JSON text of an example; None if there is none of that name."""
+    if name not in names(EXAMPLES):
         return None
     return (_FOLDER / f"{name}.json").read_text(encoding="utf-8")

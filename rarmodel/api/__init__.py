@@ -5,6 +5,7 @@ from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from .catalogue import (
     describe,
     list_bounds,
+    list_families,
     list_formulations,
     list_instances,
     list_methods,
@@ -37,6 +38,7 @@ __all__ = [
     "generate",
     "import_trace",
     "list_bounds",
+    "list_families",
     "list_formulations",
     "list_instances",
     "list_methods",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
 
 from rarmodel import registry
+from rarmodel.bounds import relative_gap
 from rarmodel.defaults import DEFAULT_METHOD, DEFAULT_PLACEMENT
 from rarmodel.description import Description
 from rarmodel.description import describe as _describe
-from rarmodel.instances import catalogue
+from rarmodel.errors import UsageError
+from rarmodel.instances import bundled_library, entries, names_of_families
 from rarmodel.model import handled, horizon_of
 from rarmodel.model.features import OBJECTIVES, WIDER
 from rarmodel.model.objectives import MAKESPAN
@@ -19,26 +22,71 @@ from rarmodel.schema import Instance
 from .sources import Source, load_instance
 
 
-def list_instances() -> list[dict[str, Any]]:
-    """One row of plain data for each bundled instance: sizes, optimum, description."""
+def list_instances(family: str | None = None) -> list[dict[str, Any]]:
+    """One row of plain data for each bundled instance: sizes, what is known of its makespan.
+
+    Parameters
+    ----------
+    family
+        Only instances of this family; by default all. `list_families` has the families.
+
+    Raises
+    ------
+    UsageError
+        If there is no such family.
+    """
+    families = names_of_families()
+    if family not in {None, *families}:
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(families)}")
     rows = []
-    for entry in catalogue():
-        instance = load_instance(entry.name)
+    for _, of, listed in entries(bundled_library()):
+        if family not in {None, of.name}:
+            continue
+        instance = load_instance(listed.name)
+        known = next((one for one in listed.known if one.objective == MAKESPAN.name), None)
         rows.append(
             {
-                "name": entry.name,
+                "name": listed.name,
+                "family": of.name,
+                "seed": listed.seed,
                 "jobs": len(instance.jobs),
                 "servers": len(instance.cluster.servers),
                 "gpus": instance.cluster.total_gpus,
                 "network": instance.cluster.network.kind,
                 "horizon": horizon_of(instance),
-                "optimum": entry.optimum,
-                "best_known": entry.best_known,
-                "source": entry.source,
+                "optimum": known and (known.best.exact if known.optimal else None),
+                "best_known": known and known.best.exact,
+                "found_by": known and known.best.by,
+                "bound": known and known.bound.exact,
+                "proven_by": known and known.bound.by,
+                "version": known and known.bound.rarmodel,
+                "date": known and known.bound.date.isoformat(),
+                "claimed_bound": known and known.claimed and known.claimed.exact,
+                "gap": known and relative_gap(known.best.exact, known.bound.exact),
                 "description": instance.description,
             }
         )
     return rows
+
+
+def list_families() -> list[dict[str, Any]]:
+    """One row of plain data for each family of bundled instances: sizes, optima, gaps."""
+    rows = list_instances()
+    found = []
+    for family in bundled_library().families:
+        of = [row for row in rows if row["family"] == family.name]
+        gaps = [row["gap"] for row in of if row["gap"] is not None]
+        found.append(
+            {
+                "family": family.name,
+                "description": family.description,
+                "instances": len(of),
+                "optima": sum(row["optimum"] is not None for row in of),
+                "mean_gap": fmean(gaps) if gaps else None,
+                "greatest_gap": max(gaps, default=None),
+            }
+        )
+    return found
 
 
 def describe(instance: Source) -> Description:

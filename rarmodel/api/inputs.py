@@ -37,9 +37,10 @@ def generate(
     Parameters
     ----------
     family
-        `paper` (the paper's experiments), `contention` (large gradients on slow links), `small`
-        (within reach of the exact formulations) or `wide` (the paper's jobs with arrivals, two
-        types of GPU, several ring sizes and due slots).
+        `paper` (the paper's experiments), `contention` (large gradients on slow links), `spread`
+        (the same, where nearly every ring must spread), `stars` (few rings on small servers, hard
+        to prove optimal), `small` (within reach of the exact formulations) or `wide` (the paper's
+        jobs with arrivals, two types of GPU, several ring sizes and due slots).
     name
         Name of the instance. The default has family, jobs and seed.
     contention
@@ -48,8 +49,9 @@ def generate(
         Name of the instance's objective, or several, the most important first; by default the
         makespan.
     **knobs
-        `seed`, `jobs`, `servers`, `sizes` and all other fields of `workloads.Settings`. `features`
-        takes an object or a list: `{"releases": {"within": 0.5}}` or `["releases:within=0.5"]`.
+        `seed`, `jobs`, `servers`, `sizes` and all other fields of `workloads.Timed`, or of
+        `workloads.Stars` for that family. `features` takes an object or a list:
+        `{"releases": {"within": 0.5}}` or `["releases:within=0.5"]`.
 
     Raises
     ------

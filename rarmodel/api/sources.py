@@ -11,12 +11,11 @@ from rarmodel.files import (
     STANDARD_INPUT,
     YAML,
     may_exist,
-    parse_instance,
     read_data,
     read_instance,
     read_schedule,
 )
-from rarmodel.instances import catalogue, text_of
+from rarmodel.instances import EXAMPLES, names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
@@ -39,13 +38,15 @@ def load_instance(source: Source) -> Instance:
         check_instance(source, source.name)
         return source
     if source != STANDARD_INPUT and isinstance(source, str) and not may_exist(source):
-        text = text_of(source)
-        if text is not None:
-            return parse_instance(text, source)
+        if source in names():
+            from rarmodel.workloads.bundled import bundled_instance  # noqa: PLC0415 - few need it
+
+            return bundled_instance(source)
         if not source.endswith((".json", *YAML)):
-            names = ", ".join(entry.name for entry in catalogue())
-            message = f"neither a file nor a bundled instance; bundled are {names}"
-            raise InputError([Problem("", message)], source)
+            examples = ", ".join(names(EXAMPLES))
+            message = f"neither a file nor a bundled instance; bundled are {examples}"
+            others = "and those of `rarmodel instances --family`"
+            raise InputError([Problem("", f"{message}, {others}")], source)
     return read_instance(source)
 
 

@@ -56,26 +56,47 @@ class Cut(NamedTuple):
 
     Attributes
     ----------
+    length
+        Slots.
+    within
+        (jobs) The classes that the jobs may take. A job in another one is worth nothing.
     prices
-        (job, spreading) Prices of its states, whole numbers.
+        (job, class) Prices of its states, whole numbers.
     dearest
         The jobs of a slot are worth at most this.
     cheapest
-        (job, spreading) The slots of a job in this class are worth at least this. A class that is
-        missing is impossible.
+        (job, class) The slots of a job in this class are worth at least this. A class that is
+        missing does not do the job's iterations in this length.
     """
 
+    length: int
+    within: Sequence[Collection[int]]
     prices: dict[tuple[int, int], tuple[int, ...]]
     dearest: int
     cheapest: dict[tuple[int, int], int]
 
-    def classes(self, job: int) -> list[int]:
-        """The classes of a job that are possible."""
-        return [k for j, k in self.cheapest if j == job]
+    def least(self, job: int) -> int | None:
+        """The slots of a job are worth at least this, in any class; None if none is possible."""
+        return min((price for (j, _), price in self.cheapest.items() if j == job), default=None)
 
-    def least(self, job: int) -> int:
-        """The slots of a job are worth at least this, in any class."""
-        return min(self.cheapest[job, k] for k in self.classes(job))
+    @property
+    def refutes(self) -> bool:
+        """Whether the jobs are worth more than all slots, so that there is no such schedule."""
+        worths = [self.least(job) for job in range(len(self.within))]
+        possible = [worth for worth in worths if worth is not None]
+        return len(possible) < len(worths) or sum(possible) > self.length * self.dearest
+
+
+class _Work(NamedTuple):
+    """What is to be done: iterations that are left of each job, in certain classes, in a length."""
+
+    length: int
+    within: Sequence[Collection[int]]
+    left: Sequence[int]
+
+    def allows(self, j: int, k: int) -> bool:
+        """Whether a job has something left, and may take a class."""
+        return self.left[j] > 0 and k in self.within[j]
 
 
 class Configurations:
@@ -107,7 +128,8 @@ class Configurations:
             if self._count > MOST_STATES:
                 self.fits = False
                 break
-        self._columns: list[tuple[int, ...]] = [(state,) for state in range(self._count)]
+        self._owner = [key for key in self._first for _ in self.spreadings[key[0]][key[1]]]
+        self._columns: dict[tuple[int, ...], None] = {(i,): None for i in range(self._count)}
 
     def refuted(
         self,
@@ -127,68 +149,92 @@ class Configurations:
             (jobs) Indices of the spreadings that each job may take; by default all. Then only
             schedules in which the jobs keep to them are refuted.
         """
-        if not self.fits or length > MOST_LENGTH:
-            return False
-        within = within or [range(len(spreadings)) for spreadings in self.spreadings]
-        program = self._program(length, within)
-        if program is None:
-            return True
-        for _ in range(MOST_ROUNDS):
-            solution = program.solve()
-            if solution is None or stop() or solution.multiple <= length * (1 + 1e-9):
-                return False
-            refuted, added = self._priced(program, solution, length, within)
-            if refuted or not added:
-                return refuted
-        return False
+        cut = self.cut(length, stop, within, only_refuting=True)
+        return cut is not None and cut.refutes
 
     def cut(
         self,
         length: int,
-        within: Sequence[Collection[int]],
-        stop: Callable[[], bool],
+        stop: Callable[[], bool] = lambda: False,
+        within: Sequence[Collection[int]] | None = None,
+        left: Sequence[int] | None = None,
+        *,
+        only_refuting: bool = False,
         scale: int = PRICE_SCALE,
     ) -> Cut | None:
         """Prices that say the most about schedules of a length; None if none are found.
 
         Parameters
         ----------
-        length, within, stop
+        length, stop, within
             See `refuted`.
+        left
+            (jobs) Iterations that are left of each job; by default all. A job without any left is
+            not looked at.
+        only_refuting
+            Whether to give up once it is known that no prices refute the length.
         scale
             Price of a slot, nearly.
         """
-        program = self._program(length, within)
-        if not self.fits or program is None:
+        if not self.fits or length > MOST_LENGTH:
             return None
-        solution = None
+        within = within or [range(len(spreadings)) for spreadings in self.spreadings]
+        work = _Work(length, within, self._iterations if left is None else left)
+        program = self._program(work)
+        if program is None:
+            return Cut(length, within, {}, 0, {})
         for _ in range(MOST_ROUNDS):
             solution = program.solve()
             if solution is None or stop():
                 return None
-            if not self._priced(program, solution, length, within)[1]:
-                break
-        if solution is None:
-            return None
-        prices = self._whole(solution, scale)
-        exact, dearest, _ = self._pricing.above(scale, self._choices(prices, within))
-        if not exact:
-            return None
+            if only_refuting and solution.multiple <= length * (1 + 1e-9):
+                return None
+            prices = self._whole(solution, PRICE_SCALE)
+            patterns = [self._cheapest(j, prices, work) for j in range(len(within))]
+            # If no configuration is above this price, the jobs are worth more than all slots.
+            total = sum(min(row.values()).price for row in patterns)
+            most = max((total - 1) // max(1, length), PRICE_SCALE + self._count)
+            exact, dearest, configurations = self._pricing.above(most, self._choices(prices, work))
+            if not exact:
+                return None  # The next search would hardly be easier.
+            cut = self._cut(work, prices, dearest, patterns)
+            if cut.refutes:
+                return cut
+            for column in configurations:
+                program.add(dict.fromkeys(column, 1.0), 0)
+                self._columns[column] = None
+            added = bool(configurations)
+            for j, worth in enumerate(solution.prices[self._count :]):
+                k, pattern = min(patterns[j].items(), key=lambda item: item[1].price)
+                # Each slot of a pattern may have lost a unit where its price was rounded.
+                if pattern.price + length < worth * PRICE_SCALE * (1 - 1e-9):
+                    program.add(self._column(j, k, pattern))
+                    added = True
+            if not added:
+                prices = self._whole(solution, scale)
+                patterns = [self._cheapest(j, prices, work) for j in range(len(within))]
+                exact, dearest, _ = self._pricing.above(scale, self._choices(prices, work))
+                return self._cut(work, prices, dearest, patterns) if exact else None
+        return None
+
+    def _cut(
+        self, work: _Work, prices: Ints, dearest: int, patterns: Sequence[dict[int, Pattern]]
+    ) -> Cut:
+        """What prices say."""
+        nothing = np.zeros_like(prices)
         return Cut(
+            work.length,
+            work.within,
             {
-                (j, k): tuple(int(price) for price in prices[first : first + len(spreading)])
+                (j, k): tuple(map(int, given[first : first + len(self.spreadings[j][k])]))
                 for (j, k), first in self._first.items()
-                for spreading in (self.spreadings[j][k],)
+                for given in (prices if work.allows(j, k) else nothing,)
             },
             dearest,
-            {
-                (j, k): pattern.price
-                for j, classes in enumerate(within)
-                for k, pattern in self._cheapest(j, prices, length, classes).items()
-            },
+            {(j, k): pattern.price for j, row in enumerate(patterns) for k, pattern in row.items()},
         )
 
-    def _program(self, length: int, within: Sequence[Collection[int]]) -> ColumnProgram | None:
+    def _program(self, work: _Work) -> ColumnProgram | None:
         """The linear program with the known columns; None if a job does not fit the length."""
         program = ColumnProgram([0.0] * self._count + [1.0] * len(self.spreadings), [1])
         # A slot in a fast state can count as one in a slower state: no pattern needs that, so the
@@ -196,48 +242,17 @@ class Configurations:
         for (j, k), state in self._first.items():
             for i in range(len(self.spreadings[j][k]) - 1):
                 program.add({state + i: -1.0, state + i + 1: 1.0})
-        for column in self._columns:
+        allowed = [work.allows(*self._owner[state]) for state in range(self._count)]
+        for column in {tuple(i for i in column if allowed[i]): None for column in self._columns}:
             program.add(dict.fromkeys(column, 1.0), 0)
         free = np.zeros(self._count, np.int64)
-        for j, classes in enumerate(within):
-            patterns = self._cheapest(j, free, length, classes)
+        for j in range(len(work.within)):
+            patterns = self._cheapest(j, free, work)
             if not patterns:
                 return None
             for k, pattern in patterns.items():
                 program.add(self._column(j, k, pattern))
         return program
-
-    def _priced(
-        self,
-        program: ColumnProgram,
-        solution: Solution,
-        length: int,
-        within: Sequence[Collection[int]],
-    ) -> tuple[bool, bool]:
-        """Whether the prices of a solution refute a length; whether there are new columns."""
-        prices = self._whole(solution, PRICE_SCALE)
-        total, added = 0, False
-        for j, worth in enumerate(solution.prices[self._count :]):
-            # Prices do not change what is possible, so there still is one.
-            patterns = self._cheapest(j, prices, length, within[j])
-            k, pattern = min(patterns.items(), key=lambda item: item[1].price)
-            total += pattern.price
-            # Each slot of a pattern may have lost a unit where its price was rounded.
-            if pattern.price + length < worth * PRICE_SCALE * (1 - 1e-9):
-                program.add(self._column(j, k, pattern))
-                added = True
-        # If no configuration is above this price, the jobs are worth more than all slots.
-        enough = (total - 1) // length
-        least = max(enough, PRICE_SCALE + self._count)
-        exact, dearest, configurations = self._pricing.above(least, self._choices(prices, within))
-        if not exact:
-            return False, False  # The next search would hardly be easier.
-        if dearest <= enough:
-            return True, False
-        for column in configurations:
-            program.add(dict.fromkeys(column, 1.0), 0)
-            self._columns.append(column)
-        return False, added or bool(configurations)
 
     def _whole(self, solution: Solution, scale: int) -> Ints:
         """(states) The prices in whole numbers."""
@@ -252,22 +267,18 @@ class Configurations:
         content = {first + i: -number for i, number in enumerate(pattern.slots) if number}
         return content | {self._count + job: 1.0}
 
-    def _cheapest(
-        self, j: int, prices: Ints, length: int, within: Collection[int]
-    ) -> dict[int, Pattern]:
+    def _cheapest(self, j: int, prices: Ints, work: _Work) -> dict[int, Pattern]:
         """The cheapest patterns of a job, by spreading."""
         found = {}
-        for k in within:
+        for k in work.within[j]:
             spreading, first = self.spreadings[j][k], self._first[j, k]
             own = prices[first : first + len(spreading)]
-            pattern = cheapest_pattern(spreading, own, self._iterations[j], length)
+            pattern = cheapest_pattern(spreading, own, work.left[j], work.length)
             if pattern is not None:
                 found[k] = pattern
         return found
 
-    def _choices(
-        self, prices: Ints, within: Sequence[Collection[int]]
-    ) -> list[list[tuple[int, int, int, int, int]]]:
+    def _choices(self, prices: Ints, work: _Work) -> list[list[tuple[int, int, int, int, int]]]:
         """(jobs) Size, servers, rings, price and number of each state."""
         return [
             [
@@ -276,7 +287,9 @@ class Configurations:
                 for first in (self._first[j, k],)
                 for i, state in enumerate(self.spreadings[j][k])
             ]
-            for j, classes in enumerate(within)
+            if work.left[j] > 0
+            else []
+            for j, classes in enumerate(work.within)
         ]
 
 

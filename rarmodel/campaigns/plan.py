@@ -14,7 +14,7 @@ from rarmodel import api, registry
 from rarmodel.api.sources import with_objective
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import may_exist, read_data
-from rarmodel.instances import text_of
+from rarmodel.instances import names
 from rarmodel.model.features import handled, refusal, used
 from rarmodel.results import skipped
 from rarmodel.schema import Instance
@@ -315,7 +315,7 @@ def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
         return imported.instance
     name = entry.instance or ""
     beside = folder / name
-    is_bundled = text_of(name) is not None and not may_exist(beside)
+    is_bundled = name in names() and not may_exist(beside)
     return api.load_instance(name if is_bundled else str(beside))
 
 

@@ -5,10 +5,10 @@ from .campaign_commands import campaign
 from .commands import rarmodel
 from .completion import complete
 from .describe_command import describe
+from .instance_commands import instances
 from .listing_commands import (
     bounds,
     formulations,
-    instances,
     methods,
     neighbourhoods,
     objectives,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -20,6 +20,9 @@ from .inputs import read_schedules, share_stdin
 from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS, Number
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
@@ -395,13 +398,18 @@ def compare(
 
 
 @rarmodel.command()
-@click.argument("kind", type=click.Choice(["instance", "schedule"]))
+@click.argument("kind", type=click.Choice(["instance", "schedule", "library"]))
 def schema(kind: str) -> int:
     """Print the JSON Schema of a file format, for editors and validators."""
+    from rarmodel.instances import Library  # noqa: PLC0415
     from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
 
-    model = Instance if kind == "instance" else Schedule
-    answer_json(model.model_json_schema())
+    formats: dict[str, type[BaseModel]] = {
+        "instance": Instance,
+        "schedule": Schedule,
+        "library": Library,
+    }
+    answer_json(formats[kind].model_json_schema())
     return FINE
 
 

@@ -38,9 +38,15 @@ class Completed(StringParamType):
 
 
 def _instances() -> list[str]:
-    from rarmodel.instances import catalogue  # noqa: PLC0415
+    from rarmodel.instances import names  # noqa: PLC0415
 
-    return [entry.name for entry in catalogue()]
+    return names()
+
+
+def _listed_families() -> list[str]:
+    from rarmodel.instances import names_of_families  # noqa: PLC0415
+
+    return names_of_families()
 
 
 def _campaigns() -> list[str]:
@@ -92,6 +98,7 @@ BY_NAME = {
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "family": Completed(_families),
+    "listed_family": Completed(_listed_families),
     "feature": Completed(_features),
     "form": Completed(_formats),
     "model": Completed(_models),

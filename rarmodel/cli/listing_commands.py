@@ -1,4 +1,4 @@
-"""The commands that list parts: `methods`, `formulations`, `bounds` and others, `instances`."""
+"""The commands that list parts: `methods`, `formulations`, `bounds` and others."""
 
 from __future__ import annotations
 
@@ -102,17 +102,6 @@ def solvers(as_json: bool) -> int:  # noqa: FBT001
     from . import tables  # noqa: PLC0415
 
     return _list(api.list_solvers(), tables.solvers, as_json=as_json)
-
-
-@click.command()
-@JSON
-def instances(as_json: bool) -> int:  # noqa: FBT001
-    """List the bundled instances with their sizes and known optima."""
-    from rarmodel import api  # noqa: PLC0415
-
-    from . import tables  # noqa: PLC0415
-
-    return _list(api.list_instances(), tables.bundled, as_json=as_json)
 
 
 def _list(rows: Rows, table: Callable[[Rows], Table], *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rarmodel.duration import duration
 from rarmodel.errors import one_line
 from rarmodel.model.features import WIDER, in_words
+from rarmodel.model.objectives import in_digits
 from rarmodel.registry import names
 from rarmodel.tabular import NONE, number
 from rarmodel.verifier import Report
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rarmodel.calibration import Calibration, ModelComparison
     from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
+    from rarmodel.library import Recomputed
     from rarmodel.schema import SlotTime
     from rarmodel.testbed import Timing
 
@@ -42,28 +44,69 @@ def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
 
 
 def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The bundled instances, with the first sentence of each description."""
+    """Bundled instances, with the first sentence of each description."""
     table = _table(
         None,
         ("name", "left"),
-        ("jobs", "right"),
-        ("servers", "right"),
-        ("GPUs", "right"),
+        *((name, "right") for name in ("jobs", "servers", "GPUs")),
         ("network", "left"),
-        ("optimum", "right"),
-        ("best known", "right"),
+        *((name, "right") for name in ("best known", "bound", "gap")),
+        *((name, "left") for name in ("proven by", "version", "description")),
+    )
+    for row in rows:
+        claimed = f"; {row['claimed_bound']} claimed" if row["claimed_bound"] else ""
+        table.add_row(
+            one_line(row["name"]),
+            *(str(row[name]) for name in ("jobs", "servers", "gpus")),
+            row["network"],
+            number(row["best_known"]),
+            number(row["bound"]),
+            number(row["gap"], ".2%"),
+            one_line((row["proven_by"] or NONE) + claimed),
+            row["version"] or NONE,
+            one_line((row["description"] or "").partition(". ")[0]),
+        )
+    return table
+
+
+def families(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Families of bundled instances, with their gaps."""
+    table = _table(
+        None,
+        ("family", "left"),
+        *((name, "right") for name in ("instances", "optima", "mean gap", "greatest")),
         ("description", "left"),
     )
     for row in rows:
         table.add_row(
-            one_line(row["name"]),
-            str(row["jobs"]),
-            str(row["servers"]),
-            str(row["gpus"]),
-            row["network"],
-            number(row["optimum"]),
-            number(row["best_known"]),
-            one_line((row["description"] or "").partition(". ")[0]),
+            one_line(row["family"]),
+            *(str(row[name]) for name in ("instances", "optima")),
+            *(number(row[name], ".2%") for name in ("mean_gap", "greatest_gap")),
+            one_line(row["description"]),
+        )
+    return table
+
+
+def recomputed(bounds: Iterable[Recomputed]) -> Table:
+    """Bounds of the library beside those proven anew."""
+    table = _table(
+        None,
+        *((name, "left") for name in ("instance", "objective")),
+        ("recorded", "right"),
+        ("by", "left"),
+        ("now", "right"),
+        ("by", "left"),
+        ("reproduced", "left"),
+    )
+    for one in bounds:
+        table.add_row(
+            one_line(one.instance),
+            one.objective,
+            in_digits(one.recorded),
+            one_line(one.by),
+            in_digits(one.proven),
+            one_line(one.name or NONE),
+            "yes" if one.reproduced else "no",
         )
     return table
 

@@ -92,6 +92,19 @@ NAMED = click.option(
     help="Whether --gradient-mb is per second of iteration time or per job.",
 )
 @click.option(
+    "--forward-ms-per-sample",
+    type=Span(float),
+    metavar="A..B",
+    help="Least and greatest time of a sample's forward pass in ms. For stars only, which have no "
+    "--iteration-slots, --execution-slots and --gradient-per-….",
+)
+@click.option(
+    "--backward-ms",
+    type=Span(float),
+    metavar="A..B",
+    help="Least and greatest time of a backward pass in ms, for stars only.",
+)
+@click.option(
     "--racks",
     type=click.IntRange(0),
     metavar="N",
@@ -125,7 +138,7 @@ def generate(
     output: str,
     **knobs: Any,
 ) -> int:
-    """Generate a random instance of FAMILY: paper, contention, small or wide."""
+    """Generate a random instance of FAMILY: paper, contention, spread, stars, small or wide."""
     from rarmodel import api, files  # noqa: PLC0415
 
     check_output(output)

@@ -20,7 +20,7 @@ from .taken import taken_by
 HEURISTICS_SHARE = 0.05
 """Share of the time limit after which no further heuristic starts."""
 
-PROOF_SHARE, PROOF_SECONDS = 0.4, 60.0
+PROOF_SHARE, PROOF_SECONDS = 0.6, 60.0
 """Share of the time left for the proof of `search` before the models; seconds without a limit."""
 
 FIRST_PATIENCE = 10

@@ -2,20 +2,25 @@
 
 A node is the set of running and of waiting jobs in a slot. A branch starts one more job there, in
 one of its placements. The last branch starts no job and goes to the next slot at which one may
-start. Some arguments prune branches, and none of them prunes the last schedule:
+start. Some arguments prune branches. Of all schedules that end by the target, take one that is
+least in this order: all that is left of the jobs, compared slot by slot from the last one back.
+None of the arguments prunes this schedule without having kept one that is like it:
 
 - Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
   rests together must fit the GPU slots until then.
-- Prices, if there are any (`rarmodel.bounds.configurations`). No slot is worth more than the
-  dearest configuration, so the rests must not be worth more than the slots until the target.
-- Earlier starts. Less contention never makes a job complete later. So a job need not start now if
-  its GPUs were idle a slot earlier and no ring was on its links: of all schedules that end by the
-  target, those with the least sum of start slots never have such a start.
+- Prices, if there are any (`cuts`). No slot is worth more than the dearest configuration, so the
+  rests must not be worth more than the slots until the target.
+- Earlier starts. A job need not start now if its GPUs were idle a slot earlier and no ring was on
+  its links. Started there it is a slot ahead, and others are no later, as less contention never
+  makes a ring slower: so the schedule was not the least one.
 - Symmetry. Equal jobs start in their order. Equal servers that are idle now and in the slot before
   get workers in descending number.
 - Known states. The possible future of a slot depends on the running jobs, their remaining
-  iterations, and the waiting jobs, but not on the names of equal servers. If this state was seen
-  before, in this slot or an earlier one, its future held no schedule.
+  iterations, and the waiting jobs, but not on the names of equal servers. If a state was seen
+  before, in this slot or an earlier one, in which the same jobs wait, the running ones hold the
+  same GPUs, and none has more left, its future held no schedule. If it was the same state, neither
+  has this one. If it was better, it can go on as this state would, with less left in each slot: so
+  this is not on the way to the least schedule.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from rarmodel.engine.arrays import NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import iteration_seconds, overhead_seconds, slots_needed, speed
 
+from .cuts import appraise
 from .known_states import known
 from .tree import LEVEL, SEEN, USED, WAITING, Options, Tree
 
@@ -83,10 +89,24 @@ def plant(arrays: Arrays, options: Options, tree: Tree) -> None:
     tree.rings[0] = 0
     for server in range(len(options.gpus)):
         tree.free[0, :, server] = options.gpus[server]
-    tree.worth[0] = 0
+    tree.born[0] = tree.asked[0] = 0
     for job in range(len(options.job)):
         tree.left[0, job] = arrays.modes[options.job[job]].iterations
-        tree.worth[0] += options.prices.waiting[job]
+    for cut in range(options.prices.counters[0]):
+        appraise(options, tree, cut)
+
+
+@compiled
+def leave(tree: Tree, level: int) -> bool:
+    """Leave the state of a level, which has no schedule; return whether there are other states."""
+    for above in range(level - 1, tree.counters[LEVEL]):
+        if above >= 0:
+            tree.choice[tree.job[above]] = WAITING
+    if level == 0:
+        return False
+    tree.counters[LEVEL] = level - 1
+    tree.option[level - 1] += 1
+    return True
 
 
 @_inner
@@ -122,7 +142,11 @@ def _affords(options: Options, tree: Tree, level: int, option: int, target: int)
     """Whether the slots until the target can be worth what is left with an option."""
     prices = options.prices
     slots = target - tree.clock[level]
-    return bool(prices.slot == 0 or tree.worth[level] + prices.more[option] <= prices.slot * slots)
+    for cut in range(prices.counters[0]):
+        worth = tree.worth[level, cut] + prices.more[cut, option]
+        if worth > prices.slot[cut] * slots and slots <= prices.length[cut]:
+            return False
+    return True
 
 
 @_inner
@@ -173,7 +197,9 @@ def _start(options: Options, tree: Tree, level: int) -> None:
         tree.rings[level + 1, 0, link] = tree.rings[level, 0, link]
         tree.rings[level + 1, 1, link] = tree.rings[level, 1, link]
     tree.clock[level + 1] = tree.start[job] = tree.clock[level]
-    tree.worth[level + 1] = tree.worth[level] + options.prices.more[option]
+    for cut in range(options.prices.counters[0]):
+        tree.worth[level + 1, cut] = tree.worth[level, cut] + options.prices.more[cut, option]
+    tree.born[level + 1], tree.asked[level + 1] = tree.counters[USED], 0
     tree.choice[job] = option
     _hold(options, tree, level + 1, option, 1)
     tree.job[level + 1], tree.option[level + 1] = job + 1, 0
@@ -202,6 +228,7 @@ def _wait(arrays: Arrays, options: Options, tree: Tree, level: int, target: int)
         return False
     _go(options, tree, level, to)
     tree.job[level] = tree.option[level] = 0
+    tree.born[level], tree.asked[level] = tree.counters[USED], 0
     return _has_room(options, tree, level, target - to)
 
 
@@ -305,7 +332,9 @@ def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
     gpus = 0
     for server in range(len(options.gpus)):
         gpus += options.gpus[server]
-    area = wide = long = worth = 0
+    area = wide = long = 0
+    for cut in range(prices.counters[0]):
+        tree.worth[level, cut] = 0
     for job in range(len(options.job)):
         left = tree.left[level, job]
         if left == 0:
@@ -316,17 +345,19 @@ def _has_room(options: Options, tree: Tree, level: int, slots: int) -> bool:
             length = slots_needed(left, options.alone[option])
         if length > slots:
             return False
-        if prices.slot > 0:
+        for cut in range(prices.counters[0]):
             if option == WAITING:
-                worth += prices.waiting[job]
+                tree.worth[level, cut] += prices.waiting[cut, job]
             else:
-                worth += prices.left[prices.at[option] + left]
+                tree.worth[level, cut] += prices.left[cut, prices.at[option] + left]
         size = options.size[job]
         area += length * size
         if 2 * size > gpus:
             wide += length
         if 2 * length > slots:
             long += size
-    tree.worth[level] = worth
-    fits = area <= gpus * slots and wide <= slots and long <= gpus
-    return bool(fits and (prices.slot == 0 or worth <= prices.slot * slots))
+    for cut in range(prices.counters[0]):
+        worth = tree.worth[level, cut]
+        if worth > prices.slot[cut] * slots and slots <= prices.length[cut]:
+            return False
+    return bool(area <= gpus * slots and wide <= slots and long <= gpus)

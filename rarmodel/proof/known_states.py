@@ -8,43 +8,59 @@ import numpy as np
 
 from rarmodel.engine.compilation import compiled
 
-from .tree import SEEN, WAITING, Options, Tree
+from .tree import SEEN, USED, WAITING, Options, Tree
 
 _inner = partial(compiled, inner=True)
+
+PROBES = 64
+"""States that one is compared with."""
 
 
 @_inner
 def known(options: Options, tree: Tree, level: int) -> bool:
-    """Whether the current state was seen before, in this slot or earlier; if not, note it."""
+    """Whether a state was seen that is no worse than the current one; if not, note this one.
+
+    A state is no worse if the same jobs wait, the others are where they are now or have ended, no
+    job has more left, and it was in the same slot or an earlier one.
+    """
     _encode(options, tree, level)
-    jobs = len(options.job)
-    rows = len(tree.seen)
+    jobs, rows = len(options.job), len(tree.seen)
     key = np.uint64(0)
-    for job in range(jobs):
-        key = (key ^ np.uint64(tree.code[job + 1])) * np.uint64(0x9E3779B97F4A7C15)
+    for place in range(1, jobs + 1):
+        key = (key ^ np.uint64(tree.code[place] >> options.left_bits)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         key ^= key >> np.uint64(29)
-    row = int(np.int64(key % np.uint64(rows)))
-    while tree.seen[row, 0] > 0:
-        same = True
-        for place in range(1, jobs + 1):
-            if tree.seen[row, place] != tree.code[place]:
-                same = False
-                break
-        if same:
-            is_known = bool(tree.seen[row, 0] <= tree.code[0])
-            tree.seen[row, 0] = min(tree.seen[row, 0], tree.code[0])
-            return is_known
-        row = row + 1 if row + 1 < rows else 0
-    if 2 * tree.counters[SEEN] < rows:
-        tree.counters[SEEN] += 1
+    row = first = int(np.int64(key % np.uint64(rows)))
+    for _ in range(PROBES):
+        if tree.seen[row, 0] == 0:
+            tree.counters[SEEN] += 1
+            break
+        better = worse = True
         for place in range(jobs + 1):
-            tree.seen[row, place] = tree.code[place]
+            seen, now = tree.seen[row, place], tree.code[place]
+            if place > 0 and seen >> options.left_bits != now >> options.left_bits:
+                better = worse = False
+                break
+            better &= seen <= now
+            worse &= seen >= now
+            if not (better or worse):
+                break
+        if better:
+            return True
+        if worse:
+            break
+        row = row + 1 if row + 1 < rows else 0
+    else:
+        row = (first + tree.counters[USED] % PROBES) % rows
+    for place in range(jobs + 1):
+        tree.seen[row, place] = tree.code[place]
     return False
 
 
 @_inner
 def _encode(options: Options, tree: Tree, level: int) -> None:
-    """Write the current state: slot, and of each job what is left and where it runs.
+    """Write the current state: slot, and of each job where it runs and what is left.
 
     Equal servers count in falling order of what they hold, so that their names do not matter.
     """
@@ -60,18 +76,17 @@ def _encode(options: Options, tree: Tree, level: int) -> None:
     tree.code[0] = tree.clock[level] + 1
     for job in range(len(options.job)):
         option, left = tree.choice[job], tree.left[level, job]
-        code = 0
-        if option != WAITING:
-            code = left
-            if left > 0 and not options.by_servers:
-                code = left * (options.first[job + 1] - options.first[job])
-                code += option - options.first[job]
-            elif left > 0:
-                for place in range(len(order)):
-                    server = order[place]
-                    code = code * (options.gpus[server] + 1) + options.workers[option, server]
-            code += 1
-        tree.code[job + 1] = code
+        where = 0
+        if option != WAITING and left == 0:
+            where = 1
+        elif option != WAITING and not options.by_servers:
+            where = 2 + option - options.first[job]
+        elif option != WAITING:
+            for place in range(len(order)):
+                server = order[place]
+                where = where * (options.gpus[server] + 1) + options.workers[option, server]
+            where += 2
+        tree.code[job + 1] = (where << options.left_bits) + left
 
 
 @_inner

@@ -9,28 +9,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds.configurations import Cut
-from rarmodel.bounds.ring_states import Spreading
 from rarmodel.engine import NEVER, Arrays
 from rarmodel.engine.arrays import Ints
-from rarmodel.engine.compilation import compiled
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
 from rarmodel.schema import Instance
 
-from .tree import Options, Prices
+from .tree import NO_PRICES, Options
 
 MOST_JOBS, MOST_SERVERS, MOST_OPTIONS = 40, 40, 5_000
 """Limits: instances with more jobs, servers or placements of all jobs are not tried."""
-MOST_WORTHS = 10_000_000
-"""Most numbers in the tables of what is left of jobs."""
-TOO_MUCH = 2**61
-"""Price of an option in an impossible class."""
 MOST = 2**62
 """Upper limit of whole numbers in compiled code."""
 
 
 def options_of(
-    instance: Instance, arrays: Arrays, numbers: Sequence[Collection[int]] | None = None
+    instance: Instance,
+    arrays: Arrays,
+    numbers: Sequence[Collection[int]] | None = None,
+    jobs: Sequence[int] | None = None,
+    most: int = MOST_OPTIONS,
 ) -> Options | None:
     """The jobs and their placements, promising ones first; None if there are too many.
 
@@ -39,31 +36,33 @@ def options_of(
     instance, arrays
         The problem.
     numbers
-        (jobs) Numbers of servers that each job may use; by default all.
+        (jobs of the instance) Numbers of servers that each job may use; by default all.
+    jobs
+        The jobs that count; by default all.
+    most
+        Most placements, of all jobs together, and of one of them in any class.
     """
-    if len(instance.jobs) > MOST_JOBS or len(instance.cluster.servers) > MOST_SERVERS:
+    jobs = range(len(instance.jobs)) if jobs is None else jobs
+    if len(jobs) > MOST_JOBS or len(instance.cluster.servers) > MOST_SERVERS:
         return None
     gpus = [server.gpus for server in instance.cluster.servers]
-    ways = {
-        size: list(islice(spreads(gpus, size), MOST_OPTIONS + 1))
-        for size in {job.size for job in instance.jobs}
-    }
-    if sum(len(ways[job.size]) for job in instance.jobs) > MOST_OPTIONS:
-        return None
     tree = topology(instance.cluster)
-    rated = [
-        [
-            way
-            for way in _rated(instance, tree, arrays, j, ways[job.size])
-            if numbers is None or len(way.workers) in numbers[j]
-        ]
-        for j, job in enumerate(instance.jobs)
-    ]
+    ways: dict[int, list[Mapping[int, int]]] = {}
+    rated: dict[int, list[_Way]] = {}
+    for j in jobs:
+        size = instance.jobs[j].size
+        if size not in ways:
+            ways[size] = list(islice(spreads(gpus, size), most + 1))
+        some = [way for way in ways[size] if numbers is None or len(way) in numbers[j]]
+        if len(ways[size]) > most or sum(map(len, rated.values())) + len(some) > most:
+            return None
+        rated[j] = _rated(instance, tree, arrays, j, some)
     # A job without an option never ends.
-    least = [row[0].slots if row else NEVER for row in rated]
-    order = sorted(range(len(rated)), key=lambda j: (-instance.jobs[j].size * least[j], j))
+    least = {j: row[0].slots if row else NEVER for j, row in rated.items()}
+    order = sorted(rated, key=lambda j: (-instance.jobs[j].size * least[j], j))
     flat = [way for j in order for way in rated[j]]
-    if max(job.iterations for job in instance.jobs) * max(map(len, rated)) >= MOST:
+    left_bits = max(instance.jobs[j].iterations for j in jobs).bit_length()
+    if max(map(len, rated.values())) + 2 >= MOST >> left_bits:
         return None
     workers = np.zeros((len(flat), len(gpus)), np.int64)
     for row, way in zip(workers, flat, strict=True):
@@ -89,60 +88,10 @@ def options_of(
                 for server in instance.cluster.servers
             ]
         ),
-        by_servers=max(job.iterations for job in instance.jobs) < MOST // prod(n + 1 for n in gpus),
-        prices=Prices(0, *(np.zeros(count, np.int64) for count in (len(order), len(flat), 1, 1))),
+        left_bits=left_bits,
+        by_servers=prod(n + 1 for n in gpus) + 2 < MOST >> left_bits,
+        prices=NO_PRICES,
     )
-
-
-def prices_of(
-    options: Options, iterations: Sequence[int], spreadings: Sequence[Sequence[Spreading]], cut: Cut
-) -> Prices | None:
-    """What a cut of the configuration bound says about options; None if that takes too much memory.
-
-    Parameters
-    ----------
-    options
-        The options, in classes for which the cut is.
-    iterations, spreadings
-        (jobs of the instance) The iterations and the classes of each job.
-    cut
-        The cut, for the target or a longer schedule.
-    """
-    if sum((iterations[j] + 1) for j, _ in cut.cheapest) > MOST_WORTHS:
-        return None
-    rows, row_of, size = [], {}, 0
-    for j, k in cut.cheapest:
-        row = np.zeros(iterations[j] + 1, np.int64)
-        speeds = np.array([state.speed for state in spreadings[j][k]], np.int64)
-        _fill_worths(speeds, np.array(cut.prices[j, k], np.int64), row)
-        row_of[j, spreadings[j][k][0].servers] = k, size
-        rows.append(row)
-        size += len(row)
-    waiting = [min(cut.cheapest[j, k] for k in cut.classes(j)) for j in options.job]
-    more, at = [], []
-    for place, j in enumerate(options.job):
-        for option in range(options.first[place], options.first[place + 1]):
-            servers = int(np.count_nonzero(options.workers[option]))
-            k, offset = row_of.get((int(j), servers), (-1, 0))
-            more.append(cut.cheapest[j, k] - waiting[place] if k >= 0 else TOO_MUCH)
-            at.append(offset)
-    return Prices(
-        cut.dearest,
-        np.array(waiting, np.int64),
-        np.array(more, np.int64),
-        np.array(at, np.int64),
-        np.concatenate(rows),
-    )
-
-
-@compiled
-def _fill_worths(speeds: Ints, prices: Ints, row: Ints) -> None:
-    """The least price of slots that do so many iterations, at speeds that have prices."""
-    row[0] = 0
-    for left in range(1, len(row)):
-        row[left] = prices[0] + row[max(0, left - speeds[0])]
-        for state in range(1, len(speeds)):
-            row[left] = min(row[left], prices[state] + row[max(0, left - speeds[state])])
 
 
 class _Way(NamedTuple):

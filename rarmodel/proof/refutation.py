@@ -2,17 +2,25 @@
 
 A node says which classes each job may take; a class is a number of servers. At a node the
 configuration bound is asked first: as a whole, and with a job in one of its classes, which is left
-out if the bound refutes it. Then a depth-first search is asked, for a number of nodes, with prices
-of the bound. If it has no answer, the node becomes one node for each class of a job. Where no job
-has a choice any more, depth-first search and constraint programming take turns. A target is refuted
-once all of its nodes are. Several threads look at different nodes.
+out if the bound refutes it.
+
+Then a depth-first search is asked about a few jobs, those of the greatest price: if these alone do
+not fit the target, no schedule does. Most jobs of an instance do not matter for that, and each of
+them would multiply the states to look at. If the few jobs fit, the search is asked about more, and
+about all jobs in the end.
+
+If the search has no answer after a number of nodes, the node is divided into one node for each
+class of one of these jobs. Idle threads look at these parts, while the search goes on for a while:
+either may be first. Where none of these jobs has a choice any more, depth-first search and
+constraint programming take turns. A node is refuted once the search or all of its parts say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from threading import Condition
 from time import perf_counter
 from typing import NamedTuple
 
@@ -24,10 +32,14 @@ from .depth_first import DepthFirst
 from .timetable import Timetables
 from .verdict import NOT_KNOWN, Plan, Verdict
 
-FIRST_NODES = 1_000_000
-"""Nodes of the depth-first search at a node of the classes: about a second."""
+FEWEST_JOBS = 4
+"""Jobs that the first question is about."""
+FIRST_NODES, MOST_NODES = 1_000_000, 20_000_000
+"""Nodes of the depth-first search before a node is divided, and after that: about 1 and 20 s."""
 FIRST_SECONDS = 5.0
 """Time for constraint programming where no job has a choice; it doubles from turn to turn."""
+PAUSE = 0.1
+"""Seconds after which an idle thread looks at the clock."""
 CUT_SCALE = 10**4
 """Price of a slot for constraint programming, which likes small numbers."""
 
@@ -48,15 +60,39 @@ class _Leaf(NamedTuple):
 
     target: int
     classes: Classes
+    jobs: tuple[int, ...]
     by_timetable: bool
 
 
-class _Seen(NamedTuple):
-    """What a look at a node has found."""
+class _Node:
+    """A part of the question: some classes of the jobs."""
 
-    outcome: Outcome
-    children: tuple[Classes, ...] = ()
-    plan: Plan | None = None
+    def __init__(self, classes: Classes, fewest: int, parent: _Node | None = None) -> None:
+        self.classes = classes
+        # Fewer jobs than this are known to fit, or to be hard to decide about.
+        self.fewest = fewest
+        self.parent = parent
+        self.parts: list[_Node] = []
+        self.leaf: _Leaf | None = None
+        self.refuted = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether this node or a greater one is refuted."""
+        return self.refuted or (self.parent is not None and self.parent.settled)
+
+    def refute(self, leaf: _Leaf | None) -> None:
+        """Note that this node is refuted: by an engine, or by the bound."""
+        self.refuted, self.leaf, self.parts = True, leaf, []
+        node = self.parent
+        while node is not None and all(part.refuted for part in node.parts):
+            node.refuted, node = True, node.parent
+
+    def leaves(self) -> list[_Leaf]:
+        """The answers of the engines that refute this node."""
+        if self.leaf is not None:
+            return [self.leaf]
+        return [leaf for part in self.parts for leaf in part.leaves()]
 
 
 class Refutation:
@@ -85,8 +121,11 @@ class Refutation:
         self._root: Classes = tuple(
             frozenset(range(len(spreadings))) for spreadings in self._spreadings
         )
-        self._leaves: list[_Leaf] = []
         self._last: list[_Leaf] = []
+        # What the threads share while they decide.
+        self._changed = Condition()
+        self._waiting: list[_Node] = []
+        self._idle = 0
         self._stopped = False
 
     def decide(self, target: int, deadline: float) -> Outcome:
@@ -99,31 +138,53 @@ class Refutation:
         deadline
             The reading of `time.perf_counter` at which to stop.
         """
-        self._stopped, self._leaves = False, []
-        nodes = [self._root]
-        free = list(range(self._threads))
-        looks: dict[Future[_Seen], int] = {}
+        root = _Node(self._root, FEWEST_JOBS)
+        self._waiting, self._idle, self._stopped = [root], 0, False
+        found: list[Plan] = []
         with ThreadPoolExecutor(self._threads) as pool:
+            working = [
+                pool.submit(self._work, thread, root, target, deadline, found)
+                for thread in range(self._threads)
+            ]
             try:
-                while nodes or looks:
-                    while nodes and free:
-                        thread = free.pop()
-                        looks[pool.submit(self._look, thread, nodes.pop(), target, deadline)] = (
-                            thread
-                        )
-                    for look in wait(looks, return_when=FIRST_COMPLETED).done:
-                        free.append(looks.pop(look))
-                        seen = look.result()
-                        if seen.outcome is Outcome.OPEN and not seen.children:
-                            return Outcome.OPEN
-                        if seen.plan is not None:
-                            self.plan = seen.plan
-                            return Outcome.FOUND
-                        nodes += seen.children
+                for work in working:
+                    work.result()
             finally:
                 self._stopped = True
-        self._last = self._leaves
-        return Outcome.REFUTED
+        if found:
+            self.plan = found[0]
+            return Outcome.FOUND
+        if root.refuted:
+            self._last = root.leaves()
+            return Outcome.REFUTED
+        return Outcome.OPEN
+
+    def _work(
+        self, thread: int, root: _Node, target: int, deadline: float, found: list[Plan]
+    ) -> None:
+        """Look at nodes, as one of several threads, until there is an answer or no time."""
+        try:
+            while not found and (node := self._next(root, deadline)) is not None:
+                plan = self._look(thread, node, target, deadline)
+                if plan is not None:
+                    found.append(plan)
+        finally:
+            self._stopped = True
+
+    def _next(self, root: _Node, deadline: float) -> _Node | None:
+        """The node to look at next; None if there is no more to do."""
+        with self._changed:
+            self._idle += 1
+            while not self._stopped and not root.refuted and perf_counter() < deadline:
+                while self._waiting:
+                    node = self._waiting.pop()
+                    if not node.settled:
+                        self._idle -= 1
+                        return node
+                if self._idle == self._threads:
+                    break
+                self._changed.wait(PAUSE)
+            return None
 
     def confirm(self, deadline: float) -> bool:
         """Whether the other engine gives the same answers as those behind the last refutation.
@@ -137,13 +198,14 @@ class Refutation:
         def over() -> bool:
             return perf_counter() >= deadline
 
-        for target, classes, by_timetable in self._last:
-            cut = self._bounds[0].cut(target, classes, over)
-            search = DepthFirst(self._instance, self._spreadings, target, classes, cut)
+        self._stopped = False
+        for leaf in self._last:
+            target, classes, jobs, by_timetable = leaf
             if by_timetable:
+                search = DepthFirst(self._instance, self._bounds[0], target, classes, jobs)
                 verdict = search.search(2**62, over)
             else:
-                verdict = self._ask(0, target, classes, deadline - perf_counter(), self._threads)
+                verdict = self._ask(0, leaf, deadline - perf_counter(), self._threads)
             if verdict.plan is not None:
                 raise VerificationError(
                     f"the two engines of the proof disagree about schedules of {target} slots; "
@@ -153,49 +215,88 @@ class Refutation:
                 return False
         return True
 
-    def _look(self, thread: int, classes: Classes, target: int, deadline: float) -> _Seen:
-        """Look at a node: refute it, find a schedule, or divide it."""
+    def _look(self, thread: int, node: _Node, target: int, deadline: float) -> Plan | None:
+        """Refute a node or divide it, or return a schedule."""
 
         def over() -> bool:
-            return self._stopped or perf_counter() >= deadline
+            return self._stopped or node.settled or perf_counter() >= deadline
 
         bound = self._bounds[thread]
-        probed = self._probed(bound, classes, target, over)
-        if probed is None:
-            return _Seen(Outcome.REFUTED)
+        classes = self._probed(bound, node.classes, target, over)
+        if classes is None:
+            self._refute(node)
+            return None
         if over():
-            return _Seen(Outcome.OPEN)
-        job = self._to_branch(probed)
-        cut = bound.cut(target, probed, over)
-        search = DepthFirst(self._instance, self._spreadings, target, probed, cut)
-        nodes, seconds = FIRST_NODES, FIRST_SECONDS
-        while not over():
-            verdict, by_timetable = search.search(nodes, over), False
-            if verdict is NOT_KNOWN and job is not None and not over():
-                return _Seen(
-                    Outcome.OPEN,
-                    tuple(
-                        (*probed[:job], frozenset({one}), *probed[job + 1 :])
-                        for one in sorted(probed[job], reverse=True)
-                    ),
-                )
+            return None
+        cut = bound.cut(target, over, classes)
+        worths = [0 if cut is None else cut.least(j) or 0 for j in range(len(classes))]
+        order = sorted(range(len(classes)), key=lambda j: (-worths[j], -self._weights[j]))
+        for few in range(min(node.fewest, len(order)), len(order) + 1):
+            jobs = tuple(sorted(order[:few]))
+            search = DepthFirst(self._instance, bound, target, classes, jobs)
+            verdict, by_timetable = search.search(FIRST_NODES, over), False
             if verdict is NOT_KNOWN and not over():
-                time = min(seconds, deadline - perf_counter())
-                verdict, by_timetable = self._ask(thread, target, probed, time, 1), True
-            if verdict.plan is not None:
-                return _Seen(Outcome.FOUND, plan=verdict.plan)
+                if choosers := _choosers(classes, jobs):
+                    self._divide(node, classes, choosers, few)
+                    verdict = search.search(MOST_NODES, over)
+                else:
+                    question = _Leaf(target, classes, jobs, by_timetable=False)
+                    verdict, by_timetable = self._settled(thread, question, search, deadline, over)
             if verdict.impossible:
-                self._leaves.append(_Leaf(target, probed, by_timetable))
-                return _Seen(Outcome.REFUTED)
-            nodes, seconds = 2 * nodes, 2 * seconds
-        return _Seen(Outcome.OPEN)
+                self._refute(node, _Leaf(target, classes, jobs, by_timetable))
+            if verdict.plan is None:
+                return None
+        return verdict.plan
 
-    def _ask(
-        self, thread: int, target: int, classes: Classes, seconds: float, threads: int
-    ) -> Verdict:
+    def _settled(
+        self,
+        thread: int,
+        question: _Leaf,
+        search: DepthFirst,
+        deadline: float,
+        over: Callable[[], bool],
+    ) -> tuple[Verdict, bool]:
+        """The answer of the engines in turn, and whether constraint programming gave it."""
+        nodes, seconds = 2 * FIRST_NODES, FIRST_SECONDS
+        while not over():
+            time = min(seconds, deadline - perf_counter())
+            verdict = self._ask(thread, question, time, 1 + self._idle)
+            if verdict is not NOT_KNOWN:
+                return verdict, True
+            verdict = search.search(nodes, over)
+            if verdict is not NOT_KNOWN:
+                return verdict, False
+            nodes, seconds = 2 * nodes, 2 * seconds
+        return NOT_KNOWN, False
+
+    def _refute(self, node: _Node, leaf: _Leaf | None = None) -> None:
+        """Note that a node is refuted, by an engine or by the bound."""
+        with self._changed:
+            node.refute(leaf)
+
+    def _divide(self, node: _Node, classes: Classes, choosers: list[int], few: int) -> None:
+        """Offer a part of a node for each class of the job of most work that has a choice."""
+        job = max(choosers, key=lambda j: self._weights[j])
+        with self._changed:
+            node.parts = [
+                _Node((*classes[:job], frozenset({one}), *classes[job + 1 :]), few, node)
+                for one in sorted(classes[job], reverse=True)
+            ]
+            self._waiting += node.parts
+            self._changed.notify_all()
+
+    def _ask(self, thread: int, question: _Leaf, seconds: float, threads: int) -> Verdict:
         """Ask constraint programming."""
-        cut = self._bounds[thread].cut(target, classes, lambda: self._stopped, CUT_SCALE)
-        return self._timetables.ask(target, classes, cut, seconds, threads)
+        target, classes, jobs, _ = question
+        left = [
+            job.iterations_left if j in jobs else 0 for j, job in enumerate(self._instance.jobs)
+        ]
+        cut = self._bounds[thread].cut(
+            target, lambda: self._stopped, classes, left, scale=CUT_SCALE
+        )
+        if cut is not None and cut.refutes:
+            return Verdict(impossible=True)
+        return self._timetables.ask(target, classes, jobs, cut, seconds, threads)
 
     def _probed(
         self, bound: Configurations, classes: Classes, target: int, over: Callable[[], bool]
@@ -217,7 +318,7 @@ class Refutation:
             return None
         return classes
 
-    def _to_branch(self, classes: Classes) -> int | None:
-        """The job of most work of those with a choice; None if no job has one."""
-        choosers = [j for j, possible in enumerate(classes) if len(possible) > 1]
-        return max(choosers, key=lambda j: self._weights[j], default=None)
+
+def _choosers(classes: Classes, jobs: tuple[int, ...]) -> list[int]:
+    """The jobs that have a choice of classes."""
+    return [j for j in jobs if len(classes[j]) > 1]

@@ -110,18 +110,21 @@ class Timetables:
         self,
         target: int,
         within: Sequence[Collection[int]],
+        jobs: Sequence[int],
         cut: Cut | None,
         seconds: float,
         threads: int,
     ) -> Verdict:
-        """Whether a schedule of these classes has at most the target's length.
+        """Whether a schedule of some jobs in these classes has at most the target's length.
 
         Parameters
         ----------
         target
             Slots.
         within
-            (jobs) The classes that each job may take, by index.
+            (jobs of the instance) The classes that each job may take, by index.
+        jobs
+            The jobs to schedule.
         cut
             What prices say about schedules of these classes and this length, if known.
         seconds
@@ -129,22 +132,24 @@ class Timetables:
         threads
             Threads of the solver.
         """
-        jobs = [
-            job
+        asked = [
+            self._jobs[j]
             | {
                 "forms": [self._priced(j, k, cut) for k in sorted(within[j])],
                 "worth": 0 if cut is None else cut.least(j),
             }
-            for j, job in enumerate(self._jobs)
+            for j in jobs
         ]
         seconds = min(seconds, MOST_SECONDS)
-        order = sorted(range(len(jobs)), key=lambda j: -jobs[j]["size"] * jobs[j]["iterations"])
+        order = sorted(range(len(asked)), key=lambda i: -asked[i]["size"] * asked[i]["iterations"])
         request = self._data | {
             "horizon": target,
-            "jobs": jobs,
+            "jobs": asked,
             "apart": order[:LEXICOGRAPHIC],
             "dearest": 0 if cut is None else cut.dearest,
-            "slack": 0 if cut is None else target * cut.dearest - sum(job["worth"] for job in jobs),
+            "slack": 0
+            if cut is None
+            else target * cut.dearest - sum(job["worth"] for job in asked),
             "seconds": seconds,
             "threads": threads,
         }

@@ -16,18 +16,34 @@ MEMORY = 32_000_000
 
 
 class Prices(NamedTuple):
-    """What jobs and slots are worth: a cut of the configuration bound, in whole numbers."""
+    """What jobs and slots are worth: cuts of the configuration bound, in whole numbers."""
 
-    slot: int
-    """A slot is worth at most this; 0 if there are no prices."""
+    counters: Ints
+    """(1) Cuts in use."""
+    length: Ints
+    """(cuts) A cut counts where at most so many slots are left."""
+    slot: Ints
+    """(cuts) A slot is worth at most this."""
     waiting: Ints
-    """(jobs) A job that waits is worth at least this."""
+    """(cuts, jobs) A job that waits is worth at least this."""
     more: Ints
-    """(options) A job is worth so much more once it has taken an option."""
+    """(cuts, options) A job is worth so much more once it has taken an option."""
     at: Ints
     """(options) Offsets into `left`."""
     left: Ints
-    """What so many iterations that are left are worth at least: rows by job and class."""
+    """(cuts, rows) What so many iterations that are left are worth at least, by job and class."""
+
+
+NO_PRICES = Prices(
+    counters=np.zeros(1, np.int64),
+    length=np.zeros(0, np.int64),
+    slot=np.zeros(0, np.int64),
+    waiting=np.zeros((0, 0), np.int64),
+    more=np.zeros((0, 0), np.int64),
+    at=np.zeros(0, np.int64),
+    left=np.zeros((0, 0), np.int64),
+)
+"""No cuts."""
 
 
 class Options(NamedTuple):
@@ -57,8 +73,10 @@ class Options(NamedTuple):
     """(servers) GPUs of each server, O_s."""
     peer: Ints
     """(servers) The previous equal server; −1 if there is none."""
+    left_bits: int
+    """Bits for the iterations that are left in a known state; the others tell where a job is."""
     by_servers: bool
-    """Whether the workers on all servers, and what is left, fit into a number."""
+    """Whether these others have room for its workers on all servers."""
     prices: Prices
 
 
@@ -70,7 +88,11 @@ class Tree(NamedTuple):
     clock: Ints
     """(jobs + 1) The slot."""
     worth: Ints
-    """(jobs + 1) What all that is left is worth, if there are prices."""
+    """(jobs + 1, cuts) What all that is left is worth by each cut."""
+    born: Ints
+    """(jobs + 1) Nodes so far when the state was new."""
+    asked: Ints
+    """(jobs + 1) Whether the bound has been asked about the state: 1 if so."""
     job: Ints
     """(jobs + 1) The job to try next there."""
     option: Ints
@@ -105,7 +127,9 @@ def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
     return Tree(
         counters=room(3),
         clock=room(jobs + 1),
-        worth=room(jobs + 1),
+        worth=room(jobs + 1, len(options.prices.slot)),
+        born=room(jobs + 1),
+        asked=room(jobs + 1),
         job=room(jobs + 1),
         option=room(jobs + 1),
         left=room(jobs + 1, jobs),

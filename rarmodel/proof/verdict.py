@@ -48,6 +48,6 @@ def plan_of(starts: npt.ArrayLike, workers: npt.ArrayLike) -> Plan:
 
 
 def plan_in(tree: Tree, options: Options) -> Plan:
-    """The schedule that `branch` has found."""
+    """The schedule that `branch` has found, of the jobs that it was asked for."""
     back = np.argsort(options.job)
     return plan_of(tree.start[back], options.workers[tree.choice][back])

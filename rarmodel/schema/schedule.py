@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
+    BeforeValidator,
     Discriminator,
     FailFast,
     Field,
@@ -21,6 +23,7 @@ from rarmodel.errors import InputError, Problem
 from rarmodel.tabular import MOST_ROWS, frame, html_rows
 
 from .base import ONE, SEVERAL, Count, Integer, Name, Record, Version
+from .problems import show
 from .time import SlotTime
 
 if TYPE_CHECKING:
@@ -135,13 +138,31 @@ def _plain_first(value: object, validate: ValidatorFunctionWrapHandler) -> objec
         return validate(value)
 
 
+_FRACTION = r"^-?\d+/[1-9]\d*$"
+
+
+def _whole_or_fraction(value: object) -> object:
+    if isinstance(value, str) and re.match(_FRACTION, value):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    expected = "a whole number, or a fraction such as '17/3', is expected"
+    raise InputError([Problem("", f"{show(value)}; {expected}")])
+
+
+ExactValue = Annotated[
+    int | Annotated[str, Field(pattern=_FRACTION)], BeforeValidator(_whole_or_fraction)
+]
+"""The value of an objective in a file: a whole number, or a fraction such as `17/3`."""
+
+
 class ProvenValue(Record):
     """A lower bound on the values of an objective that was proven when a schedule was made."""
 
     objective: Name
     """Name of the objective."""
 
-    value: Annotated[int, Field(strict=True)] | Annotated[str, Field(pattern=r"^-?\d+/[1-9]\d*$")]
+    value: ExactValue
     """No schedule of the instance has less: a whole number, or a fraction such as `17/3`."""
 
     name: Name

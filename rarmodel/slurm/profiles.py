@@ -13,8 +13,8 @@ from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_data
 from rarmodel.schema.base import Count, Name, NonNegative, Positive, Record
 from rarmodel.schema.problems import problems_of
-from rarmodel.workloads.generate import FORWARD_PART
 from rarmodel.workloads.profiles import profile_of, require_model
+from rarmodel.workloads.timed import FORWARD_PART
 
 from .jobs import MARK, SlurmJob
 from .values import value

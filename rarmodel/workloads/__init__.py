@@ -10,6 +10,8 @@ from .platform import platform_of
 from .rates import Rates
 from .settings import Settings
 from .slurm import slurm_cluster
+from .stars import Stars
+from .timed import Timed
 
 __all__ = [
     "FAMILIES",
@@ -20,6 +22,8 @@ __all__ = [
     "Imported",
     "Rates",
     "Settings",
+    "Stars",
+    "Timed",
     "generate",
     "import_trace",
     "platform_of",

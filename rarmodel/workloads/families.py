@@ -1,4 +1,4 @@
-"""Families of random instances: the paper's, with heavy contention, small, and wide ones."""
+"""Families of random instances, by name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from rarmodel.errors import UsageError
 
 from .drawn import features_of, told
 from .settings import Settings
+from .stars import Stars
+from .timed import Timed
 
-PAPER = Settings(
+PAPER = Timed(
     family="paper",
     jobs=160,
     servers=20,
@@ -36,7 +38,7 @@ PAPER = Settings(
 )
 """The experiments of Yu, Ji, Rajan, Liu, MobiHoc 2022, section 8 of their paper."""
 
-CONTENTION = Settings(
+CONTENTION = Timed(
     family="contention",
     jobs=60,
     servers=12,
@@ -60,7 +62,39 @@ CONTENTION = Settings(
 )
 """Gradients up to 1.5 GB on slow links: placement decides how long jobs take."""
 
-SMALL = Settings(
+SPREAD = replace(
+    CONTENTION,
+    family="spread",
+    jobs=40,
+    servers=10,
+    capacities=(4,),
+    sizes=tuple((gpus, 1) for gpus in range(2, 17)),
+)
+"""Contention on servers of 4 GPUs, with rings of 2 to 16: nearly every ring must spread."""
+
+STARS = Stars(
+    family="stars",
+    jobs=12,
+    servers=4,
+    capacities=(2, 4),
+    sizes=tuple((gpus, 1) for gpus in range(1, 7)),
+    iterations=(100, 800),
+    horizon=None,
+    slot_seconds=10.0,
+    gradient_mb=(10.0, 200.0),
+    batch_sizes=tuple(range(1, 17)),
+    forward_ms_per_sample=(1.0, 5.0),
+    backward_ms=(5.0, 60.0),
+    network_gbps=5.0,
+    intra_server_gbps=200.0,
+    reduction_gbps=400.0,
+    alpha=0.2,
+    concurrency=1.0,
+    overhead_ms_per_server=5.0,
+)
+"""Rings of 1 to 6 GPUs on servers of 2 and 4, which share slow links: hard to prove optimal."""
+
+SMALL = Timed(
     family="small",
     jobs=6,
     servers=3,
@@ -95,21 +129,9 @@ WIDE = replace(
 makespan, two types of GPU, a quarter of the jobs moldable, and due slots."""
 
 FAMILIES: Mapping[str, Settings] = {
-    family.family: family for family in (PAPER, CONTENTION, SMALL, WIDE)
+    family.family: family for family in (PAPER, CONTENTION, SPREAD, STARS, SMALL, WIDE)
 }
 """All families by name."""
-
-_LOAD = {
-    "jobs",
-    "servers",
-    "capacities",
-    "sizes",
-    "iterations",
-    "iteration_slots",
-    "execution_slots",
-}
-"""Settings to which a family's own horizon belongs."""
-
 
 _NO_CONTENTION = {"gradient_mb": (0.0, 0.0), "overhead_ms_per_server": 0.0}
 """No exchange and no overhead: only GPUs are scarce."""
@@ -139,7 +161,7 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
     if family not in FAMILIES:
         raise UsageError(f"no family {family!r}; choose one of {', '.join(FAMILIES)}")
     own = FAMILIES[family]
-    known = {field.name for field in fields(Settings)} - {"family"}
+    known = {field.name for field in fields(own)} - {"family"}
     if unknown := sorted(knobs.keys() - known):
         raise UsageError(f"no setting {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
     given = {key: _frozen(value) for key, value in knobs.items()}
@@ -150,7 +172,7 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
             raise UsageError(f"{', '.join(twice)}: 0 without contention; choose one")
         given |= _NO_CONTENTION
     changed = {key: value for key, value in given.items() if value != getattr(own, key)}
-    if changed.keys() & {*_LOAD, "features"} and "horizon" not in knobs:
+    if changed.keys() & {*own.load, "features"} and "horizon" not in knobs:
         changed["horizon"] = None
     try:
         return replace(own, **changed)

@@ -19,12 +19,13 @@ from rarmodel.schema.problems import problems_of
 from .account import Account, counted, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, absolute, candidates
 from .choices import Choices
-from .generate import FORWARD_PART, with_safe_horizon
+from .generate import with_safe_horizon
 from .profiles import Profile, require_model
 from .reader import Trace, read_trace
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
+from .timed import FORWARD_PART
 from .window import Window, parse_window
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {

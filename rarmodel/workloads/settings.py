@@ -1,14 +1,14 @@
-"""The distribution of a family's random instances, and checks of a user's changes."""
+"""Settings that all families of random instances have, and checks of a user's changes."""
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import is_whole
-from rarmodel.model import timing
 from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from rarmodel.schema.cluster import MAX_GPUS
 
@@ -22,9 +22,11 @@ Span = tuple[float, float]
 """Least and greatest value, both included."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Distribution of a family's instances. All random numbers are uniform in their ranges.
+@dataclass(frozen=True, kw_only=True)
+class Settings(ABC):
+    """Settings of a family's instances. All random numbers are uniform in their ranges.
+
+    Families differ in how the compute times of jobs are drawn: see `Timed` and `Stars`.
 
     Raises
     ------
@@ -42,18 +44,11 @@ class Settings:
     capacities
         Numbers of GPUs that a server can have, all equally likely, O_s.
     sizes
-        GPUs of a job, G_j, and weight. Jobs have sizes in proportion to the weights, as exactly as
-        whole numbers can (largest remainders); their order is random.
+        GPUs of a job, G_j, and weight.
     iterations
         F_j.
-    iteration_slots
-        Time of an iteration within one server, in slots, at most 1: τ_j without contention.
-    execution_slots
-        Execution time within one server, in slots: the two above are drawn until they fit it.
     gradient_mb
         Size of the gradient in MB, m_j.
-    gradient_per_second
-        Whether `gradient_mb` is per second of iteration time instead of per job.
     batch_sizes
         Samples in the mini-batch of each GPU, M_j, all equally likely.
     slot_seconds
@@ -85,10 +80,7 @@ class Settings:
     capacities: tuple[int, ...]
     sizes: tuple[tuple[int, int], ...]
     iterations: tuple[int, int]
-    iteration_slots: Span
-    execution_slots: tuple[int, int]
     gradient_mb: Span
-    gradient_per_second: bool
     batch_sizes: tuple[int, ...]
     slot_seconds: float
     horizon: int | None
@@ -102,6 +94,24 @@ class Settings:
     oversubscription: float = 1.0
     seed: int = 0
     features: tuple[Drawn, ...] = ()
+
+    load: ClassVar[frozenset[str]] = frozenset(
+        {"jobs", "servers", "capacities", "sizes", "iterations"}
+    )
+    """Settings to which a family's own horizon belongs."""
+
+    @abstractmethod
+    def draw(self) -> tuple[list[int], list[dict[str, Any]]]:
+        """Draw the GPUs of each server, and the jobs without their names.
+
+        Random numbers are rounded to decimals before use, so that the file does not depend on the
+        last bits of a platform's arithmetic.
+
+        Raises
+        ------
+        UsageError
+            If the random numbers are repeatedly out of their range.
+        """
 
     def __post_init__(self) -> None:
         if wrong := [*self._out_of_range()] or [*self._contradictions()]:
@@ -130,21 +140,9 @@ class Settings:
                 yield f"{name} {list(counts)}: whole numbers of at least 1 are expected"
         if len({gpus for gpus, _ in self.sizes}) < len(self.sizes):
             yield "sizes: a number of GPUs occurs twice; give each one weight"
-        spans: tuple[tuple[str, Span, float, float], ...] = (
-            ("iterations", self.iterations, 1, 2**53 - 1),
-            ("iteration slots", self.iteration_slots, LEAST_POSITIVE, 1),
-            ("execution slots", self.execution_slots, 1, 2**53 - 1),
-            ("gradient MB", self.gradient_mb, 0, MAX_NUMBER),
-        )
-        for name, (low, high), bottom, top in spans:
-            if not bottom <= low <= high <= top:
-                yield f"{name} {low}..{high}: they must be in order, from {bottom:g} to {top:g}"
-        for name, span in (
-            ("iterations", self.iterations),
-            ("execution slots", self.execution_slots),
-        ):
-            if not all(is_whole(end) for end in span):
-                yield f"{name} {span[0]}..{span[1]}: they must be whole numbers"
+        yield from disordered("iterations", self.iterations, 1, 2**53 - 1)
+        yield from broken("iterations", self.iterations)
+        yield from disordered("gradient MB", self.gradient_mb, 0, MAX_NUMBER)
         for name in (
             "slot_seconds",
             "network_gbps",
@@ -170,34 +168,16 @@ class Settings:
                 f"jobs of {widest} GPUs: {self.servers} servers have at most {most}; "
                 "ask for more servers or smaller sizes"
             )
-        shortest = math.ceil(self.iterations[0] / speed(self.iteration_slots[0]))
-        longest = math.ceil(self.iterations[1] / speed(self.iteration_slots[1]))
-        if shortest > self.execution_slots[1] or longest < self.execution_slots[0]:
-            low, high = self.execution_slots
-            yield (
-                f"execution slots {low}..{high}: iterations and iteration slots give "
-                f"{shortest}..{longest}"
-            )
-        # The least iteration that the largest gradient can come with.
-        seconds = self.iteration_slots[0] * self.slot_seconds
-        gradient = self.gradient_mb[1] * (seconds if self.gradient_per_second else 1.0)
-        other = self.other_seconds(gradient, widest)
-        if other >= seconds:
-            yield (
-                f"gradients of {gradient:g} MB: within a server, exchange, reduction and overhead "
-                f"take {other:.6g} s, and a whole iteration may take {seconds:.6g} s; "
-                "they must leave time to compute"
-            )
-
-    def other_seconds(self, gradient_mb: float, gpus: int) -> float:
-        """Seconds of an iteration within one server for exchange, reduction and overhead."""
-        return (
-            timing.exchange_bits(gradient_mb, gpus) / (self.intra_server_gbps * 1e9)
-            + timing.reduction_seconds(gradient_mb, gpus, self.reduction_gbps)
-            + timing.overhead_seconds(self.overhead_ms_per_server, 1)
-        )
 
 
-def speed(iteration_slots: float) -> int:
-    """Iterations that a slot completes, at least 1."""
-    return max(1, timing.speed(1.0, iteration_slots))
+def disordered(name: str, span: Span, bottom: float, top: float) -> Iterator[str]:
+    """The problem of a range that is not in order, or exceeds its limits."""
+    low, high = span
+    if not bottom <= low <= high <= top:
+        yield f"{name} {low}..{high}: they must be in order, from {bottom:g} to {top:g}"
+
+
+def broken(name: str, span: Span) -> Iterator[str]:
+    """The problem of a range of other than whole numbers."""
+    if not all(map(is_whole, span)):
+        yield f"{name} {span[0]}..{span[1]}: they must be whole numbers"

@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 
 import rarmodel
-from rarmodel.instances import catalogue
 
 VERDICT = {True: "yes", False: "**no**", None: "open"}
 
 
 def main(seconds: float) -> None:
-    audits = [rarmodel.audit(entry.name, time_limit=seconds) for entry in catalogue()]
+    audits = [
+        rarmodel.audit(row["name"], time_limit=seconds)
+        for row in rarmodel.list_instances("examples")
+    ]
     row("instance", *(claim.claim for claim in audits[0].claims))
     row(*["---"] * (1 + len(audits[0].claims)))
     for audit in audits:

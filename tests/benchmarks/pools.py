@@ -75,7 +75,7 @@ def random_ones(jobs: int, servers: int, number: int) -> Iterator[Scope]:
 def main() -> None:
     names = sys.argv[1:] or ["highs"]
     solvers = [registry.find("solvers", name) for name in names]
-    bundled = rarmodel.list_instances()
+    bundled = rarmodel.list_instances("examples")
     print(f"busy-time, at most {SECONDS:g} s")
     for entry in bundled:
         scope = scope_of(rarmodel.load_instance(entry["name"]), entry["best_known"])

@@ -1,56 +1,17 @@
 """How many random stars are proven optimal: by `search`, and by exact solves.
 
-`python tests/benchmarks/proofs.py 8x4 [--seeds N] [--seconds S]`. Jobs have 1 to 6 GPUs, servers 2
-or 4, links 5 Gbit/s. `--methods search time-indexed` has both. To compare with an earlier version,
-run this file with the Python of an environment of that version.
+`python tests/benchmarks/proofs.py 8x4 [--seeds N] [--seconds S]`. The instances are those of
+`rarmodel generate stars`. `--methods search time-indexed` has both. An earlier version that
+has no such family can `rarmodel compare` the files that `rarmodel instances write` makes.
 """
 
 from __future__ import annotations
 
 import argparse
-from random import Random
-from typing import Any
 
 import rarmodel
 from rarmodel.results import Result
 from rarmodel.schema import Instance
-
-
-def star(jobs: int, servers: int, seed: int) -> Instance:
-    """A random star with rings of 1 to 6 GPUs, many of which must spread."""
-    random = Random(seed)
-    gpus = [random.choice([2, 4]) for _ in range(servers)]
-    rings: list[dict[str, Any]] = [
-        {
-            "name": f"j{i}",
-            "gpus": random.randint(1, min(6, sum(gpus))),
-            "iterations": random.randint(100, 800),
-            "gradient_mb": round(random.uniform(10, 200), 1),
-            "batch_size": random.randint(1, 16),
-            "forward_ms_per_sample": round(random.uniform(1, 5), 2),
-            "backward_ms": round(random.uniform(5, 60), 1),
-        }
-        for i in range(jobs)
-    ]
-    return Instance.model_validate(
-        {
-            "schema_version": 1,
-            "name": f"star-{jobs}x{servers}-{seed}",
-            "time": {"slot_seconds": 10.0, "horizon": 1000},
-            "cluster": {
-                "servers": [{"name": f"s{i}", "gpus": n} for i, n in enumerate(gpus)],
-                "network": {"kind": "star", "gbps": 5.0},
-                "intra_server_gbps": 200.0,
-                "reduction_gbps": 400.0,
-            },
-            "contention": {
-                "concurrency": 1.0,
-                "degradation": {"kind": "linear", "alpha": 0.2},
-                "overhead_ms_per_server": 5.0,
-            },
-            "jobs": rings,
-        }
-    )
 
 
 def solved(instance: Instance, by: str, seconds: float) -> Result:
@@ -72,7 +33,7 @@ def main(options: argparse.Namespace) -> None:
     print("| instance | " + " | ".join(options.methods) + " |")
     print("|---|" + "---|" * len(options.methods))
     for seed in range(options.first, options.first + options.seeds):
-        instance = star(jobs, servers, seed)
+        instance = rarmodel.generate("stars", jobs=jobs, servers=servers, seed=seed)
         cells = [instance.name]
         for by in options.methods:
             found = solved(instance, by, options.seconds)

@@ -40,7 +40,7 @@ def row(name: str, seconds: float | None) -> str:
 
 def main(options: argparse.Namespace) -> None:
     """Print a row for each instance."""
-    names = options.instances or [entry["name"] for entry in rarmodel.list_instances()]
+    names = options.instances or [entry["name"] for entry in rarmodel.list_instances("examples")]
     heads = "SJF-BCO | mean | no second aim | mean | search | mean | at least | seconds"
     print(f"| instance | {heads} |\n|---|{'---:|' * 8}")
     for name in names:

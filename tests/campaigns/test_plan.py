@@ -166,6 +166,7 @@ name: beside
 instances:
   - one.json
   - two-servers
+  - stars-6x3-0
   - {import: trace.csv, parameters: {servers: 2, gpus_per_server: 4}}
 formulations:
   - {formulation: time-indexed, solvers: [highs], data: weights.json}
@@ -175,9 +176,9 @@ formulations:
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     runs = plan_campaigns(["../campaign.yaml"]).runs
-    assert [run.instance_name for run in runs] == ["one", "two-servers", "trace"]
+    assert [run.instance_name for run in runs] == ["one", "two-servers", "stars-6x3-0", "trace"]
     assert runs[0].task.data == {"deadlines": {}}
-    assert runs[2].source == "import trace.csv"
+    assert runs[3].source == "import trace.csv"
 
 
 def test_loading_what_a_process_needs_is_light() -> None:

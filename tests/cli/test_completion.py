@@ -79,7 +79,9 @@ def own_names(kind: registry.Kind, *, but: str = "") -> set[str]:
             "file",
         ),
         ("rarmodel campaign status ", set(), "dir"),
-        ("rarmodel schema ", {"instance", "schedule"}, None),
+        ("rarmodel schema ", {"instance", "schedule", "library"}, None),
+        ("rarmodel instances ", {"write", "check", "improve"}, None),
+        ("rarmodel instances write --family stars-1", {"stars-12x4", "stars-16x5"}, None),
     ],
 )
 def test_word_is_completed(

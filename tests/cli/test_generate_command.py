@@ -81,6 +81,14 @@ def test_every_option_is_a_knob(invoke: Invoke) -> None:
     )
 
 
+def test_stars_take_the_times_of_both_passes(invoke: Invoke) -> None:
+    words = ["--forward-ms-per-sample", "1.5..2", "--backward-ms", "7"]
+    drawn = parse_instance(invoke("generate", "stars", *words).out)
+    assert drawn == rarmodel.generate(
+        "stars", forward_ms_per_sample=(1.5, 2.0), backward_ms=(7.0, 7.0)
+    )
+
+
 def test_no_contention_and_name(invoke: Invoke) -> None:
     drawn = parse_instance(invoke("generate", "small", "--no-contention", "--name", "bare").out)
     assert drawn == rarmodel.generate("small", contention=False, name="bare")

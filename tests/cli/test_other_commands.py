@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import rarmodel
+from rarmodel.instances import Library
 from rarmodel.schema import Instance, Schedule
 
 if TYPE_CHECKING:
     from invocation import Invoke
 
 
-@pytest.mark.parametrize(("kind", "model"), [("instance", Instance), ("schedule", Schedule)])
+@pytest.mark.parametrize(
+    ("kind", "model"), [("instance", Instance), ("schedule", Schedule), ("library", Library)]
+)
 def test_json_schema_of_each_format_is_printed(
-    invoke: Invoke, kind: str, model: type[Instance | Schedule]
+    invoke: Invoke, kind: str, model: type[Instance | Schedule | Library]
 ) -> None:
     outcome = invoke("schema", kind)
     assert outcome.code == 0
@@ -82,7 +85,7 @@ def test_version_is_the_packages(invoke: Invoke) -> None:
 def test_interruption_anywhere_exits_1_with_one_line(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt() -> None:
+    def interrupt(_: str | None) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rarmodel.api.list_instances", interrupt)
@@ -94,7 +97,7 @@ def test_interruption_anywhere_exits_1_with_one_line(
 def test_failure_of_the_system_exits_2_with_one_line(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
+    def fail(_: str | None) -> None:
         raise PermissionError(13, "Permission denied", "a\nfile")
 
     monkeypatch.setattr("rarmodel.api.list_instances", fail)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from rarmodel.api import load_instance
+from rarmodel.api import list_instances, load_instance
 from rarmodel.heuristics import Method
 from rarmodel.heuristics.policies import installed_policies
-from rarmodel.instances import catalogue
+from rarmodel.instances import EXAMPLES
 from rarmodel.limits import Limits
 from rarmodel.search import SEARCH
 
-NAMES = [entry.name for entry in catalogue()]
+NAMES = [row["name"] for row in list_instances(EXAMPLES)]
 LIMITS = Limits(iterations=20, threads=1, seed=1, second_aim=False)
 GOLDEN = Path(__file__).parent / "golden_schedules.json"
 

@@ -15,15 +15,15 @@ import rarmodel
 from rarmodel.bounds import area, best_bound
 from rarmodel.engine import Engine, evaluate, placements_of
 from rarmodel.files import parse_instance, to_json
-from rarmodel.instances import Entry, catalogue, text_of
+from rarmodel.instances import EXAMPLES, LIBRARY, text_of
 from rarmodel.model import job_extremes, timing
 from rarmodel.results import Result
 from rarmodel.schema import Instance, Job, TreeNetwork
 from rarmodel.verifier import Ring, Run, simulate
 
 FOLDER = files("rarmodel.instances")
-ENTRIES = {entry.name: entry for entry in catalogue()}
-OPTIMA = {entry.name: entry.optimum for entry in catalogue() if entry.optimum is not None}
+ENTRIES = {row["name"]: row for row in rarmodel.list_instances(EXAMPLES)}
+OPTIMA = {name: row["optimum"] for name, row in ENTRIES.items() if row["optimum"] is not None}
 HEURISTICS = ("sjf-bco", "sjf-bco-occupied-first", "first-fit", "list-scheduling", "random")
 RUNS = [(method, 0) for method in HEURISTICS] + [("random", seed) for seed in range(1, 6)]
 LARGE = {"paper-160", "philly-2869ce"}
@@ -95,20 +95,21 @@ def lone_slots(instance: Instance, job: Job, workers: dict[int, int]) -> int:
     return end
 
 
-# Files and catalogue
+# Files and library
 
 
-def test_catalogue_lists_every_instance_file_once() -> None:
+def test_library_lists_every_instance_file_once() -> None:
     names = [
         path.name.removesuffix(".json")
         for path in FOLDER.iterdir()
-        if path.name.endswith(".json") and path.name != "catalogue.json"
+        if path.name.endswith(".json") and path.name != LIBRARY
     ]
-    assert sorted(names) == sorted(entry.name for entry in catalogue())
+    assert sorted(names) == sorted(ENTRIES)
 
 
-def test_catalogue_begins_with_the_instance_to_solve_by_hand_and_ends_with_the_real_one() -> None:
-    assert [catalogue()[0].name, catalogue()[-1].name] == ["two-servers", "philly-2869ce"]
+def test_examples_begin_with_the_instance_to_solve_by_hand_and_end_with_the_real_one() -> None:
+    first, *_, last = ENTRIES
+    assert [first, last] == ["two-servers", "philly-2869ce"]
 
 
 @every_instance
@@ -119,13 +120,6 @@ def test_file_is_formatted_as_the_project_writes_it_and_named_after_the_instance
     assert instance.name == name
     assert instance.description
     assert to_json(instance) == text
-
-
-@pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
-def test_catalogue_says_what_is_known_and_who_found_it(entry: Entry) -> None:
-    assert entry.source
-    assert entry.best_known is not None
-    assert entry.optimum in {None, entry.best_known}
 
 
 # What is known
@@ -142,7 +136,7 @@ def test_best_known_makespan_is_attained_and_not_below_the_lower_bound(name: str
     results = [heuristic(name, method) for method in HEURISTICS]
     results.append(searched(name) if name in LARGE else exact(name))
     best = min(result.makespan for result in results if result.makespan is not None)
-    assert best_bound(instance_of(name)).slots <= best == ENTRIES[name].best_known
+    assert best_bound(instance_of(name)).slots <= best == ENTRIES[name]["best_known"]
 
 
 @every_teaching_instance

@@ -14,6 +14,7 @@ from random_instances import random_instance, tiny_instance
 from rarmodel.bounds.configurations import Configurations
 from rarmodel.engine import Engine
 from rarmodel.proof.depth_first import DepthFirst
+from rarmodel.proof.verdict import NOT_KNOWN
 from rarmodel.schema import Instance
 
 
@@ -28,22 +29,29 @@ def tiny(random: Random) -> Instance:
 
 
 def check(seed: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:  # It takes time to get much memory.
-        patch.setattr("rarmodel.proof.depth_first.MEMORY", 500_000)
+    with pytest.MonkeyPatch.context() as patch:
+        # It takes time to get much memory. A full table forgets states.
+        memory = Random(seed).choice([10_000, 500_000])
+        patch.setattr("rarmodel.proof.depth_first.MEMORY", memory)
+        # The bound is asked about many states, so that there are many cuts.
+        patch.setattr("rarmodel.proof.depth_first.STEP", 5)
+        patch.setattr("rarmodel.proof.depth_first.PATIENCE", 20)
         compare(tiny(Random(seed)))
+
+
+def impossible(search: DepthFirst) -> bool:
+    return search.search(10**9, lambda: False).impossible
 
 
 def compare(instance: Instance) -> None:
     optimum = optimal_makespan(instance)
     if optimum is None:
         return
-    configurations = Configurations(instance)
-    spreadings = configurations.spreadings
-    everything = [range(len(row)) for row in spreadings]
+    bound = Configurations(instance)
+    everything = [range(len(row)) for row in bound.spreadings]
     for target in (optimum - 1, optimum, optimum + 1):
-        cut = configurations.cut(target, everything, lambda: False) if target else None
-        for prices in (None, cut):
-            search = DepthFirst(instance, spreadings, target, everything, prices)
+        for cuts in (0, 1, 3):
+            search = DepthFirst(instance, bound, target, everything, cuts=cuts)
             verdict = search.search(10**9, lambda: False)
             assert verdict.impossible == (target < optimum)
             if target >= optimum:
@@ -53,16 +61,26 @@ def compare(instance: Instance) -> None:
     found = []
     for classes in product(*everything):
         within = [{k} for k in classes]
-        cut = configurations.cut(optimum, within, lambda: False)
         answers = {
-            DepthFirst(instance, spreadings, optimum, within, prices)
-            .search(10**9, lambda: False)
-            .impossible
-            for prices in (None, cut)
+            impossible(DepthFirst(instance, bound, optimum, within, cuts=cuts)) for cuts in (0, 3)
         }
         assert len(answers) == 1, classes
         found.append(not answers.pop())
     assert any(found)
+    compare_without_a_job(instance, bound)
+
+
+def compare_without_a_job(instance: Instance, bound: Configurations) -> None:
+    some = instance.jobs[1:]
+    optimum = optimal_makespan(instance.model_copy(update={"jobs": some})) if some else None
+    if optimum is None:
+        return
+    everything = [range(len(row)) for row in bound.spreadings]
+    jobs = range(1, len(instance.jobs))
+    for target in (optimum - 1, optimum):
+        for cuts in (0, 3):
+            search = DepthFirst(instance, bound, target, everything, jobs, cuts)
+            assert impossible(search) == (target < optimum)
 
 
 @settings(max_examples=25, deadline=None)
@@ -80,13 +98,23 @@ def test_it_finds_or_refutes_as_enumeration_does_thousands_of_times(block: int) 
 
 def test_it_stops_and_continues() -> None:
     instance = random_instance(Random(5), jobs=3, servers=2, tree=False, most_gpus=2)
-    configurations = Configurations(instance)
+    bound = Configurations(instance)
     optimum = optimal_makespan(instance)
     assert optimum is not None
-    everything = [range(len(row)) for row in configurations.spreadings]
-    search = DepthFirst(instance, configurations.spreadings, optimum - 1, everything, None)
+    everything = [range(len(row)) for row in bound.spreadings]
+    search = DepthFirst(instance, bound, optimum - 1, everything, cuts=0)
     assert search.search(10**9, lambda: True) == (False, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rarmodel.proof.depth_first.STEP", 1)
         while not (verdict := search.search(1, lambda: False)).impossible:
             assert verdict.plan is None
+
+
+def test_an_instance_with_too_many_placements_gets_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rarmodel.proof.depth_first.MOST_OPTIONS", 0)
+    instance = tiny(Random(0))
+    bound = Configurations(instance)
+    search = DepthFirst(instance, bound, 1, [range(len(row)) for row in bound.spreadings])
+    assert search.search(1, lambda: False) is NOT_KNOWN

@@ -11,7 +11,7 @@ from enumeration import optimal_makespan
 from random_instances import tiny_instance
 
 from rarmodel.bounds import CHECKED_PROOF, LowerBound, best_bound
-from rarmodel.bounds.configurations import Configurations
+from rarmodel.bounds.configurations import Configurations, Cut
 from rarmodel.engine import Engine
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
@@ -33,7 +33,18 @@ def tiny(seed: int) -> Instance:
 
 def blind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the bound refute nothing, so that the engines have all to do."""
-    monkeypatch.setattr(Configurations, "refuted", lambda *_: False)
+    real = Configurations.cut
+
+    def cut(*question: Any, **kinds: Any) -> Cut | None:
+        found = real(*question, **kinds)
+        return None if found is None or found.refutes else found
+
+    monkeypatch.setattr(Configurations, "cut", cut)
+
+
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first question be about one job."""
+    monkeypatch.setattr("rarmodel.proof.refutation.FEWEST_JOBS", 1)
 
 
 def check(seed: int, refutation: Refutation | None = None) -> None:
@@ -51,14 +62,15 @@ def check(seed: int, refutation: Refutation | None = None) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_decides_as_enumeration_does(seed: int) -> None:
+def test_decides_as_enumeration_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch)
     check(seed)
 
 
 @pytest.mark.parametrize("seed", range(8, 11))
 def test_constraint_programming_decides_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     blind(monkeypatch)
-    monkeypatch.setattr(Refutation, "_to_branch", lambda *_: None)
+    monkeypatch.setattr("rarmodel.proof.refutation._choosers", lambda *_: [])
     monkeypatch.setattr(DepthFirst, "search", lambda *_: NOT_KNOWN)
     instance = tiny(seed)
     optimum = optimal_makespan(instance)
@@ -74,6 +86,7 @@ def test_constraint_programming_decides_alone(seed: int, monkeypatch: pytest.Mon
 def test_decides_as_enumeration_does_hundreds_of_times(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    few(monkeypatch)
     for seed in range(100 + 20 * block, 120 + 20 * block):
         check(seed)
     blind(monkeypatch)  # Then constraint programming confirms each leaf.

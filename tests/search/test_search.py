@@ -36,10 +36,14 @@ def test_tiny_instances_are_solved_and_proven() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [row["name"] for row in list_instances() if row["optimum"] is not None and row["jobs"] < 30],
+    [
+        row["name"]
+        for row in list_instances("examples")
+        if row["optimum"] is not None and row["jobs"] < 30
+    ],
 )
 def test_bundled_optima_are_found(name: str) -> None:
-    optimum = next(row["optimum"] for row in list_instances() if row["name"] == name)
+    optimum = next(row["optimum"] for row in list_instances("examples") if row["name"] == name)
     assert solve(name, method="search", iterations=30, threads=2).makespan == optimum
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter, sleep
 
 import pytest
 
 from rarmodel.api import load_instance, solve
 from rarmodel.bounds import LowerBound
+from rarmodel.bounds.bound import in_slots
 from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
@@ -114,14 +116,13 @@ def test_a_bound_that_ran_out_of_time_is_gone_on_with_in_the_next_run(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, asked = session_of(instance), []
-    session._slow_bounds = [CUTTING_STOCK]
 
     def slow(*arguments: object) -> None:
         stop = arguments[-1]
         assert callable(stop)
         asked.append(stop())
 
-    monkeypatch.setattr("rarmodel.bounds.cutting_stock.cutting_stock", slow)
+    session._slow_bounds = [replace(CUTTING_STOCK, tighten=in_slots(slow))]
     monkeypatch.setattr(session_module, "BOUND_SHARE", 0.0)
     session.run(deadline=perf_counter() + 100.0, iterations=6)
     assert asked == [True]

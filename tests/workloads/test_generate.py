@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance, to_json
-from rarmodel.model import job_extremes, timing
+from rarmodel.model import instance_digest, job_extremes, timing
 from rarmodel.schema import Instance, TreeNetwork
 from rarmodel.workloads import FAMILIES
 
@@ -86,6 +87,54 @@ def test_contention_family_has_large_gradients_slow_links_and_mixed_servers() ->
 def test_contention_family_leaves_no_ring_without_progress() -> None:
     slowest = min(e.worst_speed for e in job_extremes(rarmodel.generate("contention")))
     assert slowest >= 1
+
+
+def test_spread_is_contention_where_nearly_no_ring_fits_a_server() -> None:
+    instance = rarmodel.generate("spread", seed=1)
+    assert {server.gpus for server in instance.cluster.servers} == {4}
+    assert mix_of(instance) == {size: 2 + (size <= 11) for size in range(2, 17)}
+    sizes = [(size, 1) for size in range(2, 17)]
+    same = rarmodel.generate(
+        "contention", seed=1, jobs=40, servers=10, capacities=(4,), sizes=sizes
+    )
+    assert instance_digest(instance) == instance_digest(same)
+
+
+STARS = {
+    (6, 3): "093d4a417543d04c",
+    (20, 5): "b3bd632099ac97ee",
+}
+"""The first digits of the digests of stars with seed 4: they must not change."""
+
+
+@pytest.mark.parametrize("shape", STARS)
+def test_stars_stay_the_same(shape: tuple[int, int]) -> None:
+    jobs, servers = shape
+    instance = rarmodel.generate("stars", jobs=jobs, servers=servers, seed=4)
+    assert instance_digest(instance)[:16] == STARS[shape]
+
+
+def test_stars_draw_each_job_by_itself_in_the_order_of_the_file() -> None:
+    random = Random(3)
+    servers = [random.choice([2, 4]) for _ in range(4)]
+    instance = rarmodel.generate("stars", seed=3)
+    assert [server.gpus for server in instance.cluster.servers] == servers
+    for job in instance.jobs:
+        assert job.gpus == random.randint(1, 6)
+        assert job.iterations == random.randint(100, 800)
+        assert job.gradient_mb == round(random.uniform(10, 200), 1)
+        assert job.batch_size == random.randint(1, 16)
+        assert job.forward_ms_per_sample == round(random.uniform(1, 5), 2)
+        assert job.backward_ms == round(random.uniform(5, 60), 1)
+
+
+def test_stars_have_only_rings_that_fit_the_cluster() -> None:
+    knobs: dict[str, Any] = {"servers": 2, "capacities": (1, 3), "jobs": 20}
+    instance = rarmodel.generate("stars", seed=1, sizes=((2, 1), (6, 5)), **knobs)
+    assert instance.cluster.total_gpus == 2
+    assert mix_of(instance) == {2: 20}
+    with pytest.raises(UsageError, match="sizes: none fits the 2 GPUs of the cluster"):
+        rarmodel.generate("stars", seed=1, sizes=((6, 1),), **knobs)
 
 
 def test_small_family_is_solved_exactly() -> None:
@@ -248,6 +297,20 @@ def test_impossible_settings_are_refused_in_one_line(knobs: dict[str, Any], mess
         rarmodel.generate("paper", **knobs)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"forward_ms_per_sample": (3, 1)}, "forward ms per sample 3..1: they must be in order"),
+        ({"backward_ms": (-1, 1)}, "backward ms -1..1: they must be in order, from 0"),
+        ({"iteration_slots": (0.1, 0.2)}, "no setting iteration_slots; choose from alpha, back"),
+    ],
+)
+def test_impossible_settings_of_stars_are_refused(knobs: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        rarmodel.generate("stars", **knobs)
+    assert message in str(refused.value)
 
 
 def test_unknown_family_is_refused_with_those_there_are() -> None:

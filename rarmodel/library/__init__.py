@@ -1,0 +1,20 @@
+"""Keep the library of instances: check its file, take improvements, write instances as files.
+
+`rarmodel.instances` has the bundled library, and the schema of its file.
+"""
+
+from .check import Checked, Recomputed, check
+from .improve import Change, Improved, improve
+from .write import read_library, read_schedules, write_instances
+
+__all__ = [
+    "Change",
+    "Checked",
+    "Improved",
+    "Recomputed",
+    "check",
+    "improve",
+    "read_library",
+    "read_schedules",
+    "write_instances",
+]

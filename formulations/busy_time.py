@@ -35,6 +35,7 @@ import pyomo.environ as pyo
 from rarmodel.errors import UsageError
 from rarmodel.heuristics import Estimate, estimate
 from rarmodel.heuristics.idle_gpus import TOLERANCE
+from rarmodel.model.features import BY_DUTY
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
@@ -361,4 +362,5 @@ BUSY_TIME = Formulation(
     unfit=_unfit,
     model_class="integer",
     reads=frozenset({"estimates"}),
+    handles=BY_DUTY,  # Its estimates are times alone.
 )

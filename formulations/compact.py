@@ -18,7 +18,9 @@ Variables, by the names of their Pyomo components:
 `above[j,l]`              1 if job j has a worker that is not below link ℓ
 `uses[j,l]`               1 if the ring of job j uses link ℓ
 `on_link[j,l,t]`          1 if job j uses link ℓ and is active in slot t
-`at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2
+`at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2; by the count
+`counts[j,l,t]`           what job j counts on link ℓ in slot t; by duty
+`reaches[j,i,t]`          1 if ring j does at least φ_ji iterations in slot t; by duty
 `progress[j,h,t]`         iterations of job j in slot t, in shape h on n ≥ 2 servers
 `makespan`                max_j T_j
 ========================= ==========================================================================
@@ -34,15 +36,16 @@ Expressions for your own constraints and objectives, as in `time_indexed`:
 
 Speeds are data: `φ_j(h, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring of shape h whose bandwidth is that
 of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So the
-speed of a ring is the least φ_j(h, ℓ, p_ℓ) over the links it uses, floor included.
+speed of a ring is the least φ_j(h, ℓ, p_ℓ) over the links it uses, floor included. By duty the
+speeds have limits on the load of others instead (`compact_by_duty`), where all links have one rate.
 
 Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
 variable the value of its meaning. Conversely take starts and workers of a solution. The model lets
-a ring be slower than it is (in the shape of a slower type, for one), or see more rings on a link
-than there are, never the reverse. More speed and less contention only make jobs complete earlier,
-and completions only take rings off links. By induction over slots, every job completes in the
-simulation no later than in the model, and holds its GPUs no longer. So the schedule is feasible,
-and its makespan is no greater; nor is any other objective.
+a ring be slower than it is (by the count in the shape of a slower type, for one), or see more rings
+on a link than there are, never the reverse. More speed and less contention only make jobs complete
+earlier, and completions only take rings off links. By induction over slots, every job completes in
+the simulation no later than in the model, and holds its GPUs no longer. So the schedule is
+feasible, and its makespan is no greater; nor is any other objective.
 """
 
 from __future__ import annotations
@@ -55,12 +58,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Schedule
 
 from .aims import add_objectives, needs_makespan, values_of_aims
 from .arithmetic import too_fast
 from .caps import server_caps, tenant_caps, yields
+from .compact_by_duty import levels_of
 from .compact_coefficients import Coefficients, Label
 from .compact_components import (
     capacity,
@@ -75,6 +79,7 @@ from .compact_components import (
     work,
 )
 from .formulation import Formulation, Plan, Scope
+from .loads import several_rates
 from .placements import most_rings
 from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
@@ -159,6 +164,10 @@ def _values(outcome: Outcome) -> dict[str, Values]:
         ring = o.ring(j, t) if label(j) == h else None
         return min(ring.speed, jobs[j].iterations_left) if ring else 0
 
+    def counts(j: str, l: str, t: int) -> int:
+        h = label(j)
+        return data().duty[j, h] if h is not None and l in o.links[j] and o.runs(j, t) else 0
+
     def shapes(j: str) -> Iterable[Label]:
         return data().shapes[j]
 
@@ -183,6 +192,7 @@ def _values(outcome: Outcome) -> dict[str, Values]:
             slots,
             where=lambda l, p, t: p <= links[l],
         ),
+        "counts": over(counts, jobs, links, slots, where=can_ring),
         "progress": by_shape(progress, lambda j: data().spread[j], slots),
         "capacity_yields": yields(server_caps(scope), slots, o.runs),
         "quota_yields": yields(tenant_caps(scope), slots, o.runs),
@@ -202,7 +212,28 @@ def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
     """Set every variable to its value in a feasible schedule."""
     outcome = _outcome(scope, schedule)
-    set_variables(model, outcome, _values(outcome) | values_of_aims(outcome))
+    values = _values(outcome) | values_of_aims(outcome)
+    if model.component("reaches") is not None:
+        values["reaches"] = _reached(outcome)
+    set_variables(model, outcome, values)
+
+
+def _reached(outcome: Outcome) -> Values:
+    """The value of `reaches` in a schedule."""
+    data = Coefficients(outcome.scope)
+    levels = {} if data.loads is None else levels_of(data, data.loads)
+
+    def reaches(j: str, i: int, t: int) -> bool:
+        ring = outcome.ring(j, t) if outcome.links[j] else None
+        return ring is not None and ring.speed >= levels[j][i]
+
+    return over(
+        reaches,
+        levels,
+        range(max(map(len, levels.values()), default=0)),
+        range(outcome.scope.horizon),
+        where=lambda j, i, _: i < len(levels[j]),
+    )
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -224,9 +255,9 @@ COMPACT = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=too_fast,
+    unfit=lambda scope: too_fast(scope) or several_rates(scope, "time-indexed-compact"),
     model_class="linear",
     evaluate=_evaluate,
     reads=frozenset(),
-    handles=WINDOWS | PLACES | CAPS | {OBJECTIVES.name},
+    handles=ALL_BUT_PREEMPTION,
 )

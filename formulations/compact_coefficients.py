@@ -8,9 +8,11 @@ from typing import NamedTuple
 from rarmodel.model import Pace, pace
 from rarmodel.model.contention import ring_share
 from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.model.sharing import COUNT
 from rarmodel.schema import Job
 
 from .formulation import Scope
+from .loads import Loads
 from .placements import most_rings
 
 Label = int | str
@@ -71,6 +73,10 @@ class Coefficients:
         By job, shape on n ≥ 2 servers and link: φ_j(h, ℓ, p) for p = 0, 1, … rings on the link.
     lone
         By job and shape on n ≥ 2 servers: the greatest φ_j(h, ℓ, 1) over all links.
+    duty
+        By job and shape on n ≥ 2 servers: what the ring counts on its links by duty.
+    loads
+        What rings may count on links by duty, where all links have one rate; None by the count.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -101,6 +107,25 @@ class Coefficients:
             for j in self.rings
             for h in self.spread[j]
         }
+        self.duty: dict[tuple[str, Label], int] = {}
+        self.loads: Loads | None = None
+        if scope.instance.contention.model != COUNT:
+            self.loads = self._by_duty()
+
+    def _by_duty(self) -> Loads:
+        """Learn the duties of rings, and what they may count on links."""
+        for j in self.rings:
+            for h in self.spread[j]:
+                shape = self.shapes[j][h]
+                gbps = min(self.scope.links[l].gbps for l in self.links)
+                self.duty[j, h] = shape.pace.duty(shape.servers, gbps)
+        duties = {j: {self.duty[j, h] for h in self.spread[j]} for j in self.rings}
+        return Loads(self.scope, dict.fromkeys(self.links, duties))
+
+    def slowest_on(self, j: str, shape: Shape) -> list[str]:
+        """Servers of the slowest type that a shape allows."""
+        own = dict(self._paces(self.scope.jobs[j]))[shape.size]
+        return [s for s in self.servers if s in shape.on and own[s] == shape.pace]
 
     def label(self, j: str, workers: Mapping[str, int]) -> Label | None:
         """The shape of a placement: of those that allow it the fastest; None if there is none."""
@@ -132,9 +157,7 @@ class Coefficients:
         words = f"{shape.size} on {shape.servers}"
         if job.times is None:
             return words
-        own = dict(self._paces(job))[shape.size]
-        slowest = (s for s in self.servers if s in shape.on and own[s] == shape.pace)
-        return f"{words} {self.scope.servers[next(slowest)].gpu_type}"
+        return f"{words} {self.scope.servers[self.slowest_on(job.name, shape)[0]].gpu_type}"
 
     def _paces(self, job: Job) -> Iterator[tuple[int, dict[str, Pace]]]:
         """By ring size: the pace of the ring on each server that the job may use."""

@@ -11,6 +11,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from .caps import keep_caps, server_caps, tenant_caps
+from .compact_by_duty import loads_on_links, speed_beside_loads
 from .compact_coefficients import Coefficients, Label
 from .when import keep_windows, may_have_ended, may_have_started
 
@@ -243,7 +244,11 @@ def contention(m: Any, data: Coefficients) -> None:
     on_link_jlt ≥ uses_jl + running_jt − 1
     Σ_j on_link_jlt ≤ 1 + Σ_{p ≥ 2} at_least_lpt      at_least_l(p+1)t ≤ at_least_lpt
     ```
+
+    By duty, `loads_on_links` takes its place.
     """
+    if data.loads is not None:
+        return
     counts = [(l, p) for l in data.links for p in range(2, data.most_rings[l] + 1)]
     m.on_link = pyo.Var(data.rings, data.links, data.slots, bounds=(0, 1))
     m.at_least = pyo.Var(counts, data.slots, domain=pyo.Binary)
@@ -285,7 +290,7 @@ def speed(m: Any, data: Coefficients) -> None:
     ```
 
     If the ring is on the link (v = a = 1), the last line is the speed with p_ℓ rings; otherwise it
-    has no effect.
+    has no effect. By duty, `speed_beside_loads` takes the place of the last line.
     """
     pairs = [(j, h) for j in data.jobs for h in data.shapes[j]]
     spread = [(j, h) for j in data.rings for h in data.spread[j]]
@@ -304,6 +309,11 @@ def speed(m: Any, data: Coefficients) -> None:
         data.slots,
         rule=lambda m, j, h, t: m.progress[j, h, t] <= data.lone[j, h] * m.active_on[j, h, t],
     )
+
+    if data.loads is not None:
+        loads_on_links(m, data)
+        speed_beside_loads(m, data, data.loads)
+        return
 
     def on_shared_link(m: Any, j: str, h: Label, l: str, t: int) -> Any:
         speeds = data.speeds[j, h, l]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rarmodel.model import Pace, timing
 from rarmodel.model.contention import ring_share
 from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.model.sharing import COUNT
 from rarmodel.schema import Job, Server, Spread
 
 from .formulation import Scope
@@ -25,10 +26,14 @@ class Placement:
         By server: workers y_js, if above 0.
     links
         Links that the ring uses.
+    pace
+        What an iteration is made of.
     speeds
         By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, the ring itself
         included. The speed of the ring is the least over its links: B_j is the least share
-        (reading 4), and τ_j falls with B_j.
+        (reading 4), and τ_j falls with B_j. By duty there are none: see `loads`.
+    duty
+        What the ring counts on its links by duty, in `UNITS`.
     alone
         φ_j if no other ring is on its links.
     least_slots
@@ -37,7 +42,9 @@ class Placement:
 
     workers: Mapping[str, int]
     links: tuple[str, ...]
+    pace: Pace
     speeds: Mapping[str, tuple[int, ...]]
+    duty: int
     alone: int
     least_slots: int
 
@@ -250,12 +257,16 @@ def _placement(
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""
     pace = scope.pace_on(job, workers)
-    speeds = {link: rates.on_link(pace, len(workers), link) for link in links}
-    alone = min((speed[1] for speed in speeds.values()), default=0)
-    if len(workers) == 1:
+    by_count = scope.instance.contention.model == COUNT
+    if links:
+        gbps = min(scope.links[link].gbps for link in links)
+    else:
         (server,) = workers
-        cluster = scope.instance.cluster
-        alone = _speed(pace, 1, within_gbps(cluster, scope.server_index[server]))
+        gbps = within_gbps(scope.instance.cluster, scope.server_index[server])
+    alone = _speed(pace, len(workers), gbps)
     if alone == 0:
         return None
-    return Placement(workers, links, speeds, alone, timing.slots_needed(pace.iterations, alone))
+    speeds = {link: rates.on_link(pace, len(workers), link) for link in links if by_count}
+    duty = pace.duty(len(workers), gbps) if links else 0
+    slots = timing.slots_needed(pace.iterations, alone)
+    return Placement(workers, links, pace, speeds, duty, alone, slots)

@@ -10,6 +10,8 @@ Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1. Components are num
 `uses_server[j,s]`      binary: 1 iff job j has workers on server s
 `spread[j]`             binary: 1 iff job j has workers on several servers
 `p[j,l,t]`              rings on link ℓ if job j is one of them, else 0: an entry of the max of (6)
+`counts[j,l,t]`         by duty: what ring j counts on link ℓ; p is then the sum of the others
+`spans[j,n]`            by duty, binary: 1 iff job j has workers on n servers
 `bandwidth[j,t]`        B_j[t] in Gbit/s
 `tau[j,t]`              τ_j[t] in slots, an expression
 `phi[j,t]`              whole: φ_j[t], the iterations done in slot t
@@ -32,12 +34,12 @@ Several ring sizes, types and spreads would make G_j, M_j and Δf_j variables; i
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
 
 from rarmodel.model.features import (
+    BY_DUTY,
     CAPS,
     OBJECTIVES,
     RUNNING_JOBS,
@@ -51,10 +53,13 @@ from .aims import values_of_aims
 from .arithmetic import MAX_NONLINEAR_SPEED, greatest_speeds, too_fast
 from .caps import server_caps, tenant_caps, yields
 from .formulation import Formulation, Plan, Scope
+from .loads import several_rates
 from .placements import most_rings
+from .rar_ddls_by_duty import duties_of, loads
 from .rar_ddls_components import (
     bandwidth,
     bandwidths,
+    by_count,
     capacity,
     completion,
     contention,
@@ -84,6 +89,8 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel("rar-ddls")
     for component in COMPONENTS:
         component(model, scope)
+    if not by_count(scope):
+        loads(model, scope)
     return model
 
 
@@ -135,6 +142,16 @@ def _values(outcome: Outcome) -> dict[str, Values]:
         ring = o.ring(j, t)
         return min(ring.speed, most[j]) if ring else 0
 
+    def counts(j: str, l: str, t: int) -> float:
+        return duties_of(scope, j)[len(o.workers[j])] if crosses(j, l, t) else 0.0
+
+    def beside(j: str, l: str, t: int) -> float:
+        if not crosses(j, l, t):
+            return 0.0
+        if by_count(scope):
+            return o.rings_on(l, t)
+        return sum(counts(other, l, t) for other in rings if other != j)
+
     one = shared(o)
     return {
         "started": one["started"],
@@ -145,7 +162,9 @@ def _values(outcome: Outcome) -> dict[str, Values]:
         "x": one["running"],
         "y": one["held"],
         "crosses": over(crosses, rings, links, slots),
-        "p": over(lambda j, l, t: o.rings_on(l, t) if crosses(j, l, t) else 0, rings, links, slots),
+        "p": over(beside, rings, links, slots),
+        "counts": over(counts, rings, links, slots),
+        "spans": over(lambda j, n: n == len(o.workers[j]), rings, range(1, 1 + len(scope.servers))),
         "uses_server": over(lambda j, s: s in o.workers[j], rings, scope.servers),
         "spread": over(lambda j: len(o.workers[j]) > 1, rings),
         "bandwidth": over(bandwidth, rings, slots),
@@ -178,11 +197,14 @@ RAR_DDLS = Formulation(
     load=_load,
     plan=_plan,
     size=_size,
-    unfit=partial(too_fast, most=MAX_NONLINEAR_SPEED),
+    unfit=lambda scope: too_fast(scope, MAX_NONLINEAR_SPEED) or several_rates(scope, "rar-ddls"),
     model_class="nonlinear",
     evaluate=_evaluate,
     reads=frozenset(),
     handles=(
-        WINDOWS | CAPS | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
+        WINDOWS
+        | CAPS
+        | BY_DUTY
+        | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
     ),
 )

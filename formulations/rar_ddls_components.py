@@ -11,8 +11,9 @@ from typing import Any
 import pyomo.environ as pyo
 
 from rarmodel.model import timing
-from rarmodel.model.contention import linear_degradation, ring_share
+from rarmodel.model.contention import linear_degradation
 from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.model.sharing import COUNT, worst_share
 
 from .aims import add_objectives, needs_makespan
 from .arithmetic import greatest_speeds
@@ -32,6 +33,11 @@ def rings_of(scope: Scope) -> list[str]:
     return [j for j, job in scope.jobs.items() if job.size > 1]
 
 
+def by_count(scope: Scope) -> bool:
+    """Whether other rings count by their number, and not by their duties."""
+    return bool(scope.instance.contention.model == COUNT)
+
+
 def inner_gbps(scope: Scope) -> dict[str, float]:
     """By server: the bandwidth of rings within it, b^i, in Gbit/s."""
     return {
@@ -44,7 +50,7 @@ def bandwidths(scope: Scope) -> tuple[float, float]:
     instance = scope.instance
     inner, most = inner_gbps(scope).values(), most_rings(scope)
     rate = {l: scope.links[l].gbps for l in most}
-    slowest = min([*inner, *(ring_share(instance.contention, rate[l], most[l]) for l in rate)])
+    slowest = min([*inner, *(worst_share(instance, rate[l], most[l]) for l in rate)])
     return slowest, max([*inner, *rate.values()])
 
 
@@ -182,6 +188,8 @@ def contention(m: Any, scope: Scope) -> None:
     As crosses_jℓ[t] = 0 is faster, one direction of the indicator suffices: with
     w = Σ_{s below ℓ} y_js[t] and v = G_j·x_j[t] − w, the workers above, the product w·v is above 0
     iff the ring uses the link, and then at most G_j²/4: w·v ≤ (G_j²/4)·crosses_jℓ[t].
+
+    By duty, p_jℓ[t] is the load of the other rings: see `rar_ddls_by_duty`.
     """
     slots = range(scope.horizon)
     most = most_rings(scope)
@@ -196,6 +204,8 @@ def contention(m: Any, scope: Scope) -> None:
         return below * above <= (size * size // 4) * m.crosses[j, l, t]
 
     m.indicator = pyo.Constraint(rings, list(most), slots, rule=indicator)
+    if not by_count(scope):
+        return
     m.rings_on_link = pyo.Constraint(
         rings,
         list(most),
@@ -216,7 +226,8 @@ def bandwidth(m: Any, scope: Scope) -> None:
 
     The second line becomes B_j·(k + α(k−1)) ≤ b_ℓ and B_j ≤ b_ℓ. If the ring does not use ℓ, both
     right sides are greater by b^i − b_ℓ, and p_jℓ is 0. `uses_server` is 1 iff the job has workers
-    there. If servers differ, b^i is the greatest, and slower ones have lines of their own.
+    there. If servers differ, b^i is the greatest, and slower ones have lines of their own. By duty
+    k = 1 + ξ1·p, with p the load of the others.
     """
     slots = range(scope.horizon)
     instance = scope.instance
@@ -277,9 +288,11 @@ def bandwidth(m: Any, scope: Scope) -> None:
     )
 
     def shared(m: Any, j: str, l: str, t: int) -> Any:
-        if linear_degradation(alpha, xi * most[l]) <= 1.0:
-            return pyo.Constraint.Skip
         level = xi * m.p[j, l, t]
+        if not by_count(scope):
+            level += m.crosses[j, l, t]  # A ring that is not on the link has no limit there.
+        elif linear_degradation(alpha, xi * most[l]) <= 1.0:
+            return pyo.Constraint.Skip
         return m.bandwidth[j, t] * (level + alpha * (level - 1)) <= rate[l]
 
     m.link_shared = pyo.Constraint(rings, list(rate), slots, rule=shared)

@@ -26,6 +26,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.features import BY_DUTY
 from rarmodel.schema import Schedule
 
 from .formulation import Formulation, Plan, Scope, put
@@ -146,4 +147,5 @@ SCHEDULE_SELECTION = Formulation(
     proves=holds_all,
     evaluate=evaluate,
     reads=frozenset({"pool", "schedules"}),
+    handles=BY_DUTY,
 )

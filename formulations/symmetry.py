@@ -63,6 +63,8 @@ def server_order(scope: Scope) -> ServerOrder:
         groups[_traits(scope, name)].append(name)
     equal = tuple(tuple(group) for group in groups.values() if len(group) > 1)
     weights: dict[str, int] = {}
+    if all(job.running is not None for job in scope.jobs.values()):
+        return ServerOrder((), weights)  # They stay where they are.
     if equal:
         base = 1 + max(scope.servers[group[0]].gpus for group in equal)
         longest = sorted(

@@ -11,7 +11,7 @@ Variables, all binary, by the names of their Pyomo components:
 `ended[j,t]`            1 iff job j has completed before slot t: T_j ≤ t
 `placed[j,k]`           1 iff job j has placement k
 `active_in[j,k,t]`      1 iff job j is active in slot t, in placement k
-`at_least[l,p,t]`       1 if at least p rings use link ℓ in slot t, p ≥ 2
+`at_least[l,p,t]`       1 if at least p rings use link ℓ in slot t, p ≥ 2; not by duty
 `reaches[j,i,t]`        1 if ring j does at least φ_ji iterations in slot t: its i-th speed
 `done[t]`               1 if all jobs have completed before slot t
 ======================= ============================================================================
@@ -35,7 +35,8 @@ model lets a ring be slower than it is, end later, or see more rings on a link t
 the reverse. More speed and less contention only make jobs complete earlier, and completions only
 take rings off links. By induction over slots, every job completes in the simulation no later than
 in the model, and holds its GPUs no longer. So the schedule is feasible, and its makespan is no
-greater.
+greater. By duty the same holds: a ring counts on its links with a number that its placement gives,
+and only by the rings that are there.
 
 Unless the scope asks for every schedule, equal jobs start in input order, and equal servers are
 ordered by the workers of the longest jobs on them. Exchanging equals changes nothing else.
@@ -48,7 +49,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, WINDOWS
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Schedule
 
 from .aims import add_objectives, needs_makespan, values_of_aims
@@ -207,5 +208,5 @@ TIME_INDEXED = Formulation(
     evaluate=_evaluate,
     lists_placements=True,
     reads=frozenset(),
-    handles=WINDOWS | PLACES | CAPS | {OBJECTIVES.name},
+    handles=ALL_BUT_PREEMPTION,
 )

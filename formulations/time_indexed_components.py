@@ -12,10 +12,14 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.sharing import COUNT
+
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
+from .loads import Loads
 from .placements import Placement, most_rings, placements
 from .symmetry import equal_jobs, server_order
+from .time_indexed_by_duty import loads_of, slowed_by_load, speeds_on_links
 from .when import keep_windows, may_have_ended, may_have_started
 
 
@@ -35,6 +39,8 @@ class TimeIndexedData:
         By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
         By link: the most rings on it at once.
+    loads
+        What rings may count by duty; None by the count.
     """
 
     scope: Scope
@@ -42,6 +48,7 @@ class TimeIndexedData:
     rings: dict[str, dict[str, Placement]]
     levels: dict[str, list[int]]
     most_rings: dict[str, int]
+    loads: Loads | None
 
 
 def data_of(
@@ -54,13 +61,14 @@ def data_of(
         for j, ways in options.items()
         if (spread := {k: placement for k, placement in ways.items() if placement.links})
     }
+    loads = None if scope.instance.contention.model == COUNT else loads_of(scope, rings)
     levels = {
         j: sorted(
             {
                 speed
                 for placement in spread.values()
-                for speeds in placement.speeds.values()
-                for speed in speeds[1:]
+                for speeds in speeds_on_links(placement, loads)
+                for speed in speeds
                 if 0 < speed <= placement.alone
             }
         )
@@ -72,7 +80,7 @@ def data_of(
     }
     most = {link: min(most, users[link]) for link, most in most_rings(scope).items()}
     return TimeIndexedData(
-        scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}
+        scope, options, rings, levels, {l: most for l, most in most.items() if most > 0}, loads
     )
 
 
@@ -236,7 +244,11 @@ def contention(m: Any, data: TimeIndexedData) -> None:
     Σ_{j, k using ℓ} active_in_jkt ≤ 1 + Σ_{p ≥ 2} at_least_lpt
     at_least_l(p+1)t ≤ at_least_lpt
     ```
+
+    By duty no rings are counted.
     """
+    if data.loads is not None:
+        return
     slots = range(data.scope.horizon)
     counts = [(l, p) for l, most in data.most_rings.items() for p in range(2, most + 1)]
     m.at_least = pyo.Var(counts, slots, domain=pyo.Binary)
@@ -275,6 +287,13 @@ def speed(m: Any, data: TimeIndexedData) -> None:
     reaches_jit ≤ Σ_{k reaching φ_ji alone} active_in_jkt
     reaches_jit + at_least_lpt + Σ_k active_in_jkt ≤ 2
     ```
+
+    By duty, with d_k what a ring counts in placement k, M the greatest load of ℓ by other jobs, and
+    over the placements k of job j that reach φ_ji up to a load λ < M of others on ℓ:
+
+    ```
+    Σ_{other jobs on ℓ} d_k·active_in_kt ≤ λ + (M − λ)·(2 − reaches_jit − Σ_k active_in_jkt)
+    ```
     """
     slots = range(data.scope.horizon)
     pairs = [(j, i) for j, levels in data.levels.items() for i in range(len(levels))]
@@ -293,6 +312,9 @@ def speed(m: Any, data: TimeIndexedData) -> None:
         slots,
         rule=lambda m, j, i, t: m.reaches[j, i, t] <= sum(m.active_in[j, k, t] for k in able[j, i]),
     )
+    if data.loads is not None:
+        slowed_by_load(m, data, data.loads, able)
+        return
     slowed: dict[tuple[str, int, str, int], list[str]] = {}
     for j, i in pairs:
         level = data.levels[j][i]

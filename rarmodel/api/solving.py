@@ -13,6 +13,7 @@ from rarmodel.bounds import (
     least_values,
     require_true,
     why_infeasible,
+    with_aim,
     with_bound,
     with_makespan,
 )
@@ -198,20 +199,21 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = horizon_of(instance)
-    schedule, stopped = None, "the lower bound exceeds the horizon"
+    schedule, stopped, aim = None, "the lower bound exceeds the horizon", None
     reasons = why_infeasible(instance, bound) if bound.slots > horizon else too_short(instance)
     if reasons and bound.slots <= horizon:
         stopped = "a job takes longer than its deadline allows"
     elif not reasons:
         try:
-            schedule, stopped, proven = attempt(method, instance, limits)
+            schedule, stopped, proven, aim = attempt(method, instance, limits)
             bound = max(bound, proven or bound, key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
     if report is not None:
-        require_true(instance, report, bound)
-    goals = goals_of(instance, report, with_makespan(instance, least_values(instance), bound))
+        require_true(instance, report, bound, aim=aim)
+    least = with_aim(with_makespan(instance, least_values(instance), bound), aim)
+    goals = goals_of(instance, report, least)
     if bound.slots > horizon:  # Proven by the method itself, perhaps.
         reasons = why_infeasible(instance, bound)
     return Result(
@@ -222,7 +224,9 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         solver=None,
         solver_version=None,
         status=status_of(goals, found=schedule is not None, infeasible=bool(reasons)),
-        schedule=(with_bound(schedule.timed(instance.time), instance, bound) if schedule else None),
+        schedule=with_bound(schedule.timed(instance.time), instance, bound, aim)
+        if schedule
+        else None,
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,

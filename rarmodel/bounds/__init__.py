@@ -25,6 +25,7 @@ from .proven import (
     tightened,
     value_bounds,
     why_infeasible,
+    with_aim,
     with_makespan,
 )
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
@@ -58,6 +59,7 @@ __all__ = [
     "value_bounds",
     "why_infeasible",
     "wide_jobs",
+    "with_aim",
     "with_bound",
     "with_makespan",
 ]

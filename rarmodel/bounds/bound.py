@@ -8,13 +8,24 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rarmodel.model import unhandled
-from rarmodel.model.features import CAPS, OBJECTIVES, PLACES, PREEMPTION, RING_SIZES, WINDOWS
+from rarmodel.model.features import (
+    CAPS,
+    CONTENTION,
+    OBJECTIVES,
+    PLACES,
+    PREEMPTION,
+    RING_SIZES,
+    WINDOWS,
+)
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.schema import Instance
 
 ON_MAKESPAN = frozenset({MAKESPAN.name})
-UNINTERRUPTED = WINDOWS | CAPS | PLACES
-"""Features with which jobs are not interrupted."""
+UNINTERRUPTED = WINDOWS | CAPS | PLACES | CONTENTION
+"""Features with which jobs are not interrupted.
+
+By whatever rings on a link count, none is faster than alone. A bound that sees contention asks
+`best_share`, which no ring exceeds beside so many others."""
 ALWAYS = UNINTERRUPTED | {PREEMPTION.name}
 """Features with which jobs may also be interrupted, moved and resized."""
 FIXED_SIZES = UNINTERRUPTED - {RING_SIZES.name}

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rarmodel.model import horizon_of, used, windows
+from rarmodel.model import horizon_of, windows
 from rarmodel.model.caching import once_per_instance
-from rarmodel.model.features import OBJECTIVES
+from rarmodel.model.features import plain
 from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, objectives_of
 from rarmodel.schema import Instance
 
@@ -115,8 +115,7 @@ def _outcomes(instance: Instance) -> dict[str, Outcome | None]:
 def _outcome(instance: Instance, objective: Objective) -> Outcome | None:
     terms = counted(instance, objective)
     # On the makespan of a plain instance other bounds prove more, and sooner.
-    plain = not set(used(instance)) - {OBJECTIVES.name}
-    if not terms or (objective is MAKESPAN and plain):
+    if not terms or (objective is MAKESPAN and plain(instance)):
         return None
     return _greatest(instance, objective, terms) if objective.greatest else _sum(instance, terms)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import ceil, fsum
 
-from rarmodel.model import least_slots_by_placement, plain_pace, topology
-from rarmodel.model.contention import ring_share
+from rarmodel.model import best_share, least_slots_by_placement, plain_pace, topology
 from rarmodel.model.features import GPU_TYPES, PREEMPTION
 from rarmodel.schema import Instance
 
@@ -37,7 +36,7 @@ def shared_links(instance: Instance) -> int | None:
     tree = topology(cluster)
     fastest = max(tree.links[path[0]].gbps for path in tree.paths)
     rings = min(len(wide), largest)  # Each has a worker below the link.
-    shares = [ring_share(instance.contention, fastest, p) for p in range(1, rings + 1)]
+    shares = [best_share(instance, fastest, p) for p in range(1, rings + 1)]
     taken = []
     for pace, servers in wide:
         most = max(p * pace.speed(servers, gbps) for p, gbps in enumerate(shares, 1))

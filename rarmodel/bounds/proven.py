@@ -163,7 +163,9 @@ def raised_slowly(
     return known
 
 
-def require_true(instance: Instance, report: Report, *others: LowerBound) -> None:
+def require_true(
+    instance: Instance, report: Report, *others: LowerBound, aim: ValueBound | None = None
+) -> None:
     """Refuse bounds that a verified schedule refutes.
 
     Parameters
@@ -172,6 +174,8 @@ def require_true(instance: Instance, report: Report, *others: LowerBound) -> Non
         The problem, and the verifier's report on a feasible schedule.
     others
         Bounds on the makespan that slow bounds or methods have proven.
+    aim
+        The same on the first objective.
 
     Raises
     ------
@@ -183,6 +187,8 @@ def require_true(instance: Instance, report: Report, *others: LowerBound) -> Non
         found = objective_bounds(instance, one)
         if one is MAKESPAN:
             found = (*found, *(ValueBound(*other) for other in others))
+        if aim is not None and one.name == instance.objectives[0]:
+            found = (*found, aim)
         value = values.get(one.name)
         for bound in found:
             if value is not None and bound.value > value:
@@ -235,6 +241,12 @@ def with_makespan(
         max(bound, makespan.slots) if one is MAKESPAN else bound
         for one, bound in zip(objectives_of(instance), bounds, strict=True)
     )
+
+
+def with_aim(bounds: Sequence[Value], aim: ValueBound | None) -> tuple[Value, ...]:
+    """Bounds on the objectives, where one more on the first is known."""
+    first, *others = bounds
+    return (first if aim is None else max(first, aim.value), *others)
 
 
 def last_job(instance: Instance, objective: Objective) -> Value | None:

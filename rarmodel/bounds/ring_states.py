@@ -2,12 +2,12 @@
 
 A state of job j is a ring size w, a number of servers n, and the most rings p (its own included)
 that share a server's link with it. Its speed is an upper bound on that of every ring which the
-state stands for, and exact on a star:
+state stands for; by the count it is exact on a star:
 
 - a ring on one server has no rings beside it, and at most the greatest bandwidth within a server;
 - a ring on n ≥ 2 servers uses the link of each of them. On the one that most rings share it gets at
-  most `share(g, p)`, with g the fastest link of any server; and of n links the slowest is at most
-  the n-th fastest. Links further up can only slow it down;
+  most `best_share` of the fastest link of any server with p rings; and of n links the slowest is at
+  most the n-th fastest. Links further up can only slow it down;
 - with several types of GPU it is as fast as on the fastest.
 
 More rings never make a ring faster. So of the numbers p that give one speed, only the greatest
@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rarmodel.model import Pace, paces, topology
-from rarmodel.model.contention import ring_share
+from rarmodel.model import Pace, best_share, paces, topology
 from rarmodel.model.lone import within_gbps
 from rarmodel.schema import Instance, Job
 
@@ -69,13 +68,12 @@ def ring_states(
     gbps = sorted((tree.links[path[0]].gbps for path in tree.paths if path), reverse=True)
     most = min(len(instance.jobs), capacities[0], most_rings or capacities[0])
     fastest = max(gbps, default=within)
-    shares = [ring_share(instance.contention, fastest, p) for p in range(1, most + 1)]
+    shares = [best_share(instance, fastest, p) for p in range(1, most + 1)]
 
     def states(pace: Pace, servers: int) -> Iterator[RingState]:
         rates = [within]
         if servers > 1:
-            slowest = ring_share(instance.contention, gbps[servers - 1], 1)
-            rates = [min(share, slowest) for share in shares]
+            rates = [min(share, gbps[servers - 1]) for share in shares]
         for p, rate in enumerate(rates, 1):
             speed = min(pace.speed(servers, rate), pace.iterations)
             if speed > 0 and not (

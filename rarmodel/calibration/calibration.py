@@ -172,7 +172,7 @@ class Calibration:
         if rates:
             found["cluster"] = rates
         if self.contention is not None:
-            found["contention"] = self.contention.model_dump(mode="json")
+            found["contention"] = self.contention.model_dump(mode="json", exclude_unset=True)
         return found
 
     def applied(self, instance: Instance) -> Instance:
@@ -195,7 +195,8 @@ class Calibration:
         """The whole result as plain data."""
         return {
             "source": self.source or None,
-            "contention": self.contention and self.contention.model_dump(mode="json"),
+            "contention": self.contention
+            and self.contention.model_dump(mode="json", exclude_unset=True),
             "parameters": [asdict(parameter) for parameter in self.parameters],
             "correlation": self.correlation,
             "degrees_of_freedom": self.degrees_of_freedom,

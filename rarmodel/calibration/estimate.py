@@ -14,7 +14,7 @@ from rarmodel.schema.base import MAX_NUMBER
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual, Status, rates_of
 from .fit import DEFAULTS, Fit, fit
-from .models import contention_of
+from .models import COUNT, contention_of
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, cases_of, predictions
 from .run import Run
 from .table import Measurements
@@ -59,11 +59,17 @@ def calibrate(
     InputError
         If a rate is needed and missing, or the data determine nothing.
     UsageError
-        If there are no measurements, a constant is out of its range, or a rate is given twice.
+        If there are no measurements, the instance counts rings by duty, a constant is out of its
+        range, or a rate is given twice.
     """
     given = checked_constants(given or {})
     if table is None and not runs:
         raise UsageError("no measurements; give a table or the output of nccl-tests")
+    if table is not None and instance is not None and instance.contention.model != COUNT:
+        raise UsageError(
+            f"contention.model is {instance.contention.model!r}, and constants are fitted for "
+            "'count'; --compare-models fits them for each model"
+        )
     if table is None and given:
         raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}

@@ -95,7 +95,7 @@ def calibrate(
     from rarmodel import api, files  # noqa: PLC0415
     from rarmodel.calibration import kind_of, picture, picture_of_models  # noqa: PLC0415
 
-    from . import tables  # noqa: PLC0415
+    from . import measurement_tables as tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     share_stdin(table, instance, *nccl_tests)
@@ -141,7 +141,7 @@ def calibrate(
 
 def _print(found: Calibration) -> None:
     """Print the constants, rates and residuals that there are, with blank lines between."""
-    from . import tables  # noqa: PLC0415
+    from . import measurement_tables as tables  # noqa: PLC0415
 
     parts: list[Any] = []
     if found.bandwidths:

@@ -19,12 +19,10 @@ from rarmodel.verifier import Report
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
     from rarmodel.auditor.claims import Range
-    from rarmodel.calibration import Calibration, ModelComparison
     from rarmodel.campaigns import Compared
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.library import Recomputed
     from rarmodel.schema import SlotTime
-    from rarmodel.testbed import Timing
 
 
 WORDS = {
@@ -37,7 +35,7 @@ WORDS = {
 def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
     """A table of rows that map columns to text."""
     names = rows[0] if rows else ()
-    table = _table(title, *((name, "left" if name in WORDS else "right") for name in names))
+    table = new_table(title, *((name, "left" if name in WORDS else "right") for name in names))
     for row in rows:
         table.add_row(*map(one_line, row.values()))
     return table
@@ -45,7 +43,7 @@ def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
 
 def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Bundled instances, with the first sentence of each description."""
-    table = _table(
+    table = new_table(
         None,
         ("name", "left"),
         *((name, "right") for name in ("jobs", "servers", "GPUs")),
@@ -71,7 +69,7 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def families(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Families of bundled instances, with their gaps."""
-    table = _table(
+    table = new_table(
         None,
         ("family", "left"),
         *((name, "right") for name in ("instances", "optima", "mean gap", "greatest")),
@@ -89,7 +87,7 @@ def families(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def recomputed(bounds: Iterable[Recomputed]) -> Table:
     """Bounds of the library beside those proven anew."""
-    table = _table(
+    table = new_table(
         None,
         *((name, "left") for name in ("instance", "objective")),
         ("recorded", "right"),
@@ -114,7 +112,7 @@ def recomputed(bounds: Iterable[Recomputed]) -> Table:
 def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The methods, each with its description."""
     columns = ("method", "description", "features")
-    table = _table(None, *((name, "left") for name in columns))
+    table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         default = " (the default)" if row["default"] else ""
         words = one_line(row["description"] or NONE) + default
@@ -125,7 +123,7 @@ def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
 def policies(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The online policies, each with what it knows and does."""
     columns = ("policy", "knows", "interrupts", "sizes", "description")
-    table = _table(None, *((name, "left") for name in columns))
+    table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         flags = ("yes" if row[field] else "no" for field in ("interrupts", "elastic"))
         words = one_line(row["description"] or NONE)
@@ -135,7 +133,7 @@ def policies(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def placements(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The placements of online policies."""
-    table = _table(None, ("placement", "left"), ("description", "left"))
+    table = new_table(None, ("placement", "left"), ("description", "left"))
     for row in rows:
         default = " (the default)" if row["default"] else ""
         table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
@@ -144,7 +142,7 @@ def placements(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def objectives(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The objectives, each with its unit."""
-    table = _table(None, ("objective", "left"), ("unit", "left"), ("description", "left"))
+    table = new_table(None, ("objective", "left"), ("unit", "left"), ("description", "left"))
     for row in rows:
         table.add_row(*(one_line(row[field]) for field in ("name", "unit", "description")))
     return table
@@ -153,7 +151,7 @@ def objectives(rows: Iterable[Mapping[str, Any]]) -> Table:
 def bounds(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The lower bounds, each with what it holds for."""
     columns = ("bound", "takes", "objectives", "features", "description")
-    table = _table(None, *((name, "left") for name in columns))
+    table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
             one_line(row["name"]),
@@ -168,7 +166,7 @@ def bounds(rows: Iterable[Mapping[str, Any]]) -> Table:
 def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The neighbourhoods, each with what it is for."""
     columns = ("neighbourhood", "objectives", "features", "description")
-    table = _table(None, *((name, "left") for name in columns))
+    table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
             one_line(row["name"]),
@@ -182,7 +180,7 @@ def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
 def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The formulations, each with its solvers."""
     columns = ("formulation", "model class", "installed solvers", "features", "description")
-    table = _table(None, *((name, "left") for name in columns))
+    table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
             one_line(row["name"]),
@@ -196,7 +194,7 @@ def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The solvers, each with the models that it solves."""
-    table = _table(
+    table = new_table(
         None,
         ("solver", "left"),
         ("version", "left"),
@@ -220,7 +218,7 @@ def model_size(size: ModelSize) -> list[str]:
 
 def violations(report: Report) -> Table:
     """All violations of a schedule."""
-    table = _table(
+    table = new_table(
         None,
         ("constraint", "left"),
         ("job", "left"),
@@ -270,7 +268,7 @@ def _ranged(time: SlotTime, between: Range, *notes: str) -> str:
 
 def claims(outcome: Audit) -> Table:
     """The paper's claims, with the numbers of both sides."""
-    table = _table(
+    table = new_table(
         None,
         ("claim", "left"),
         ("holds", "left"),
@@ -291,7 +289,7 @@ def claims(outcome: Audit) -> Table:
 
 def figure(title: str, points: Iterable[Compared]) -> Table:
     """A figure of the paper beside our results."""
-    table = _table(
+    table = new_table(
         f"{title}, in slots",
         ("setting", "left"),
         ("method", "left"),
@@ -318,115 +316,6 @@ def figure(title: str, points: Iterable[Compared]) -> Table:
     return table
 
 
-def parameters(found: Calibration) -> Table:
-    """Constants of a calibration, with their uncertainty."""
-    table = _table(
-        None,
-        ("constant", "left"),
-        ("value", "right"),
-        ("standard error", "right"),
-        ("95 % interval", "right"),
-        ("", "left"),
-    )
-    for one in found.parameters:
-        interval = NONE
-        if one.low is not None and one.high is not None:
-            interval = f"{one.low:.4g} to {one.high:.4g}"
-        error = number(one.standard_error, ".2g")
-        table.add_row(one_line(one.name), f"{one.value:.5g}", error, interval, one.status)
-    return table
-
-
-def bandwidths(found: Calibration) -> Table:
-    """Rates that nccl-tests measured."""
-    table = _table(
-        None,
-        ("rate", "left"),
-        ("Gbit/s", "right"),
-        ("slowest", "right"),
-        ("fastest", "right"),
-        ("messages", "right"),
-        ("runs", "left"),
-    )
-    for rate in found.bandwidths:
-        runs = dict.fromkeys(
-            f"{run.source} ({run.gpus} GPUs, {run.servers} server{'s' * (run.servers > 1)})"
-            for run, _ in rate.messages
-        )
-        table.add_row(
-            rate.name,
-            f"{rate.gbps:.4g}",
-            f"{rate.low:.4g}",
-            f"{rate.high:.4g}",
-            str(len(rate.messages)),
-            one_line(", ".join(runs)),
-        )
-    return table
-
-
-def residuals(found: Calibration) -> Table:
-    """Measured and predicted times, row by row."""
-    table = _table(
-        None,
-        ("line", "right"),
-        ("job", "left"),
-        ("quantity", "left"),
-        ("measured", "right"),
-        ("predicted", "right"),
-        ("error", "right"),
-    )
-    for row in found.residuals:
-        table.add_row(
-            str(row.line),
-            one_line(row.label or NONE),
-            row.quantity,
-            f"{row.measured:.5g}",
-            f"{row.predicted:.5g}",
-            f"{round(row.error, 3) + 0.0:+.1%}",  # + 0.0 makes -0.0 a plain 0.
-        )
-    return table
-
-
-def models(found: ModelComparison) -> Table:
-    """Constants and errors of models of contention."""
-    table = _table(
-        None,
-        ("model", "left"),
-        *((name, "right") for name in ("ξ1", "α", "ξ2, ms")),
-        *((f"{part}, {error}", "right") for part in ("fit", "test") for error in ("mean", "worst")),
-    )
-    for one in found.models:
-        constants = [f"{value:.3g}" for value in one.constants.values()]
-        errors = [one.fit.mean, one.fit.worst, one.test.mean, one.test.worst]
-        table.add_row(one.model, *constants, *(f"{error:.1%}" for error in errors))
-    return table
-
-
-def timings(found: Sequence[Timing]) -> Table:
-    """Measured rings."""
-    table = _table(
-        None,
-        ("run", "left"),
-        ("job", "left"),
-        ("servers", "left"),
-        *((name, "right") for name in ("MB", "compute ms", "iterations")),
-        *((name, "right") for name in ("iteration ms", "exchange ms")),
-    )
-    for one in found:
-        ring = one.ring
-        table.add_row(
-            one_line(one.run.name),
-            one_line(one.job),
-            " ".join(map(str, ring.servers)),
-            f"{ring.gradient_mb:g}",
-            f"{ring.compute_ms:g}",
-            str(one.iterations),
-            f"{one.iteration_ms:.1f}",
-            f"{one.exchange_ms:.1f}",
-        )
-    return table
-
-
 def _spread(mean: float | None, deviation: float | None, form: str) -> str:
     return number(mean, form) + ("" if deviation is None else f" ± {number(deviation, form)}")
 
@@ -437,7 +326,8 @@ def aligned(lines: Mapping[str, str]) -> list[str]:
     return [one_line(f"{name:{width}}  {value}") for name, value in lines.items()]
 
 
-def _table(title: str | None, *columns: tuple[str, Any]) -> Table:
+def new_table(title: str | None, *columns: tuple[str, Any]) -> Table:
+    """An empty table of the command line, with each column's header and how it is justified."""
     table = Table(
         title=None if title is None else one_line(title),
         title_justify="left",

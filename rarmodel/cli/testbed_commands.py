@@ -142,14 +142,14 @@ def _measure(plan: Plan, output: str, options: dict[str, Any]) -> int:
     from rarmodel import files  # noqa: PLC0415
     from rarmodel import testbed as bed  # noqa: PLC0415
 
-    from . import tables  # noqa: PLC0415
+    from . import measurement_tables  # noqa: PLC0415
 
     files.check_writable(output)
     timings: list[Timing] = []
     for found in bed.measure(plan, progress=say, **options):
         timings += found
         files.write_text(output, bed.table_of(timings))  # Nothing is lost of a run cut short.
-    show(tables.timings(timings))
+    show(measurement_tables.timings(timings))
     return 0
 
 

@@ -262,6 +262,7 @@ class Description:
             "concurrency": contention.concurrency,
             "alpha": contention.degradation.alpha,
             "overhead_ms_per_server": contention.overhead_ms_per_server,
+            "contention_model": contention.model,
             "jobs": len(self.jobs),
             "sizes": [asdict(size) for size in self.sizes],
             "load": self.load,

@@ -210,6 +210,8 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.SERVER_RATES.name: _server_rates,
     known.RESERVATIONS.name: _reservations,
     known.QUOTAS.name: _quotas,
+    known.DUTY.name: lambda _: "rings on a link count by the time in which they exchange alone",
+    known.FIXED_POINT.name: lambda _: "rings on a link count by the time in which they exchange",
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,
     "due slots": _due,

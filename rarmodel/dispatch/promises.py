@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from rarmodel.engine.arrays import NEVER, Arrays, State
+from rarmodel.engine.arrays import BY_COUNT, NEVER, Arrays, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import (
     CHANGED_LINKS,
@@ -158,6 +158,11 @@ def copy(arrays: Arrays, state: State, to: State) -> None:
             to.row[at] = place
             to.members[place.member] = state.members[place.member]
             to.rings[place.job] = state.rings[place.job]
+    if arrays.sharing != BY_COUNT:
+        for i in range(len(state.load)):
+            to.load[i] = state.load[i]
+        for job in range(len(state.duty)):
+            to.duty[job] = state.duty[job]
 
 
 @_inner

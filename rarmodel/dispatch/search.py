@@ -96,7 +96,7 @@ class WideSearch:
         self.instance = instance
         self._turns = turns
         facts, goals = facts_of(instance), goals_of(instance)
-        self._goals, self._method = goals, method
+        self._goals, self.method = goals, method
         self._stop = np.zeros(1, np.int64)
         self._threads = limits.threads or processors()
         self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
@@ -177,7 +177,7 @@ class WideSearch:
         if better is not None and better.report.objective is not None:
             found = tuple(map(float, better.report.objective.values()))
             if found < self.best.values:
-                method = {"method": self._method}
+                method = {"method": self.method}
                 self.best = Found(found, better.schedule.model_copy(update=method))
 
     def _step(self, i: int) -> bool:
@@ -246,4 +246,4 @@ class WideSearch:
         if not lists.made(*genes_of_best):
             return
         if int(lists.state.rings["finish"].max()) <= horizon_of(self.instance):
-            self.best = Found(found, lists.schedule(self._method))
+            self.best = Found(found, lists.schedule(self.method))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rarmodel.model import timing
 from rarmodel.model.columns import columns
-from rarmodel.model.contention import ring_share
+from rarmodel.model.sharing import COUNT, DUTY, best_share
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -31,6 +31,12 @@ NOWHERE = 2**32 - 1
 UNKNOWN = -1.0
 """Bandwidth of a ring whose links must be gone through."""
 
+BY_COUNT, BY_LOAD, BY_RING, BY_FIXED_POINT = range(4)
+"""How rings share a link: equally, by their number; by duty, where all links have one rate; by
+duty, where each ring must look at the rate of each of its links; and by duties at the fixed point,
+where all rings are looked at."""
+ROOM = 2.0**52
+"""Greater than any load: `ROOM − load` orders links as shares do, and is exact."""
 
 JOB = np.dtype(
     [
@@ -49,8 +55,8 @@ RING = np.dtype(
         ("since", np.int64),  # slot of the last change of speed
         ("speed", np.int64),  # iterations per slot since then, φ_j
         ("finish", np.int64),  # completion time if nothing changes; NEVER while the speed is 0
-        ("bandwidth", np.float64),  # Gbit/s with the changes collected so far, or UNKNOWN
-        ("settled", np.float64),  # Gbit/s when speeds were last right, B_j
+        ("bandwidth", np.float64),  # with the changes collected so far, or UNKNOWN
+        ("settled", np.float64),  # the same when speeds were last right, B_j
         ("mode", np.uint32),  # which of `Arrays.modes` it is in
         ("servers", np.uint32),  # number of servers used
         ("links", np.uint32),  # number of links used
@@ -58,14 +64,17 @@ RING = np.dtype(
     ],
     align=True,
 )
-"""State of a job's ring; of a ring on one server only the last five matter, and `finish`."""
+"""State of a job's ring; of a ring on one server only the last five matter, and `finish`.
+
+Bandwidths are in Gbit/s, but BY_LOAD they are the least `share` of the ring's links.
+"""
 
 COMPLETION = np.dtype([("finish", np.int64), ("job", np.uint32)], align=True)
 """Entry of the heap: when a job completes."""
 
 LINK = np.dtype(
     [
-        ("share", np.float64),  # Gbit/s that each ring got when speeds were last right
+        ("share", np.float64),  # what each ring got when speeds were last right
         ("row", np.uint32),  # where its row begins, `Arrays.row_at`
         ("rings", np.uint32),  # that use it now, p_ℓ
         ("changed", np.uint32),  # 1 if `rings` changed since speeds were last right
@@ -73,7 +82,7 @@ LINK = np.dtype(
     ],
     align=True,
 )
-"""State of a link."""
+"""State of a link. A share is in Gbit/s BY_COUNT, and by duty it is `ROOM − load`."""
 
 MEMBER = np.dtype([("link", np.uint32), ("at", np.uint32)])
 """A ring uses a link: which one, and the place of the ring in the link's row."""
@@ -110,7 +119,16 @@ class Arrays(NamedTuple):
     row_at: Indices
     """(links + 1) Offsets of each link's row in `share`, and of its list of rings."""
     share: Floats
-    """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it."""
+    """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; by duty, the
+    most that a ring can get beside so many."""
+    sharing: int
+    """BY_COUNT, BY_LOAD, BY_RING or BY_FIXED_POINT."""
+    concurrency: float
+    """ξ1."""
+    alpha: float
+    """Cost of each further ring beyond its share, α."""
+    gbps: Floats
+    """(links) Rate of each link in Gbit/s."""
 
 
 class State(NamedTuple):
@@ -140,6 +158,10 @@ class State(NamedTuple):
     """(links) Scratch: links with workers of one ring below."""
     busy: Ints
     """(servers) GPUs of each server that are held."""
+    duty: Ints
+    """(jobs) By duty: that of each ring on links, in `duty.UNITS`."""
+    load: Ints
+    """(links) By duty: the sum of the duties of the rings on each link."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -152,7 +174,7 @@ def arrays_of(instance: Instance) -> Arrays:
     for link, most in zip(tree.links, most_rings, strict=True):
         if (link.gbps, most) not in shared:
             shared[link.gbps, most] = [
-                ring_share(contention, link.gbps, rings) for rings in range(most + 1)
+                best_share(instance, link.gbps, rings) for rings in range(most + 1)
             ]
     shares = [shared[link.gbps, most] for link, most in zip(tree.links, most_rings, strict=True)]
     modes, packed = _modes(instance)
@@ -169,7 +191,19 @@ def arrays_of(instance: Instance) -> Arrays:
         member_at=_offsets([depth * min(job.sizes[-1], len(tree.paths)) for job in instance.jobs]),
         row_at=_offsets([len(row) for row in shares]),
         share=np.array([share for row in shares for share in row], np.float64),
+        sharing=_sharing(instance),
+        concurrency=contention.concurrency,
+        alpha=contention.degradation.alpha,
+        gbps=np.array([link.gbps for link in tree.links], np.float64),
     )
+
+
+def _sharing(instance: Instance) -> int:
+    """How rings share a link."""
+    if instance.contention.model != DUTY:
+        return BY_COUNT if instance.contention.model == COUNT else BY_FIXED_POINT
+    rates = {link.gbps for link in topology(instance.cluster).links}
+    return BY_LOAD if len(rates) == 1 else BY_RING
 
 
 def _modes(instance: Instance) -> tuple[Records, Ints]:
@@ -212,6 +246,8 @@ def new_state(arrays: Arrays) -> State:
         row=np.zeros(len(arrays.share), PLACE),
         touched=np.zeros(links, np.uint32),
         busy=np.zeros(len(arrays.server_gpus), np.int64),
+        duty=np.zeros(jobs, np.int64),
+        load=np.zeros(links, np.int64),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

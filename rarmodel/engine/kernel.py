@@ -1,28 +1,45 @@
 """The compiled simulation: rings start and complete, and only what changes is computed.
 
 Between two events speeds are constant (reading 7). A start or a completion changes the number of
-rings on some links; only rings on those links can change speed, and of them only those that the
-link binds, before or after. Changes are collected until speeds are asked for, so that several
-events in one slot cost one update. A ring that a link slows down gets the least of the new
-shares; only one that a link may let go faster goes through its links again. A heap holds the
-completions to come.
+rings on some links, or their load by duty (see `duties`); only rings on those links can change
+speed, and of them only those that the link binds, before or after. Changes are collected until
+speeds are asked for, so that several events in one slot cost one update. A ring that a link slows
+down gets the least of the new shares; only one that a link may let go faster goes through its links
+again. A heap holds the completions to come.
 
-All numbers come from the model's plain functions, compiled as they stand, so that they equal the
-verifier's to the last bit. Every function here is compiled into its caller, as a call between
+All numbers come from the model's plain functions (`formulas`), so that they equal the verifier's
+to the last bit. Every function here is compiled into its caller, as a call between
 compiled functions would hand over each array of `Arrays` and `State`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarmodel.model import timing
-
-from .arrays import NEVER, NOWHERE, UNKNOWN, Arrays, Ints, State
+from .arrays import (
+    BY_COUNT,
+    BY_FIXED_POINT,
+    BY_LOAD,
+    BY_RING,
+    NEVER,
+    NOWHERE,
+    ROOM,
+    UNKNOWN,
+    Arrays,
+    Ints,
+    State,
+)
 from .compilation import compiled
+from .duties import (
+    bandwidth_by_ring,
+    load_links,
+    note_by_ring,
+    settle_fixed_point,
+    share_of,
+)
+from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
 
 _inner = partial(compiled, inner=True)
 
@@ -31,17 +48,6 @@ CLOCK, HEAP, RUNNING, CHANGED_RINGS, CHANGED_LINKS = range(5)
 ONE = np.uint64(1)
 """Sums of it and other unsigned numbers stay unsigned: an index that cannot be negative."""
 
-if TYPE_CHECKING:
-    iteration_seconds = timing.iteration_seconds
-    overhead_seconds = timing.overhead_seconds
-    speed = timing.speed
-    slots_needed = timing.slots_needed
-else:
-    iteration_seconds = compiled(timing.iteration_seconds, inner=True)
-    overhead_seconds = compiled(timing.overhead_seconds, inner=True)
-    speed = compiled(timing.speed, inner=True)
-    slots_needed = compiled(timing.slots_needed, inner=True)
-
 
 @_inner
 def reset(arrays: Arrays, state: State) -> None:
@@ -49,11 +55,15 @@ def reset(arrays: Arrays, state: State) -> None:
     state.counters[:] = 0
     for i in range(len(state.rings)):
         state.rings[i].finish = NEVER
+        state.rings[i].links = 0
     for i in range(len(state.links)):
         link = state.links[i]
         link.rings = 0
         link.share = arrays.share[link.row]
         link.changed = 0
+        if arrays.sharing != BY_COUNT:
+            state.load[i] = 0
+            link.share = ROOM
 
 
 @_inner
@@ -96,6 +106,8 @@ def start(
         if link.below < arrays.modes[mode].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
+    if arrays.sharing != BY_COUNT:
+        load_links(arrays, state, job)
 
 
 @_inner
@@ -157,6 +169,8 @@ def _leave(arrays: Arrays, state: State, job: int) -> None:
         place.job = last.job
         place.member = last.member
         state.members[last.member].at = member.at
+        if arrays.sharing != BY_COUNT:
+            state.load[member.link] -= state.duty[job]
 
 
 @_inner
@@ -174,13 +188,25 @@ def _settle(arrays: Arrays, state: State) -> None:
     """Bring speeds and completions up to date with the rings on each link."""
     counters = state.counters
     rings = counters[CHANGED_RINGS]
+    if arrays.sharing == BY_FIXED_POINT and counters[CHANGED_LINKS] > 0:
+        rings = settle_fixed_point(arrays, state, rings)
     for i in range(counters[CHANGED_LINKS]):
-        link = state.links[state.changed_links[i]]
+        index = state.changed_links[i]
+        link = state.links[index]
         link.changed = 0
-        before, after = link.share, arrays.share[link.row + link.rings]
+        if arrays.sharing == BY_FIXED_POINT:
+            continue
+        before = link.share
+        if arrays.sharing == BY_COUNT:
+            link.share = arrays.share[link.row + link.rings]
+        else:
+            link.share = ROOM - state.load[index]
+        after = link.share
         if before == after:
             continue
-        link.share = after
+        if arrays.sharing == BY_RING:
+            rings = note_by_ring(arrays, state, index, before, after, rings)
+            continue
         for at in range(link.row, link.row + link.rings):
             ring = state.rings[state.row[at].job]
             # A ring can change only if the link binds it, before or after.
@@ -203,7 +229,9 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
-    if ring.bandwidth == UNKNOWN:
+    if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
+        ring.bandwidth = bandwidth_by_ring(arrays, state, index)
+    elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
         bandwidth = state.links[state.members[first].link].share
         for number in range(first + 1, first + ring.links):
@@ -212,9 +240,10 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
+    gbps = settled_gbps(arrays, state, index)
     job = arrays.modes[ring.mode]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-    seconds = iteration_seconds(job.bits, ring.bandwidth, job.reduction, overhead, job.compute)
+    seconds = iteration_seconds(job.bits, gbps, job.reduction, overhead, job.compute)
     new_speed = speed(arrays.slot_seconds, seconds)
     if new_speed == ring.speed:
         return
@@ -227,6 +256,15 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     else:
         ring.finish = now + slots_needed(ring.remaining, new_speed)
         _heap_place(state, index)
+
+
+@_inner
+def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
+    """Bandwidth of a ring on links in Gbit/s when speeds were last right, B_j."""
+    settled = state.rings[job].settled
+    if arrays.sharing == BY_LOAD:
+        return share_of(arrays, state, job, 0, settled)
+    return float(settled)
 
 
 @_inner

@@ -32,6 +32,7 @@ from .arrays import (
     new_state,
 )
 from .compilation import compiled
+from .formulas import slots_needed
 from .kernel import (
     CLOCK,
     RUNNING,
@@ -41,7 +42,6 @@ from .kernel import (
     complete_next,
     next_completion,
     reset,
-    slots_needed,
     start,
 )
 from .modes import Modes, mode_of, modes_of, rates_within, rows_of

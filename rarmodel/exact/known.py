@@ -59,6 +59,8 @@ class Known:
         Proven bounds on them; see `Goal`.
     stage
         Place of the objective that is minimised at present.
+    prover
+        Name of what has proven the bound on the first objective, if it is not the solver.
     infeasible
         Whether it is proven that no schedule satisfies the formulation.
     solved
@@ -86,6 +88,7 @@ class Known:
     values: tuple[Value | float, ...] = ()
     bounds: list[Value | float | None] = field(default_factory=list)
     stage: int = 0
+    prover: str = ""
     infeasible: bool = False
     solved: bool = False
     searched: float = 0.0

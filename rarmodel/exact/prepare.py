@@ -6,7 +6,7 @@ from rarmodel.engine.compilation import told
 from rarmodel.engine.enumerate import all_schedules
 from rarmodel.heuristics import constructive_methods, prepare_method
 from rarmodel.model import best_placements, unhandled, used
-from rarmodel.model.features import OBJECTIVES
+from rarmodel.model.features import plain
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
 
@@ -22,7 +22,7 @@ def prepare(instance: Instance) -> None:
         wider = used(instance)
         if wider and unhandled(instance, SEARCH.handles, "") is None:
             SEARCH.prepare(instance)
-        if set(wider) - {OBJECTIVES.name}:
+        if not plain(instance):
             return
         short = instance.model_copy(update={"objective": "makespan"}) if wider else instance
         SEARCH.prepare(short)

@@ -8,8 +8,8 @@ from typing import Any
 from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
-from rarmodel.model import horizon_of, job_extremes, topology, used
-from rarmodel.model.features import OBJECTIVES
+from rarmodel.model import horizon_of, job_extremes, topology
+from rarmodel.model.features import plain
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
@@ -27,7 +27,7 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
-    if set(used(instance)) - {OBJECTIVES.name}:
+    if not plain(instance):
         return None  # Schedules of wider instances take a search.
     schedule = one_after_another(instance).schedule(instance, "one-after-another")
     horizon = horizon_of(instance)

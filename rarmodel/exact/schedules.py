@@ -11,7 +11,8 @@ from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
 from rarmodel.model import horizon_of, job_extremes
-from rarmodel.search import SEARCH, Session, one_after_another, prove
+from rarmodel.proof.sum_search import sum_search
+from rarmodel.search import SEARCH, Session, one_after_another, prove, prove_sum
 
 from .known import SEARCH_SHARE, Known
 from .plans import schedule_of
@@ -79,26 +80,37 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
         known.stopped = search.run(None if deadline == inf else deadline, patience=patience)
     finally:
         known.searched += perf_counter() - begun
-        if known.session is not None:
-            _harvest(known, known.session)
-        elif known.wide is not None and known.wide.best.schedule is not None:
-            known.collect(known.wide.best.schedule)
+        _harvest(known)
 
 
 def prove_before_models(known: Known) -> None:
     """Let the proof of `search` try, where it is about what is asked for."""
-    if known.session is None or not known.searches or known.closed:
+    if not known.searches or known.closed:
         return
     left = known.seconds_left
-    seconds = PROOF_SECONDS if left is None else PROOF_SHARE * left
+    deadline = perf_counter() + (PROOF_SECONDS if left is None else PROOF_SHARE * left)
     try:
-        prove(known.session, known.limits, perf_counter() + seconds)
+        if known.session is not None:
+            prove(known.session, known.limits, deadline)
+        elif known.wide is not None and (sums := sum_search(known.instance)):
+            aim = prove_sum(known.wide, sums, deadline)
+            if aim is not None:
+                known.bounds[0], known.prover = aim
     finally:
-        _harvest(known, known.session)
+        _harvest(known)
 
 
-def _harvest(known: Known, session: Session) -> None:
+def _harvest(known: Known) -> None:
     """Take the results of `search`, also if it was interrupted."""
+    session, wide = known.session, known.wide
+    if session is not None:
+        _harvest_session(known, session)
+    elif wide is not None and wide.best.schedule is not None:
+        known.collect(wide.best.schedule)
+
+
+def _harvest_session(known: Known, session: Session) -> None:
+    """The same of the search for short schedules."""
     known.raise_bound(session.bound)
     if known.formulation.restricts:
         # With other aims a longer schedule may be the better one.

@@ -20,8 +20,8 @@ from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, too_short, unhandled, used
-from rarmodel.model.features import OBJECTIVES
+from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
@@ -119,9 +119,8 @@ def _searches(
 
     Additions of a user are judged apart, so for them the search for short schedules will do.
     """
-    plain = not set(used(instance)) - {OBJECTIVES.name}
     by_makespan = instance.objectives == ("makespan",)
-    if plain and (by_makespan or formulation.restricts):
+    if plain(instance) and (by_makespan or formulation.restricts):
         short = instance.model_copy(update={"objective": "makespan"})
         quiet = limits if not formulation.restricts else replace(limits, progress=None)
         problem = instance if by_makespan else short
@@ -138,6 +137,7 @@ def _solve(known: Known) -> None:
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         known.stopped = why
+        prove_before_models(known)
         _use_the_rest(known)
         if known.schedule is not None:
             return
@@ -210,7 +210,11 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        aim = None if formulation.restricts else proven_aim(known.goals[0], known.solver.name)
+        aim = (
+            None
+            if formulation.restricts
+            else proven_aim(known.goals[0], known.prover or known.solver.name)
+        )
         schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,

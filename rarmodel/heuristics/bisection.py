@@ -13,6 +13,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import horizon_of
+from rarmodel.model.features import BY_DUTY
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
@@ -53,6 +54,8 @@ class Policy:
         Gives the policy with other parameters, by keyword; None if it has none to set.
     description
         What it does, in a line.
+    handles
+        Names of the features that it handles: it is the clock that knows how rings share links.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Policy:
     bisect: bool = True
     vary: Callable[..., Policy] | None = None
     description: str = ""
+    handles: frozenset[str] = BY_DUTY
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the policy needs, so that this does not count as its time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from rarmodel import registry
-from rarmodel.bounds import LowerBound
+from rarmodel.bounds import LowerBound, ValueBound
 from rarmodel.engine.compilation import told
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
@@ -23,11 +23,14 @@ class Attempt(NamedTuple):
         Why the method stopped, in words.
     bound
         A lower bound on every makespan that the method has proven; None if it proves none.
+    aim
+        The same on the value of the first objective.
     """
 
     schedule: Schedule | None
     stopped: str
     bound: LowerBound | None = None
+    aim: ValueBound | None = None
 
 
 class Method(Protocol):
@@ -61,7 +64,7 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
         If it returns anything but an `Attempt`.
     """
     made: object = method(instance, limits)
-    if not (isinstance(made, tuple) and len(made) in {2, 3}):
+    if not (isinstance(made, tuple) and 2 <= len(made) <= len(Attempt._fields)):
         raise UsageError(f"method {method.name!r} returned {made!r}, and not an Attempt")
     return Attempt(*made)
 

@@ -16,6 +16,7 @@ from .features import handled, unhandled, used
 from .horizon import horizon_of
 from .lone import lone_options
 from .rates import Pace, pace, paces, plain_pace
+from .sharing import bandwidths, best_share, worst_share
 from .spreads import spreads
 from .timing import (
     compute_seconds,
@@ -36,7 +37,9 @@ __all__ = [
     "RingOnLinks",
     "Topology",
     "Window",
+    "bandwidths",
     "best_placements",
+    "best_share",
     "check_instance",
     "compute_seconds",
     "contention_level",
@@ -68,4 +71,5 @@ __all__ = [
     "unhandled",
     "used",
     "windows",
+    "worst_share",
 ]

@@ -20,9 +20,9 @@ from rarmodel.schema import Instance, Job
 from . import timing
 from .caching import once_per_instance
 from .columns import Column, columns
-from .contention import ring_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
 from .rates import Paces, each_paces, paces
+from .sharing import worst_share
 from .topology import Topology, topology
 
 
@@ -217,10 +217,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     @cache
     def slowest(together: int) -> float:
         return min(
-            (
-                ring_share(instance.contention, gbps, min(together, most_rings))
-                for gbps, most_rings in links
-            ),
+            (worst_share(instance, gbps, min(together, most_rings)) for gbps, most_rings in links),
             default=instance.cluster.intra_server_gbps,
         )
 
@@ -262,7 +259,7 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
     tree = topology(instance.cluster)
     cluster = instance.cluster
     rates = [
-        ring_share(instance.contention, link.gbps, 1)
+        link.gbps
         for link, most_rings in zip(tree.links, tree.most_rings, strict=True)
         if most_rings
     ]

@@ -63,6 +63,16 @@ RESERVATIONS = Feature(
     lambda instance: "cluster.reservations" if instance.cluster.reservations else None,
 )
 QUOTAS = Feature("quotas", _quotas)
+DUTY = Feature(
+    "contention by duty",
+    lambda instance: "contention.model" if instance.contention.model == "duty" else None,
+)
+FIXED_POINT = Feature(
+    "duty as a fixed point",
+    lambda instance: (
+        "contention.model" if instance.contention.model == "duty-fixed-point" else None
+    ),
+)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if instance.preemption else None)
 
 OBJECTIVES = Feature(
@@ -83,6 +93,8 @@ FEATURES = (
     SERVER_RATES,
     RESERVATIONS,
     QUOTAS,
+    DUTY,
+    FIXED_POINT,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -90,6 +102,12 @@ FEATURES = (
 WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 """Names of all but the objectives."""
 
+CONTENTION = frozenset({DUTY.name, FIXED_POINT.name})
+"""By what rings on a link count."""
+BY_DUTY = frozenset({DUTY.name})
+"""What most parts for the paper's problem handle beside it."""
+PAPER = CONTENTION | {OBJECTIVES.name}
+"""The paper's jobs and cluster, whatever the objective and the model of contention."""
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
@@ -102,8 +120,8 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
 """How many GPUs they may hold at once."""
 
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name}
-ALL = ALL_BUT_PREEMPTION | {PREEMPTION.name}
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name, DUTY.name}
+ALL = frozenset(feature.name for feature in FEATURES)
 
 
 @once_per_instance
@@ -111,6 +129,11 @@ def used(instance: Instance) -> Mapping[str, str]:
     """The features that an instance uses, each with the first place."""
     places = ((feature.name, feature.place(instance)) for feature in FEATURES)
     return {name: place for name, place in places if place is not None}
+
+
+def plain(instance: Instance) -> bool:
+    """Whether jobs and cluster are the paper's, whatever the objective and the contention."""
+    return used(instance).keys() <= PAPER
 
 
 def unhandled(instance: Instance, handles: Collection[str], name: str) -> str | None:

@@ -9,11 +9,12 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
-from .contention import ring_share
+from .duty import RingOnLinks
 from .extremes import job_extremes
 from .lone import Lone, lone_options, realised, within_gbps
 from .objectives import Objective, objectives_of
 from .rates import pace
+from .sharing import bandwidths
 from .topology import topology
 
 
@@ -153,21 +154,25 @@ def _running_alone(instance: Instance) -> int:
         for j, job in enumerate(instance.jobs)
         if job.running is not None
     }
-    links = {j: tree.links_used(workers) for j, workers in held.items()}
     left = {j: instance.jobs[j].iterations_left for j in held}
+    gbps = [link.gbps for link in tree.links]
+    paces, rings = {}, {}
+    for j, workers in held.items():
+        types = [cluster.servers[s].gpu_type for s in workers]
+        paces[j] = pace(instance, j, sum(workers.values()), types)
+        if links := tree.links_used(workers):
+            rings[j] = RingOnLinks(links, paces[j].bits, paces[j].rest(len(workers)))
     slot = 0
     while left:
-        rings = Counter(link for j in left for link in links[j])
-        speeds = {}
-        for j in left:
-            shares = [
-                ring_share(instance.contention, tree.links[link].gbps, rings[link])
-                for link in links[j]
-            ]
-            gbps = min(shares) if shares else within_gbps(cluster, next(iter(held[j])))
-            types = [cluster.servers[s].gpu_type for s in held[j]]
-            one = pace(instance, j, sum(held[j].values()), types)
-            speeds[j] = one.speed(len(held[j]), gbps)
+        linked = [j for j in left if j in rings]
+        shares = bandwidths(instance.contention, gbps, [rings[j] for j in linked])
+        rates = dict(zip(linked, shares, strict=True))
+        speeds = {
+            j: paces[j].speed(
+                len(held[j]), rates[j] if j in rates else within_gbps(cluster, next(iter(held[j])))
+            )
+            for j in left
+        }
         steps = [timing.slots_needed(left[j], speed) for j, speed in speeds.items() if speed > 0]
         if not steps:
             return 0

@@ -14,6 +14,7 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .duty import RingOnLinks
 
 
 class Pace(NamedTuple):
@@ -52,6 +53,10 @@ class Pace(NamedTuple):
     def rest(self, servers: int) -> float:
         """Seconds of an iteration without its exchange."""
         return self._replace(bits=0.0).seconds(servers, 1.0)
+
+    def duty(self, servers: int, gbps: float) -> int:
+        """The part of an iteration that is exchange there, alone, in `duty.UNITS`."""
+        return RingOnLinks((), self.bits, self.rest(servers)).duty(gbps)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""

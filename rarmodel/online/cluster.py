@@ -15,6 +15,7 @@ from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segments import within_speeds
 from rarmodel.model.rates import pace
 from rarmodel.model.timing import restore_slots
+from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
 from . import rings
@@ -214,12 +215,14 @@ class WorkingCluster:
         """What a ring would take from others, and what it would have; see `Site.lost`."""
         servers, workers = _columns(ring)
         size = int(workers.sum())
-        lost, gbps = rings.part_lost(
-            self._arrays, self._state, servers, workers, size, *self._scratch
-        )
         types = [self.instance.cluster.servers[s].gpu_type for s in ring]
-        own = pace(self.instance, int(self.jobs.index[k]), size, types).speed(len(ring), gbps)
-        return lost, own / int(self.jobs.speed[k])
+        one = pace(self.instance, int(self.jobs.index[k]), size, types)
+        links = topology(self.instance.cluster).links_used(ring)
+        duty = one.duty(len(ring), min(self._arrays.gbps[link] for link in links))
+        lost, gbps = rings.part_lost(
+            self._arrays, self._state, servers, workers, size, duty, *self._scratch
+        )
+        return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 
     def _hold(self, stay: Stay) -> None:
         k = stay.job

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarmodel.engine import kernel, segments
-from rarmodel.engine.arrays import UNKNOWN, Arrays, Floats, Ints, State
+from rarmodel.engine import duties, formulas, kernel, segments
+from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes, mode_of
 
@@ -81,7 +81,14 @@ def left_of(state: State, jobs: Ints, left: Ints) -> None:
 
 @compiled
 def part_lost(
-    arrays: Arrays, state: State, servers: Ints, workers: Ints, size: int, after: Floats, met: Ints
+    arrays: Arrays,
+    state: State,
+    servers: Ints,
+    workers: Ints,
+    size: int,
+    duty: int,
+    after: Floats,
+    met: Ints,
 ) -> tuple[float, float]:
     """What a new ring would take from those on its links, and its bandwidth there in Gbit/s.
 
@@ -92,8 +99,9 @@ def part_lost(
     ----------
     arrays, state
         The simulation.
-    servers, workers, size
-        Where the ring would be, and how many GPUs it has.
+    servers, workers, size, duty
+        Where the ring would be, how many GPUs it has, and its duty there alone; the duty does not
+        matter to the count. At the fixed point, duties are taken as they are.
     after, met
         (jobs) Scratch: bandwidth of rings, and which rings these are.
     """
@@ -108,17 +116,22 @@ def part_lost(
                 touched += 1
             link.below += workers[i]
     for i in range(touched):
-        link = state.links[state.touched[i]]
+        index = state.touched[i]
+        link = state.links[index]
         crossed = link.below < size
         link.below = 0
         if not crossed:
             continue
         share = arrays.share[link.row + link.rings + 1]
+        if arrays.sharing != BY_COUNT:
+            share = duties.share(arrays, index, state.load[index])
         own = min(own, share)
         for at in range(link.row, link.row + link.rings):
             job = state.row[at].job
-            ring = state.rings[job]
-            if share < ring.settled:
+            if arrays.sharing != BY_COUNT:
+                others = state.load[index] - state.duty[job] + duty
+                share = duties.share(arrays, index, others)
+            if share < kernel.settled_gbps(arrays, state, job):
                 if after[job] == 0.0:
                     met[count] = job
                     count += 1
@@ -128,11 +141,11 @@ def part_lost(
     for i in range(count):
         ring = state.rings[met[i]]
         mode = arrays.modes[ring.mode]
-        overhead = kernel.overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-        seconds = kernel.iteration_seconds(
+        overhead = formulas.overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
+        seconds = formulas.iteration_seconds(
             mode.bits, after[met[i]], mode.reduction, overhead, mode.compute
         )
         after[met[i]] = 0.0
         if ring.speed > 0:
-            lost += 1.0 - kernel.speed(arrays.slot_seconds, seconds) / ring.speed
+            lost += 1.0 - formulas.speed(arrays.slot_seconds, seconds) / ring.speed
     return lost, own

@@ -1,11 +1,13 @@
-"""Proofs that no schedule is as short as a target.
+"""Proofs that no schedule is as short as a target, or has as small a sum.
 
-What decides this, cheap things first:
+What decides about a length, cheap things first:
 
 - `rarmodel.bounds.configurations`: for all jobs, and with each job in each class of its placements.
 - `depth_first`: rarmodel's own exhaustive search, with prices of that bound.
 - `timetable`: constraint programming with every start and placement.
 - `refutation`: branching on the classes of jobs, with all of these.
+
+`sum_search` decides about sums of terms, by another exhaustive search.
 """
 
 from .refutation import Outcome, Refutation

@@ -84,7 +84,7 @@ def write_cut(
             written.add(at)
             speeds = np.array([state.speed for state in spreadings[j][k]], np.int64)
             row = prices.left[place, at : at + iterations[j] + 1]
-            _fill_worths(speeds, np.array(cut.prices[j, k], np.int64), row)
+            fill_worths(speeds, np.array(cut.prices[j, k], np.int64), row)
     for i in range(len(options.job)):
         own = slice(options.first[i], options.first[i + 1])
         prices.waiting[place, i] = least = min(worths[own], default=0)
@@ -98,7 +98,7 @@ def class_of(spreadings: Sequence[Spreading], servers: int) -> int:
 
 
 @compiled
-def _fill_worths(speeds: Ints, prices: Ints, row: Ints) -> None:
+def fill_worths(speeds: Ints, prices: Ints, row: Ints) -> None:
     """The least price of slots that do so many iterations, at speeds that have prices."""
     row[0] = 0
     for left in range(1, len(row)):

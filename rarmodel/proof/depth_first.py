@@ -14,9 +14,10 @@ from rarmodel.bounds.configurations import Configurations, Cut
 from rarmodel.engine import arrays_of
 from rarmodel.schema import Instance
 
-from .branch import FOUND, NONE, branch, leave, plant
+from .branch import FOUND, NONE, branch, plant
 from .cuts import appraise, class_of, forms, with_room, write_cut
 from .options import options_of
+from .steps import leave
 from .tree import LEVEL, USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 
@@ -76,6 +77,11 @@ class DepthFirst:
         self._classes = [class_of(bound.spreadings[j], servers) for j, servers in forms(options)]
         self._tree = new_tree(self._arrays, options, MEMORY)
         plant(self._arrays, options, self._tree)
+
+    @property
+    def able(self) -> bool:
+        """Whether there are few enough placements for an answer."""
+        return self._options is not None
 
     def search(self, nodes: int, stop: Callable[[], bool]) -> Verdict:
         """Go on for some nodes, unless there is an answer before.

@@ -21,12 +21,13 @@ def known(options: Options, tree: Tree, level: int) -> bool:
     """Whether a state was seen that is no worse than the current one; if not, note this one.
 
     A state is no worse if the same jobs wait, the others are where they are now or have ended, no
-    job has more left, and it was in the same slot or an earlier one.
+    job has more left, the jobs that have ended cost no more, and it was in the same slot or an
+    earlier one.
     """
     _encode(options, tree, level)
     jobs, rows = len(options.job), len(tree.seen)
     key = np.uint64(0)
-    for place in range(1, jobs + 1):
+    for place in range(2, jobs + 2):
         key = (key ^ np.uint64(tree.code[place] >> options.left_bits)) * np.uint64(
             0x9E3779B97F4A7C15
         )
@@ -37,9 +38,9 @@ def known(options: Options, tree: Tree, level: int) -> bool:
             tree.counters[SEEN] += 1
             break
         better = worse = True
-        for place in range(jobs + 1):
+        for place in range(jobs + 2):
             seen, now = tree.seen[row, place], tree.code[place]
-            if place > 0 and seen >> options.left_bits != now >> options.left_bits:
+            if place > 1 and seen >> options.left_bits != now >> options.left_bits:
                 better = worse = False
                 break
             better &= seen <= now
@@ -53,14 +54,14 @@ def known(options: Options, tree: Tree, level: int) -> bool:
         row = row + 1 if row + 1 < rows else 0
     else:
         row = (first + tree.counters[USED] % PROBES) % rows
-    for place in range(jobs + 1):
+    for place in range(jobs + 2):
         tree.seen[row, place] = tree.code[place]
     return False
 
 
 @_inner
 def _encode(options: Options, tree: Tree, level: int) -> None:
-    """Write the current state: slot, and of each job where it runs and what is left.
+    """Write the current state: slot, cost, and of each job where it runs and what is left.
 
     Equal servers count in falling order of what they hold, so that their names do not matter.
     """
@@ -74,6 +75,7 @@ def _encode(options: Options, tree: Tree, level: int) -> None:
             order[place], order[other] = order[other], order[place]
             place = other
     tree.code[0] = tree.clock[level] + 1
+    tree.code[1] = tree.cost[level]
     for job in range(len(options.job)):
         option, left = tree.choice[job], tree.left[level, job]
         where = 0
@@ -86,7 +88,7 @@ def _encode(options: Options, tree: Tree, level: int) -> None:
                 server = order[place]
                 where = where * (options.gpus[server] + 1) + options.workers[option, server]
             where += 2
-        tree.code[job + 1] = (where << options.left_bits) + left
+        tree.code[job + 2] = (where << options.left_bits) + left
 
 
 @_inner

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine import NEVER, Arrays
-from rarmodel.engine.arrays import Ints
+from rarmodel.engine.arrays import BY_COUNT, Ints
 from rarmodel.model import Topology, plain_pace, spreads, timing, topology
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
 from .tree import NO_PRICES, Options
@@ -64,6 +65,7 @@ def options_of(
     left_bits = max(instance.jobs[j].iterations for j in jobs).bit_length()
     if max(map(len, rated.values())) + 2 >= MOST >> left_bits:
         return None
+    terms = [one.terms(instance) for one in objectives_of(instance)]
     workers = np.zeros((len(flat), len(gpus)), np.int64)
     for row, way in zip(workers, flat, strict=True):
         row[list(way.workers)] = list(way.workers.values())
@@ -75,11 +77,21 @@ def options_of(
         workers=workers,
         link_at=_offsets(len(way.links) for way in flat),
         link=np.array([link for way in flat for link in way.links], np.int64),
+        weight=np.array([way.weight for way in flat], np.int64),
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
+        release=np.array([max(0, instance.jobs[j].release) for j in order], np.int64),
         twin=_alike(
-            [(arrays.modes[j].tobytes(), tuple(way.slots for way in rated[j])) for j in order]
+            [
+                (
+                    arrays.modes[j].tobytes(),
+                    tuple(way.slots for way in rated[j]),
+                    max(0, instance.jobs[j].release),
+                    tuple(row[j] for row in terms),
+                )
+                for j in order
+            ]
         ),
         gpus=np.array(gpus, np.int64),
         peer=_alike(
@@ -103,6 +115,8 @@ class _Way(NamedTuple):
     """Iterations per slot alone."""
     workers: Mapping[int, int]
     links: tuple[int, ...]
+    weight: int
+    """What the ring counts on its links: 1, or its duty."""
 
 
 def _rated(
@@ -113,12 +127,12 @@ def _rated(
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
-        # One ring on a link.
-        shares = [float(arrays.share[arrays.row_at[link] + 1]) for link in links]
-        gbps = min(shares, default=instance.cluster.intra_server_gbps)
+        rates = [float(arrays.gbps[link]) for link in links]
+        gbps = min(rates, default=instance.cluster.intra_server_gbps)
         if alone := pace.speed(len(workers), gbps):
             slots = timing.slots_needed(pace.iterations, alone)
-            rated.append(_Way(slots, alone, workers, links))
+            weight = 1 if arrays.sharing == BY_COUNT else pace.duty(len(workers), gbps)
+            rated.append(_Way(slots, alone, workers, links, weight))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
 
 

@@ -1,13 +1,11 @@
 """Prove that no schedule is as short as a target, or find one: branching on classes of placements.
 
 A node says which classes each job may take; a class is a number of servers. At a node the
-configuration bound is asked first: as a whole, and with a job in one of its classes, which is left
-out if the bound refutes it.
-
-Then a depth-first search is asked about a few jobs, those of the greatest price: if these alone do
-not fit the target, no schedule does. Most jobs of an instance do not matter for that, and each of
-them would multiply the states to look at. If the few jobs fit, the search is asked about more, and
-about all jobs in the end.
+configuration bound is asked first. Then a depth-first search is asked about a few jobs, those of
+the greatest price: if these alone do not fit the target, no schedule does. Most jobs of an instance
+do not matter for that, and each of them would multiply the states to look at. If the few jobs fit,
+the search is asked about more, and about all jobs in the end. Before it is asked about a job, the
+bound is, with the job in one of its classes: a class that the bound refutes is left out.
 
 If the search has no answer after a number of nodes, the node is divided into one node for each
 class of one of these jobs. Idle threads look at these parts, while the search goes on for a while:
@@ -17,7 +15,7 @@ constraint programming take turns. A node is refuted once the search or all of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from threading import Condition
@@ -55,12 +53,18 @@ class Outcome(Enum):
     OPEN = "not known in time"
 
 
-class _Leaf(NamedTuple):
-    """A question that an engine has answered with no."""
+class _Question(NamedTuple):
+    """Whether some jobs in these classes have a schedule as short as a target."""
 
     target: int
     classes: Classes
     jobs: tuple[int, ...]
+
+
+class _Leaf(NamedTuple):
+    """A question that an engine has answered with no."""
+
+    question: _Question
     by_timetable: bool
 
 
@@ -199,17 +203,16 @@ class Refutation:
             return perf_counter() >= deadline
 
         self._stopped = False
-        for leaf in self._last:
-            target, classes, jobs, by_timetable = leaf
+        for question, by_timetable in self._last:
             if by_timetable:
-                search = DepthFirst(self._instance, self._bounds[0], target, classes, jobs)
+                search = DepthFirst(self._instance, self._bounds[0], *question)
                 verdict = search.search(2**62, over)
             else:
-                verdict = self._ask(0, leaf, deadline - perf_counter(), self._threads)
+                verdict = self._ask(0, question, deadline - perf_counter(), self._threads)
             if verdict.plan is not None:
                 raise VerificationError(
-                    f"the two engines of the proof disagree about schedules of {target} slots; "
-                    "please report this instance"
+                    "the two engines of the proof disagree about schedules of "
+                    f"{question.target} slots; please report this instance"
                 )
             if not verdict.impossible:
                 return False
@@ -222,28 +225,31 @@ class Refutation:
             return self._stopped or node.settled or perf_counter() >= deadline
 
         bound = self._bounds[thread]
-        classes = self._probed(bound, node.classes, target, over)
-        if classes is None:
+        classes, probed = node.classes, 0
+        cut = bound.cut(target, over, classes)
+        if cut is not None and cut.refutes:
             self._refute(node)
             return None
-        if over():
-            return None
-        cut = bound.cut(target, over, classes)
         worths = [0 if cut is None else cut.least(j) or 0 for j in range(len(classes))]
         order = sorted(range(len(classes)), key=lambda j: (-worths[j], -self._weights[j]))
         for few in range(min(node.fewest, len(order)), len(order) + 1):
-            jobs = tuple(sorted(order[:few]))
-            search = DepthFirst(self._instance, bound, target, classes, jobs)
+            kept = self._kept(bound, classes, order[probed:few], target, over)
+            if kept is None:
+                self._refute(node)
+            if kept is None or over():
+                return None
+            classes, probed = kept, few
+            question = _Question(target, classes, tuple(sorted(order[:few])))
+            search = DepthFirst(self._instance, bound, *question)
             verdict, by_timetable = search.search(FIRST_NODES, over), False
             if verdict is NOT_KNOWN and not over():
-                if choosers := _choosers(classes, jobs):
+                if choosers := _choosers(question):
                     self._divide(node, classes, choosers, few)
                     verdict = search.search(MOST_NODES, over)
                 else:
-                    question = _Leaf(target, classes, jobs, by_timetable=False)
                     verdict, by_timetable = self._settled(thread, question, search, deadline, over)
             if verdict.impossible:
-                self._refute(node, _Leaf(target, classes, jobs, by_timetable))
+                self._refute(node, _Leaf(question, by_timetable))
             if verdict.plan is None:
                 return None
         return verdict.plan
@@ -251,14 +257,14 @@ class Refutation:
     def _settled(
         self,
         thread: int,
-        question: _Leaf,
+        question: _Question,
         search: DepthFirst,
         deadline: float,
         over: Callable[[], bool],
     ) -> tuple[Verdict, bool]:
         """The answer of the engines in turn, and whether constraint programming gave it."""
         nodes, seconds = 2 * FIRST_NODES, FIRST_SECONDS
-        while not over():
+        while not over() and (search.able or self._timetables.able):
             time = min(seconds, deadline - perf_counter())
             verdict = self._ask(thread, question, time, 1 + self._idle)
             if verdict is not NOT_KNOWN:
@@ -285,9 +291,9 @@ class Refutation:
             self._waiting += node.parts
             self._changed.notify_all()
 
-    def _ask(self, thread: int, question: _Leaf, seconds: float, threads: int) -> Verdict:
+    def _ask(self, thread: int, question: _Question, seconds: float, threads: int) -> Verdict:
         """Ask constraint programming."""
-        target, classes, jobs, _ = question
+        target, classes, jobs = question
         left = [
             job.iterations_left if j in jobs else 0 for j, job in enumerate(self._instance.jobs)
         ]
@@ -298,14 +304,17 @@ class Refutation:
             return Verdict(impossible=True)
         return self._timetables.ask(target, classes, jobs, cut, seconds, threads)
 
-    def _probed(
-        self, bound: Configurations, classes: Classes, target: int, over: Callable[[], bool]
+    def _kept(
+        self,
+        bound: Configurations,
+        classes: Classes,
+        jobs: Sequence[int],
+        target: int,
+        over: Callable[[], bool],
     ) -> Classes | None:
-        """A node without the classes that the bound refutes; None if none of its is left."""
-        if bound.refuted(target, over, classes):
-            return None
+        """The classes without those of some jobs that the bound refutes; None if none is left."""
         before = classes
-        for j in sorted(range(len(classes)), key=lambda j: -self._weights[j]):
+        for j in jobs:
             kept = set(classes[j])
             for one in sorted(classes[j], reverse=True):
                 if len(kept) == 1 or over():
@@ -319,6 +328,6 @@ class Refutation:
         return classes
 
 
-def _choosers(classes: Classes, jobs: tuple[int, ...]) -> list[int]:
+def _choosers(question: _Question) -> list[int]:
     """The jobs that have a choice of classes."""
-    return [j for j in jobs if len(classes[j]) > 1]
+    return [j for j in question.jobs if len(question.classes[j]) > 1]

@@ -4,6 +4,9 @@ It is asked with exact speeds on stars and trees. In the program's model a job m
 longer, a ring may count on a link that it does not use, and a ring may be slower than it is. So a
 solution's starts and placements make a schedule that is at most as long, since rings only get
 faster where others end earlier; and every schedule is a solution.
+
+By duty there are more speeds than numbers of rings, and no answer: the depth-first search has all
+of the time.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from rarmodel.bounds.configurations import Cut
 from rarmodel.bounds.ring_states import Spreading
 from rarmodel.model import plain_pace, timing, topology
 from rarmodel.model.contention import ring_share
+from rarmodel.model.sharing import COUNT
 from rarmodel.schema import Instance
 
 from .verdict import NOT_KNOWN, Verdict, plan_of
@@ -106,6 +110,11 @@ class Timetables:
         states = [sum(speed >= own for speed in speeds) - 1 for own in form["speeds"]]
         return form | {"prices": [prices[state] for state in states]}
 
+    @property
+    def able(self) -> bool:
+        """Whether there are answers: by the count."""
+        return self._instance.contention.model == COUNT
+
     def ask(
         self,
         target: int,
@@ -132,6 +141,8 @@ class Timetables:
         threads
             Threads of the solver.
         """
+        if not self.able:
+            return NOT_KNOWN
         asked = [
             self._jobs[j]
             | {

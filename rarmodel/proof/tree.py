@@ -61,12 +61,16 @@ class Options(NamedTuple):
     """(options + 1) Offsets into `link`."""
     link: Ints
     """Links that the ring uses."""
+    weight: Ints
+    """(options) What the ring counts on them: 1, or its duty."""
     alone: Ints
     """(options) Iterations per slot if no other ring is on these links."""
     slots: Ints
     """(options) Execution time alone."""
     least: Ints
     """(jobs) The least execution time of a job's options."""
+    release: Ints
+    """(jobs) First slot in which the job may start, max(0, r_j)."""
     twin: Ints
     """(jobs) The previous equal job; −1 if there is none."""
     gpus: Ints
@@ -86,7 +90,9 @@ class Tree(NamedTuple):
     counters: Ints
     """(3) See LEVEL, SEEN and USED."""
     clock: Ints
-    """(jobs + 1) The slot."""
+    """(jobs + 2) The slot; in the last row, for a look ahead."""
+    cost: Ints
+    """(jobs + 1) What completed jobs cost, where that counts; 0 otherwise."""
     worth: Ints
     """(jobs + 1, cuts) What all that is left is worth by each cut."""
     born: Ints
@@ -98,11 +104,11 @@ class Tree(NamedTuple):
     option: Ints
     """(jobs + 1) Its option to try next."""
     left: Ints
-    """(jobs + 1, jobs) Iterations left of each job."""
+    """(jobs + 2, jobs) Iterations left of each job."""
     free: Ints
-    """(jobs + 1, 2, servers) Idle GPUs: now, and in the slot before."""
+    """(jobs + 2, 2, servers) Idle GPUs: now, and in the slot before."""
     rings: Ints
-    """(jobs + 1, 2, links) Rings on each link: now, and in the slot before."""
+    """(jobs + 2, 2, links) What rings count on each link: now, and in the slot before."""
     choice: Ints
     """(jobs) Option of each job, WAITING if it has not started."""
     start: Ints
@@ -110,11 +116,11 @@ class Tree(NamedTuple):
     pace: Ints
     """(jobs) Scratch: iterations per slot of each running job."""
     code: Ints
-    """(jobs + 1) Scratch: a row of `seen`."""
+    """(jobs + 2) Scratch: a row of `seen`."""
     order: Ints
     """(servers) Scratch: servers, equal ones by what they hold."""
     seen: Ints
-    """(rows, jobs + 1) Nodes seen before, as a hash table: slot + 1, and a number by job."""
+    """(rows, jobs + 2) States seen before, as a hash table: slot + 1, cost, a number by job."""
 
 
 def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
@@ -126,19 +132,20 @@ def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
 
     return Tree(
         counters=room(3),
-        clock=room(jobs + 1),
+        clock=room(jobs + 2),
+        cost=room(jobs + 1),
         worth=room(jobs + 1, len(options.prices.slot)),
         born=room(jobs + 1),
         asked=room(jobs + 1),
         job=room(jobs + 1),
         option=room(jobs + 1),
-        left=room(jobs + 1, jobs),
-        free=room(jobs + 1, 2, servers),
-        rings=room(jobs + 1, 2, links),
+        left=room(jobs + 2, jobs),
+        free=room(jobs + 2, 2, servers),
+        rings=room(jobs + 2, 2, links),
         choice=room(jobs),
         start=room(jobs),
         pace=room(jobs),
-        code=room(jobs + 1),
+        code=room(jobs + 2),
         order=room(servers),
-        seen=room(memory // 8 // (jobs + 1), jobs + 1),
+        seen=room(memory // 8 // (jobs + 2), jobs + 2),
     )

@@ -1,7 +1,7 @@
 """Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
 from .neighbourhoods import BUDDY_BLOCKS, ORDERS, SERVERS
-from .proving import prove
+from .proving import prove, prove_sum
 from .search import DEFAULT_SECONDS, SEARCH, Search
 from .session import Session
 from .solution import Solution, one_after_another
@@ -17,4 +17,5 @@ __all__ = [
     "Solution",
     "one_after_another",
     "prove",
+    "prove_sum",
 ]

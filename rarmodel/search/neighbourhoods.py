@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rarmodel.heuristics import Neighbourhood
 from rarmodel.model import least_slots_by_placement
+from rarmodel.model.features import BY_DUTY
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance
 
@@ -15,17 +16,22 @@ def _some_fit_a_server(instance: Instance) -> bool:
 
 
 ORDERS = Neighbourhood(
-    "orders", "order, way of placement and earliest start of jobs, justified", objectives=SHORT
+    "orders",
+    "order, way of placement and earliest start of jobs, justified",
+    objectives=SHORT,
+    handles=BY_DUTY,
 )
 SERVERS = Neighbourhood(
     "servers",
     "exchanges of jobs between servers, and their order on each",
     objectives=SHORT,
+    handles=BY_DUTY,
     suits=_some_fit_a_server,
 )
 BUDDY_BLOCKS = Neighbourhood(
     "buddy-blocks",
     "exchanges of jobs between nested blocks of GPUs",
     objectives=SHORT,
+    handles=BY_DUTY,
     suits=_some_fit_a_server,
 )

@@ -1,14 +1,21 @@
-"""The proof at the end of a search: the bound rises slot by slot, until a schedule meets it."""
+"""The proof at the end of a search, until a schedule meets the bound.
+
+On the makespan the bound rises slot by slot. For sums, schedules must become better and better,
+until there is no further one.
+"""
 
 from __future__ import annotations
 
 from time import perf_counter
 
-from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound
+from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
+from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
+from rarmodel.model.objectives import objectives_of
 from rarmodel.proof import Outcome, Refutation
+from rarmodel.proof.sum_search import MOST_SUM, SumSearch
 from rarmodel.schema import Instance
 
 from .session import Session
@@ -17,8 +24,11 @@ from .solution import solution_of_plan
 MOST_JOBS = 40
 MOST_GAP = 0.2
 """With more jobs, or a greater relative gap, there is no proof within minutes."""
+ALL_NODES = 2**62
 FEWEST_SLOTS = 3
 """A gap of so many slots is never too great."""
+CHECK_SECONDS = 3.0
+"""Checking a proof may always take so long."""
 
 
 def provable(instance: Instance) -> bool:
@@ -59,7 +69,35 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
             session.take(solution_of_plan(session.instance, refutation.plan))
         session.report()
     # The last refutation is the one that counts. Checking may take as long as all of the proof.
-    until = min(deadline, 2 * perf_counter() - begun)
+    now = perf_counter()
+    until = min(deadline, now + max(CHECK_SECONDS, now - begun))
     if refuted and stopped != TIME_LIMIT and refutation.confirm(until):
         session.bound = LowerBound(session.bound.slots, CHECKED_PROOF)
     return stopped
+
+
+def prove_sum(search: WideSearch, sums: SumSearch, deadline: float) -> ValueBound | None:
+    """Look for better schedules until there is none; None if that is not known in time.
+
+    Parameters
+    ----------
+    search
+        A search, which takes the schedules.
+    sums
+        The depth-first search for the same instance.
+    deadline
+        The reading of `time.perf_counter` at which to stop.
+    """
+    instance = search.instance
+    while True:
+        known = search.best.schedule is not None
+        most = round(search.best.values[0]) - 1 if known else MOST_SUM
+        verdict = sums.search(most, ALL_NODES, lambda: perf_counter() >= deadline)
+        if verdict.plan is not None:
+            solution = solution_of_plan(instance, verdict.plan)
+            value = objectives_of(instance)[0].value(instance, solution.completions.tolist())
+            search.best = Found((float(value),), solution.schedule(instance, search.method))
+        elif verdict.impossible and known:
+            return ValueBound(most + 1, PROOF)
+        else:
+            return None

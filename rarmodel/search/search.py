@@ -10,6 +10,7 @@ import numpy as np
 
 from rarmodel.bounds import (
     LowerBound,
+    ValueBound,
     best_bound,
     least_values,
     raised_slowly,
@@ -29,6 +30,7 @@ from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import MAKESPAN, objectives_of
+from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
@@ -36,7 +38,7 @@ from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
-from .proving import provable, prove
+from .proving import provable, prove, prove_sum
 from .second import SHARE, SecondAim, budget_after, wanted
 from .server_annealing import anneal_servers
 from .session import BOUND_SHARE, Session
@@ -67,7 +69,10 @@ class Search:
         """Compile what the search needs, so that this does not count as its time."""
         if not ORDERS.supports(instance, objectives_of(instance)):
             # A copy, as what is found out about the instance itself is to count as time.
-            WideSearch(instance.model_copy(), Limits(threads=1), self.name).run(None, iterations=1)
+            copy = instance.model_copy()
+            WideSearch(copy, Limits(threads=1), self.name).run(None, iterations=1)
+            if sums := sum_search(copy):
+                sums.search(MOST_SUM, 1, lambda: False)
             return
         prepare_cutting_stock()
         prepare_configurations()
@@ -131,6 +136,7 @@ class Search:
             bound = raised_slowly(instance, bound, slow_bounds(instance, MAKESPAN), seconds=time)
         known = with_makespan(instance, least_values(instance), bound)
         least = [float(value) for value in known]
+        aim: ValueBound | None = None
 
         def proven(found: Found) -> bool:
             if limits.progress:
@@ -140,6 +146,11 @@ class Search:
 
         try:
             deadline = _first_end(instance, limits, begun, seconds)
+            if deadline is not None and not _counted(limits) and (sums := sum_search(instance)):
+                stopped = search.run(_proof_from(begun, deadline), proven=proven)
+                if stopped == TIME_LIMIT:
+                    aim = prove_sum(search, sums, begun + PROOF_TO * (deadline - begun))
+                    least[0] = max(least[0], float(aim.value)) if aim else least[0]
             stopped = search.run(deadline, limits.iterations, limits.patience, proven)
             stopped += turns.told()
         except KeyboardInterrupt:
@@ -147,7 +158,7 @@ class Search:
         if search.best.schedule is None and bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
         return self._further(
-            instance, limits, begun, seconds, Attempt(search.best.schedule, stopped, bound)
+            instance, limits, begun, seconds, Attempt(search.best.schedule, stopped, bound, aim)
         )
 
     def _further(
@@ -172,13 +183,22 @@ class Search:
 
 def _searched(session: Session, limits: Limits, begun: float, end: float | None) -> str:
     """Search, prove, and search on; return why that stopped."""
-    counted = limits.iterations is not None or limits.patience is not None
-    if end is None or counted or not provable(session.instance):
+    if end is None or _counted(limits) or not provable(session.instance):
         return session.run(end, limits.iterations, limits.patience)
-    stopped = session.run(begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun)))
+    stopped = session.run(_proof_from(begun, end))
     if stopped == TIME_LIMIT:
         stopped = prove(session, limits, begun + PROOF_TO * (end - begun))
     return session.run(end) if stopped == TIME_LIMIT else stopped
+
+
+def _counted(limits: Limits) -> bool:
+    """Whether a number of iterations limits the search."""
+    return limits.iterations is not None or limits.patience is not None
+
+
+def _proof_from(begun: float, end: float) -> float:
+    """When the proof begins, as a reading of `perf_counter`."""
+    return begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun))
 
 
 def _seconds(limits: Limits) -> float | None:

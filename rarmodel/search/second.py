@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rarmodel.bounds import objective_bound
 from rarmodel.dispatch.second import SecondSearch, with_second_aim
 from rarmodel.limits import Limits
-from rarmodel.model import used
+from rarmodel.model.features import plain
 from rarmodel.model.objectives import Value, objectives_of, second_aim
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
@@ -134,7 +134,7 @@ class SecondAim:
         KeyboardInterrupt
             At Ctrl-C; the best schedule is kept.
         """
-        paper = not used(self._plain)
+        paper = plain(self._plain)
         if self._proven:
             return
         if paper:

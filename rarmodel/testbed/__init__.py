@@ -3,11 +3,10 @@
 from .network import check_possible, down, existing, up, up_star
 from .plan import Plan, Ring, Together, read_plan, standard_plan
 from .played import Part, PlayedJob, parts_of, play
-from .predicted import MODELS, predicted, rows_of
+from .predicted import predicted, rows_of
 from .timing import Timing, csv_of, measure, table_of
 
 __all__ = [
-    "MODELS",
     "Part",
     "Plan",
     "PlayedJob",

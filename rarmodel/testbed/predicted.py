@@ -1,4 +1,4 @@
-"""What models of contention say of a schedule that is played: the same order, in seconds.
+"""What the models of contention say of a schedule that is played: the same order, in seconds.
 
 Speeds are constant between two events, as everywhere, but nothing is rounded to slots or whole
 iterations per slot, as nothing is in the testbed.
@@ -6,41 +6,13 @@ iterations per slot, as nothing is in the testbed.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from rarmodel.model import (
-    RingOnLinks,
-    duty_bandwidths,
-    iteration_seconds,
-    ring_share,
-    topology,
-)
+from rarmodel.model import RingOnLinks, bandwidths, iteration_seconds, topology
+from rarmodel.model.sharing import MODELS
 from rarmodel.schema import Contention, Instance, Schedule
 
 from .played import Part, PlayedJob, parts_of
-
-Bandwidths = Callable[[Contention, Sequence[float], Sequence[RingOnLinks]], list[float]]
-"""A model: the bandwidth of each ring on links of given rates, in Gbit/s."""
-
-
-def _count(
-    contention: Contention, gbps: Sequence[float], rings: Sequence[RingOnLinks]
-) -> list[float]:
-    """Bandwidths by the count of (6) and (7)."""
-    users = Counter(link for ring in rings for link in ring.links)
-    return [
-        min(ring_share(contention, gbps[link], users[link]) for link in ring.links)
-        for ring in rings
-    ]
-
-
-MODELS: Mapping[str, Bandwidths] = {
-    "count": _count,
-    "duty": duty_bandwidths,
-    "duty-fixed-point": partial(duty_bandwidths, fixed_point=True),
-}
 
 
 def rows_of(
@@ -58,7 +30,8 @@ def rows_of(
     gbps = [link.gbps for link in topology(instance.cluster).links]
     parts = parts_of(instance, schedule)
     models = {
-        name: predicted(instance.contention, gbps, parts, model) for name, model in MODELS.items()
+        name: predicted(instance.contention.model_copy(update={"model": name}), gbps, parts)
+        for name in MODELS
     }
     return [
         {
@@ -72,20 +45,18 @@ def rows_of(
 
 
 def predicted(
-    contention: Contention, gbps: Sequence[float], parts: Sequence[Part], model: Bandwidths
+    contention: Contention, gbps: Sequence[float], parts: Sequence[Part]
 ) -> list[PlayedJob]:
-    """Start and completion of each job as a model has them.
+    """Start and completion of each job as the model of contention has them.
 
     Parameters
     ----------
     contention
-        ξ1 and f.
+        ξ1, f, and the model.
     gbps
         Rate of each link.
     parts
         The jobs.
-    model
-        One of `MODELS`.
     """
     left = [float(part.pace.iterations) for part in parts]
     start: dict[int, float] = {}
@@ -99,7 +70,9 @@ def predicted(
         seconds = {number: parts[number].rest for number in running}
         linked = [number for number in running if parts[number].links]
         rings = [RingOnLinks(p.links, p.pace.bits, p.rest) for p in map(parts.__getitem__, linked)]
-        for number, ring, share in zip(linked, rings, model(contention, gbps, rings), strict=True):
+        for number, ring, share in zip(
+            linked, rings, bandwidths(contention, gbps, rings), strict=True
+        ):
             seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, ring.rest)
         step = min(left[number] * seconds[number] for number in running)
         now += step

@@ -12,7 +12,7 @@ from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
 from .report import Period, Ring
-from .traffic import Placed, Traffic
+from .traffic import Placed, traffic_of
 
 
 class Periods(Sequence[Period]):
@@ -112,7 +112,7 @@ class Periods(Sequence[Period]):
         """The periods at ascending indices."""
         if not wanted:
             return
-        traffic = Traffic(self._instance, self._rings)
+        traffic = traffic_of(self._instance, self._rings)
         nodes = [link.node for link in topology(self._instance.cluster).links]
         active: dict[int, None] = {}  # In the order in which they began.
         states: dict[int, Ring] = {}

@@ -15,7 +15,7 @@ from rarmodel.schema import Instance
 from .periods import Periods
 from .simulation_result import Run, SimulationResult
 from .slot_by_slot import simulate_slot_by_slot
-from .traffic import Placed, Traffic, placed
+from .traffic import Placed, placed, traffic_of
 
 
 def simulate(
@@ -56,7 +56,7 @@ def _completions(
     instance: Instance, rings: Sequence[Placed], runs: Sequence[Run]
 ) -> tuple[list[int | None], list[int | None], int | None]:
     """When jobs complete and runs end, and when nothing changes any more if some never do."""
-    traffic = Traffic(instance, rings)
+    traffic = traffic_of(instance, rings)
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
     left_at: list[int | None] = [None] * len(rings)

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
+from rarmodel.model.duty import RingOnLinks
+from rarmodel.model.sharing import bandwidths
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance
 
@@ -67,31 +68,44 @@ def _states(
     """State of each active ring, (6)–(8), and the number of rings on each link used."""
     cluster, contention = instance.cluster, instance.contention
     tree = topology(cluster)
+    gbps = [link.gbps for link in tree.links]
     # In the order in which they began, for readers.
     in_order = sorted(active, key=lambda i: (runs[i].start + runs[i].restore, -i))
     on_link = Counter(link for i in in_order for link in tree.links_used(runs[i].workers))  # p_ℓ
+    terms = {i: _terms(instance, runs[i]) for i in in_order}
+    used = {i: tree.links_used(runs[i].workers) for i in in_order}
+    rings = {
+        i: RingOnLinks(used[i], bits, timing.iteration_seconds(0.0, 1.0, *rest))
+        for i, (bits, *rest) in terms.items()
+        if used[i]
+    }
+    shares = bandwidths(contention, gbps, [*rings.values()])  # (7), or by duty
+    rates = dict(zip(rings, shares, strict=True))
     states = {}
     for i in in_order:
-        job, workers = runs[i].job, runs[i].workers
-        used = tree.links_used(workers)
-        shares = [ring_share(contention, tree.links[k].gbps, on_link[k]) for k in used]
-        bandwidth = min(shares) if used else _within(cluster, workers)  # (7)
-        size = sum(workers.values())
-        types = {cluster.servers[s].gpu_type for s in workers}
-        seconds = timing.iteration_seconds(  # (8)
-            timing.exchange_bits(job.gradient_mb, size),
-            bandwidth,
-            timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
-            timing.overhead_seconds(contention.overhead_ms_per_server, len(workers)),
-            max(timing.compute_seconds(job, size, kind) for kind in types),
-        )
+        bandwidth = rates[i] if used[i] else _within(cluster, runs[i].workers)
+        bits, *rest = terms[i]
+        seconds = timing.iteration_seconds(bits, bandwidth, *rest)  # (8)
         states[i] = Ring(
-            contention=max((on_link[k] for k in used), default=0),  # (6)
+            contention=max((on_link[k] for k in used[i]), default=0),  # (6)
             bandwidth_gbps=bandwidth,
             iteration_seconds=seconds,
             speed=timing.speed(instance.time.slot_seconds, seconds),
         )
     return states, {tree.links[k].node: rings for k, rings in on_link.items()}
+
+
+def _terms(instance: Instance, run: Run) -> tuple[float, float, float, float]:
+    """The parts of (8): bits, and seconds of reduction, overhead, and forward and backward pass."""
+    job, workers, cluster = run.job, run.workers, instance.cluster
+    size = sum(workers.values())
+    types = {cluster.servers[s].gpu_type for s in workers}
+    return (
+        timing.exchange_bits(job.gradient_mb, size),
+        timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
+        timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(workers)),
+        max(timing.compute_seconds(job, size, kind) for kind in types),
+    )
 
 
 def _within(cluster: Cluster, workers: Mapping[int, int]) -> float:

@@ -2,6 +2,8 @@
 
 When rings begin or end, only the number of rings on their links changes, and only the rings on
 those links change speed. So the cost of an event does not grow with the number of rings elsewhere.
+By duty it is the same with the sum of duties. At the fixed point a ring may change the speed of
+any other.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.contention import ring_share
+from rarmodel.model.duty import RingOnLinks, share_by_duty
+from rarmodel.model.sharing import COUNT, DUTY, FIXED_POINT, bandwidths
 from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
@@ -35,7 +39,7 @@ def placed(run: Run, tree: Topology) -> Placed:
 
 
 class Traffic:
-    """The rings on each link; at first there are none.
+    """The rings on each link, by the count of (6); at first there are none.
 
     Parameters
     ----------
@@ -67,23 +71,35 @@ class Traffic:
         Returns
         -------
         dict
-            The links on which the number of rings changed, each with the lesser of its shares
-            before and after, in Gbit/s. A ring whose bandwidth is below this share keeps its
-            bandwidth: the link neither was nor is the ring's slowest.
+            The links whose rings may have other bandwidths now, each with a share in Gbit/s: a ring
+            whose bandwidth was below this share keeps its bandwidth. By the count, it is the lesser
+            of the shares before and after: the link neither was nor is the slowest of such a ring.
         """
         before: dict[int, int] = {}
         for i in ended:
-            del self._terms[i]
             for link in self._rings[i].links:
                 on_link = self.rings_on[link]
                 before.setdefault(link, len(on_link))
                 on_link.remove(i)
+            self._left(i)
+            del self._terms[i]
         for i in begun:
             self._terms[i] = self._terms_of(self._rings[i])
             for link in self._rings[i].links:
                 on_link = self.rings_on[link]
                 before.setdefault(link, len(on_link))
                 on_link.add(i)
+            self._joined(i)
+        return self._changed(before)
+
+    def _joined(self, i: int) -> None:
+        """Note what else a ring that begins changes."""
+
+    def _left(self, i: int) -> None:
+        """Note what else a ring that ends changes."""
+
+    def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
+        """What `change` returns, from the number of rings before on the links concerned."""
         changed = {}
         for link, count in before.items():
             now = len(self.rings_on[link])
@@ -94,10 +110,14 @@ class Traffic:
         return changed
 
     def bandwidth_gbps(self, i: int) -> float:
-        """B_j of an active ring in Gbit/s: the least share on the links that it uses, (7)."""
+        """B_j of an active ring in Gbit/s."""
         links = self._rings[i].links
         if not links:
             return self._within[next(iter(self._rings[i].workers))]
+        return self._on_links(i, links)
+
+    def _on_links(self, i: int, links: Sequence[int]) -> float:
+        """The least share on the links that a ring uses, (7)."""
         return min(map(self._share.__getitem__, links))
 
     def iteration_seconds(self, i: int, gbps: float) -> float:
@@ -133,3 +153,65 @@ class Traffic:
             timing.overhead_seconds(overhead_ms, len(ring.workers)),
             compute,
         )
+
+    def _linked(self, i: int) -> RingOnLinks:
+        """An active ring, as the functions of duties take it."""
+        bits, *rest = self._terms[i]
+        return RingOnLinks(self._rings[i].links, bits, timing.iteration_seconds(0.0, 1.0, *rest))
+
+
+class _ByDuty(Traffic):
+    """The same with duties in place of 1 for each other ring: constants, summed by link."""
+
+    def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
+        super().__init__(instance, rings)
+        self._load = [0] * len(self._gbps)
+        self._duty: dict[int, int] = {}
+
+    def _joined(self, i: int) -> None:
+        if links := self._rings[i].links:
+            self._duty[i] = self._linked(i).duty(min(self._gbps[link] for link in links))
+            for link in links:
+                self._load[link] += self._duty[i]
+
+    def _left(self, i: int) -> None:
+        for link in self._rings[i].links:
+            self._load[link] -= self._duty[i]
+
+    def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
+        return dict.fromkeys(before, 0.0)
+
+    def _on_links(self, i: int, links: Sequence[int]) -> float:
+        contention, own = self._instance.contention, self._duty[i]
+        return min(
+            share_by_duty(contention, self._gbps[link], self._load[link] - own) for link in links
+        )
+
+
+class _ByFixedPoint(Traffic):
+    """The same with duties at the bandwidths that follow: all of them anew at each change."""
+
+    def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
+        super().__init__(instance, rings)
+        self._now: dict[int, float] = {}
+
+    def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
+        if not before:
+            return {}
+        active = [i for i in self._terms if self._rings[i].links]
+        linked = [self._linked(i) for i in active]
+        shares = bandwidths(self._instance.contention, self._gbps, linked)
+        self._now = dict(zip(active, shares, strict=True))
+        in_use = (link for link, rings in enumerate(self.rings_on) if rings)
+        return dict.fromkeys([*before, *in_use], 0.0)
+
+    def _on_links(self, i: int, _: Sequence[int]) -> float:
+        return self._now[i]
+
+
+_BY_MODEL = {COUNT: Traffic, DUTY: _ByDuty, FIXED_POINT: _ByFixedPoint}
+
+
+def traffic_of(instance: Instance, rings: Sequence[Placed]) -> Traffic:
+    """Traffic by the instance's model of contention."""
+    return _BY_MODEL[instance.contention.model](instance, rings)

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from fake_slurm import FakeSlurm
+from fake_slurm import SHAPES, FakeSlurm
 
 import rarmodel
 from rarmodel import slurm
@@ -41,15 +41,6 @@ from rarmodel.slurm.values import hosts, moment
 
 TRACE = Path(__file__).parents[2] / "docs/study/philly-2869ce.csv"
 FIRST_HOUR = 138
-SHAPES = (
-    ["--gpus=8", "--ntasks=8"],
-    ["-N2", "--gres=gpu:4"],
-    ["-N1", "--gres=gpu:h100:2"],
-    ["--nodes=2-4", "--gpus-per-node=2"],
-    ["--gpus-per-task=1", "--ntasks=4"],
-    ["--gpus=16", "--ntasks=16"],
-    ["--gpus=32", "--ntasks=32"],
-)
 
 
 def jobs(cluster: FakeSlurm) -> dict[str, Mapping[str, str]]:

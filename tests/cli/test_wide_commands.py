@@ -18,7 +18,7 @@ from rarmodel.files import to_json
 from rarmodel.heuristics import constructive_methods
 from rarmodel.limits import Limits
 from rarmodel.model import used
-from rarmodel.model.features import PREEMPTION
+from rarmodel.model.features import DUTY, PREEMPTION
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 
@@ -55,7 +55,7 @@ REFUSING: dict[str, Sequence[object]] = {
     "audit": ["audit", "I"],
     "formulate another": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
 }
-"""What is for the paper's problem only."""
+"""What is for the paper's problem only, all but the audit by duty too."""
 
 OTHERS = {
     *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
@@ -120,8 +120,22 @@ def test_every_command_is_tested_here() -> None:
     assert tested | OTHERS == set(rarmodel.commands)
 
 
-@pytest.mark.parametrize("name", [*FEATURES, *OBJECTIVES])
-@pytest.mark.parametrize("command", HANDLING)
+def test_calibrate_names_the_model_of_contention(invoke: Invoke, asked: Asked) -> None:
+    outcome = invoke(*asked(wide(DUTY.name), HANDLING["calibrate"]))
+    line = "contention.model is 'duty', and constants are fitted for 'count'; "
+    assert outcome.code == 2
+    assert outcome.lines == [f"{line}--compare-models fits them for each model"]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (command, name)
+        for command in HANDLING
+        for name in (*FEATURES, *OBJECTIVES)
+        if (command, name) != ("calibrate", DUTY.name)
+    ],
+)
 def test_commands_work_on_wide_instances(
     command: str, name: str, invoke: Invoke, asked: Asked
 ) -> None:
@@ -130,8 +144,15 @@ def test_commands_work_on_wide_instances(
     assert outcome.err == ""
 
 
-@pytest.mark.parametrize("name", [*FEATURES, *OBJECTIVES[1:], PREEMPTION.name])
-@pytest.mark.parametrize("command", REFUSING)
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (command, name)
+        for command in REFUSING
+        for name in (*FEATURES, *OBJECTIVES[1:], PREEMPTION.name)
+        if name != DUTY.name or command == "audit"
+    ],
+)
 def test_commands_for_the_papers_problem_name_the_field(
     command: str, name: str, invoke: Invoke, asked: Asked
 ) -> None:
@@ -179,7 +200,7 @@ def test_a_campaign_skips_what_does_not_fit(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = [*FEATURES, PREEMPTION.name]
+    names = [name for name in (*FEATURES, PREEMPTION.name) if name != DUTY.name]
     for name in names:
         Path(f"{name}.json").write_text(to_json(wide(name)), encoding="utf-8")
     listed = ", ".join(f"{name}.json" for name in names)

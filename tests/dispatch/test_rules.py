@@ -29,7 +29,7 @@ def test_what_a_rule_makes_passes_the_verifier(
     random: Random, features: set[str], jobs: int, servers: int, rule: object
 ) -> None:
     instance = random_wide(random, features, jobs=jobs, servers=servers)
-    schedule, stopped, _ = rule(instance, Limits())  # type: ignore[operator]
+    schedule, stopped, *_ = rule(instance, Limits())  # type: ignore[operator]
     if schedule is None:
         assert stopped
         return

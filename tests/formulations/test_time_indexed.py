@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from documents import instance_of, job_data
 from enumeration import optimal_makespan
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -203,3 +204,13 @@ def test_a_job_with_very_many_placements_is_left_to_the_compact_program() -> Non
     assert reason is not None
     assert "time-indexed-compact lists none" in reason
     assert COMPACT.unfit(scope_of(instance, 300)) is None
+
+
+@both
+def test_equal_servers_beside_running_jobs_alone_have_no_order(formulation: Formulation) -> None:
+    running = {"gpus": {"s0": [0]}, "iterations_done": 1}
+    instance = instance_of(job_data("a", running=running), servers=[1, 2, 2])
+    result = solve(instance, formulation=formulation, time_limit=60)
+    assert result.status == "optimal"
+    model = formulation.build(scope_of(instance, result.makespan or 0))
+    assert list(model.component_data_objects(pyo.Constraint))

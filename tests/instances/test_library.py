@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import runpy
 from datetime import date
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rarmodel
-from rarmodel.campaigns import read_campaigns
 from rarmodel.errors import InputError
 from rarmodel.files import format_json, parse_instance, read_record, to_json, write_text
 from rarmodel.instances import (
@@ -25,7 +22,6 @@ from rarmodel.instances import (
     text_of,
 )
 
-DOCS = Path(__file__).parents[2] / "docs"
 SHA = "0" * 64
 RECORD = {"value": 3, "by": "search", "rarmodel": "0.1.0", "date": "2026-11-22"}
 KNOWN: dict[str, Any] = {
@@ -161,21 +157,6 @@ def test_names_are_those_of_the_library_examples_first() -> None:
     assert names() == [listed.name for _, _, listed in entries(bundled_library())]
     assert names_of_families()[0] == EXAMPLES
     assert names(EXAMPLES)[0] == names()[0] == "two-servers"
-
-
-def test_script_of_the_docs_adds_what_is_missing_and_changes_nothing_else() -> None:
-    renewed = runpy.run_path(str(DOCS / "library_families.py"))["renewed"]
-    assert renewed(bundled_library()) == bundled_library()
-    examples, stars, *others = bundled_library().families
-    fewer = stars.model_copy(update={"instances": stars.instances[1:]})
-    added = renewed(Library(schema_version=1, families=(examples, fewer, *others)))
-    unknown = stars.instances[0].model_copy(update={"known": ()})
-    assert added.families[1].instances == (unknown, *stars.instances[1:])
-
-
-def test_campaign_of_the_docs_solves_every_instance() -> None:
-    ((campaign, _, _),) = read_campaigns(DOCS / "examples" / "library.yaml")
-    assert [source.instance for source in campaign.instances] == names()
 
 
 def test_only_examples_have_files() -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from threading import Thread
 
 import pytest
-from fake_slurm import FakeSlurm, missing
+from fake_slurm import SHAPES, FakeSlurm, missing
 
 from rarmodel import slurm
 from rarmodel.slurm.outputs import COMMANDS
@@ -60,16 +60,7 @@ def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
         for seconds in (3, 5, 7)
     ]
     other = cluster.submit("-N1", "--gres=gpu:2")
-    shapes = [
-        ["--gpus=8", "--ntasks=8"],
-        ["-N2", "--gres=gpu:4"],
-        ["-N1", "--gres=gpu:h100:2"],
-        ["--nodes=2-4", "--gpus-per-node=2"],
-        ["--gpus-per-task=1", "--ntasks=4"],
-        ["--gpus=16", "--ntasks=16"],
-        ["--gpus=32", "--ntasks=32"],
-    ]
-    mine = [cluster.submit(*shape, marked(2), seconds=1) for shape in (*shapes, *shapes)]
+    mine = [cluster.submit(*shape, marked(2), seconds=1) for shape in (*SHAPES, *SHAPES)]
     cluster.wait(
         lambda: all(states(cluster)[job]["JobState"] != "PENDING" for job in running), 20, "starts"
     )

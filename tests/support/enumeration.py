@@ -8,6 +8,7 @@ import numpy as np
 
 from rarmodel.engine import CUT_OFF, Engine, placements_of
 from rarmodel.model import horizon_of, job_extremes
+from rarmodel.model.objectives import MAKESPAN, Value, objectives_of
 from rarmodel.schema import Instance
 
 FAR = 2**60
@@ -29,39 +30,61 @@ def count_vectors(capacities: list[int], gpus: int) -> Iterator[dict[int, int]]:
 
 
 def optimal_makespan(instance: Instance) -> int | None:
-    """The optimum over all starts and placements; None if nothing meets the horizon.
+    """The optimum over all starts and placements; None if nothing meets the horizon."""
+    value = optimal_value(instance.model_copy(update={"objective": MAKESPAN.name}))
+    return None if value is None else int(value)
 
-    Jobs are decided one after another. A partial schedule that is late, or overfull, stays so
-    whatever is added, since more jobs never make others faster; this is all that is cut off.
+
+def optimal_value(instance: Instance, known: Value | None = None) -> Value | None:
+    """The least value of the first objective over all starts and placements, within the horizon.
+
+    Jobs are decided one after another. A partial schedule that is late, overfull or no better than
+    the best one stays so whatever is added, since more jobs never make others faster; this is all
+    that is cut off.
+
+    Parameters
+    ----------
+    instance
+        The problem, with releases.
+    known
+        Only schedules of less value are looked for.
     """
     engine = Engine(instance)
+    objective = objectives_of(instance)[0]
     capacities = [server.gpus for server in instance.cluster.servers]
     placements = [list(count_vectors(capacities, job.size)) for job in instance.jobs]
     least = [extreme.least_slots for extreme in job_extremes(instance)]
+    releases = [max(0, job.release) for job in instance.jobs]
     jobs = len(instance.jobs)
-    best = horizon_of(instance) + 1
+    horizon = horizon_of(instance)
+    best = known
     starts = np.full(jobs, FAR, np.int64)
     workers = [options[0] for options in placements]
+    soonest = [release + slots for release, slots in zip(releases, least, strict=True)]
 
-    def decide(job: int) -> None:
+    def worse(completions: list[int]) -> bool:
+        return best is not None and objective.value(instance, completions) >= best
+
+    def decide(job: int, ends: list[int]) -> None:
         nonlocal best
         if job == jobs:
-            makespan = engine.evaluate(starts, placements_of(workers)).makespan
-            if 0 <= makespan < best:
-                best = makespan
+            best = objective.value(instance, ends)
             return
         for option in placements[job]:
             workers[job] = option
-            start = 0
-            while start + least[job] < best:
+            start = releases[job]
+            while start + least[job] <= horizon and not worse(
+                [*ends, start + least[job], *soonest[job + 1 :]]
+            ):
                 starts[job] = start
-                partial = engine.evaluate(starts, placements_of(workers), best - 1)
+                partial = engine.evaluate(starts, placements_of(workers), horizon)
+                decided = partial.completion[: job + 1].tolist()
                 on_time = partial.makespan >= 0 or partial.makespan == CUT_OFF
-                if on_time and (partial.completion[: job + 1] < best).all():
-                    decide(job + 1)
+                if on_time and max(decided) <= horizon and not worse(decided + soonest[job + 1 :]):
+                    decide(job + 1, decided)
                 start += 1
             starts[job] = FAR
         workers[job] = placements[job][0]
 
-    decide(0)
-    return best if best <= horizon_of(instance) else None
+    decide(0, [])
+    return best

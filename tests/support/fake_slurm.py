@@ -24,6 +24,17 @@ SCHEDULER = "sched_interval=1,sched_min_interval=0,bf_interval=1,bf_resolution=1
 """By default Slurm looks at the queue twice a minute; tests do not have that time."""
 PATH = os.pathsep.join(["/usr/local/sbin", "/usr/sbin", "/sbin", os.environ.get("PATH", "")])
 
+SHAPES = (
+    ["--gpus=8", "--ntasks=8"],
+    ["-N2", "--gres=gpu:4"],
+    ["-N1", "--gres=gpu:h100:2"],
+    ["--nodes=2-4", "--gpus-per-node=2"],
+    ["--gpus-per-task=1", "--ntasks=4"],
+    ["--gpus=16", "--ntasks=16"],
+    ["--gpus=32", "--ntasks=32"],
+)
+"""Requests of jobs in the ways that Slurm offers."""
+
 
 def missing() -> str:
     """Which of Slurm's programs is not installed; empty if all are."""

@@ -10,8 +10,9 @@ from math import ceil
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
-from rarmodel.schema import Cluster, Held, Instance, Schedule
+from rarmodel.model.duty import RingOnLinks
+from rarmodel.model.sharing import bandwidths
+from rarmodel.schema import Cluster, Held, Instance, Job, Schedule
 
 Workers = Mapping[str, int]
 """Workers on each server by its name, at least one."""
@@ -80,26 +81,33 @@ def speeds(instance: Instance, rings: Mapping[str, Workers]) -> dict[str, int]:
         ]
         for name, on in rings.items()
     }
+    terms = {name: terms_of(instance, jobs[name], on) for name, on in rings.items()}
+    linked = [
+        RingOnLinks(tuple(used[name]), bits, sum(rest))
+        for name, (bits, *rest) in terms.items()
+        if used[name]
+    ]
+    shares = iter(bandwidths(contention, [gbps for _, gbps in links], linked))
     found = {}
     for name, on in rings.items():
-        job, size = jobs[name], sum(on.values())
-        if used[name]:
-            gbps = min(
-                ring_share(contention, links[i][1], sum(i in each for each in used.values()))
-                for i in used[name]
-            )
-        else:
-            own = servers[next(iter(on))].intra_server_gbps
-            gbps = cluster.intra_server_gbps if own is None else own
-        seconds = timing.iteration_seconds(
-            timing.exchange_bits(job.gradient_mb, size),
-            gbps,
-            timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
-            timing.overhead_seconds(contention.overhead_ms_per_server, len(on)),
-            max(timing.compute_seconds(job, size, servers[s].gpu_type) for s in on),
-        )
+        own = servers[next(iter(on))].intra_server_gbps
+        within = cluster.intra_server_gbps if own is None else own
+        bits, *rest = terms[name]
+        seconds = timing.iteration_seconds(bits, next(shares) if used[name] else within, *rest)
         found[name] = timing.speed(instance.time.slot_seconds, seconds)
     return found
+
+
+def terms_of(instance: Instance, job: Job, on: Workers) -> tuple[float, float, float, float]:
+    """Bits, and seconds of reduction, overhead and passes, of a ring, (8)."""
+    size, cluster = sum(on.values()), instance.cluster
+    types = [server.gpu_type for server in cluster.servers if server.name in on]
+    return (
+        timing.exchange_bits(job.gradient_mb, size),
+        timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
+        timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(on)),
+        max(timing.compute_seconds(job, size, kind) for kind in types),
+    )
 
 
 def links_of(cluster: Cluster) -> list[tuple[set[str], float]]:

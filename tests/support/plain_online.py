@@ -10,8 +10,9 @@ from math import ceil
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
+from rarmodel.model.duty import RingOnLinks
 from rarmodel.model.extremes import job_extremes
+from rarmodel.model.sharing import bandwidths
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -130,25 +131,27 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
                 ran.add(j)
         active = [j for j in place if up[j] <= slot]
         links = {j: tree.links_used(place[j]) for j in active}
+        overhead_ms = instance.contention.overhead_ms_per_server
+        terms = {
+            j: (
+                timing.exchange_bits(jobs[j].gradient_mb, jobs[j].size),
+                timing.reduction_seconds(
+                    jobs[j].gradient_mb, jobs[j].size, instance.cluster.reduction_gbps
+                ),
+                timing.overhead_seconds(overhead_ms, len(place[j])),
+                timing.compute_seconds(jobs[j], jobs[j].size),
+            )
+            for j in active
+        }
+        rings = [
+            RingOnLinks(links[j], bits, sum(rest)) for j, (bits, *rest) in terms.items() if links[j]
+        ]
+        shares = iter(bandwidths(instance.contention, [link.gbps for link in tree.links], rings))
         speeds = {}
         for j in active:
-            shares = [
-                ring_share(
-                    instance.contention, tree.links[k].gbps, sum(k in links[i] for i in active)
-                )
-                for k in links[j]
-            ]
-            gbps = min(shares) if shares else instance.cluster.intra_server_gbps
-            size = jobs[j].size
-            seconds = timing.iteration_seconds(
-                timing.exchange_bits(jobs[j].gradient_mb, size),
-                gbps,
-                timing.reduction_seconds(
-                    jobs[j].gradient_mb, size, instance.cluster.reduction_gbps
-                ),
-                timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(place[j])),
-                timing.compute_seconds(jobs[j], size),
-            )
+            gbps = next(shares) if links[j] else instance.cluster.intra_server_gbps
+            bits, *rest = terms[j]
+            seconds = timing.iteration_seconds(bits, gbps, *rest)
             speeds[j] = timing.speed(slot_seconds, seconds)
         for j, workers in place.items():
             attained[j] += sum(workers.values())

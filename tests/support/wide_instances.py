@@ -17,6 +17,7 @@ from rarmodel.model import horizon_of
 from rarmodel.model.features import (
     DEADLINES,
     DEPENDENCIES,
+    DUTY,
     GPU_TYPES,
     PREEMPTION,
     QUOTAS,
@@ -39,9 +40,9 @@ OBJECTIVES = (
 )
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
-    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS),
+    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY),
 )
-"""All features but objectives and preemption."""
+"""All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
 
 
@@ -89,6 +90,10 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             server["gpu_type"] = random.choice(["A100", "V100"])
         if SERVER_RATES.name in features and random.random() < 0.5:
             server["intra_server_gbps"] = random.choice([1.0, 5.0, 400.0])
+    if DUTY.name in features:
+        data["contention"]["model"] = "duty"
+        for link in cluster["network"].get("links", ()):
+            link["gbps"] = 8.0  # Not every formulation takes several rates by duty.
     types = {server.get("gpu_type") for server in cluster["servers"]}
     if random.random() < 0.5:
         prices = {kind: random.choice([0.1, 1.5, 3.0]) for kind in types}

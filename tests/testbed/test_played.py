@@ -13,7 +13,7 @@ from documents import instance_data, job_data, tree_data
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance, parse_schedule
 from rarmodel.schema import Instance, Link, Schedule
-from rarmodel.testbed import MODELS, parts_of, play, played, predicted, rows_of
+from rarmodel.testbed import parts_of, play, played, predicted, rows_of
 from rarmodel.testbed.rings import Iteration, RealRing, Work
 
 SECOND_MB = 1250.0
@@ -50,7 +50,8 @@ BESIDE: Places = {"s0": [1], "s1": [1]}
 
 def completions(problem: Instance, plan: Schedule, model: str) -> list[float]:
     gbps = [10.0] * len(problem.cluster.servers)
-    found = predicted(problem.contention, gbps, parts_of(problem, plan), MODELS[model])
+    contention = problem.contention.model_copy(update={"model": model})
+    found = predicted(contention, gbps, parts_of(problem, plan))
     return [round(one.completion, 6) for one in found]
 
 
@@ -67,9 +68,7 @@ def test_two_rings_slow_each_other_until_one_completes(model: str, both: float) 
 def test_a_job_starts_when_its_gpus_are_free_and_not_at_its_slot() -> None:
     problem = instance(job("a", 1), job("b", 2))
     plan = schedule(b=(1, {"s1": [0], "s2": [0]}), a=(0, ACROSS))
-    first, second = predicted(
-        problem.contention, [10.0] * 3, parts_of(problem, plan), MODELS["count"]
-    )
+    first, second = predicted(problem.contention, [10.0] * 3, parts_of(problem, plan))
     assert first.completion == pytest.approx(2.0)
     assert (first.job, second.job) == ("a", "b")
     assert second.start == pytest.approx(2.0)

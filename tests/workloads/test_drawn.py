@@ -32,9 +32,9 @@ def paper(*features: str, seed: int = 0, **knobs: Any) -> Instance:
     return rarmodel.generate("paper", seed=seed, features=features, **knobs)
 
 
-def test_every_feature_of_the_model_but_objectives_can_be_drawn() -> None:
+def test_every_feature_of_jobs_and_cluster_can_be_drawn() -> None:
     drawable = OF_THE_MODEL & KNOWN.keys()
-    assert OF_THE_MODEL - drawable == {model_features.OBJECTIVES.name}
+    assert OF_THE_MODEL - drawable == model_features.PAPER
     assert KNOWN.keys() - drawable == {"due slots", "weights", "prices"}
 
 

@@ -94,10 +94,10 @@ def make_replan(
                 patience=patience if counts else None,
                 second_aim=False,
             )
-            schedule, stopped, _ = attempt(found, problem, limits)
-            if stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.
+            made = attempt(found, problem, limits)
+            if made.stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.
                 raise KeyboardInterrupt
-            return schedule
+            return made.schedule
         from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Pyomo
         from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415
 

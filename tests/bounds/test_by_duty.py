@@ -1,0 +1,52 @@
+"""Bounds, proofs and search by duty, beside the optimum of trying everything."""
+
+from __future__ import annotations
+
+from random import Random
+from time import perf_counter
+
+import pytest
+from contended import contended_instance
+from enumeration import optimal_makespan
+
+from rarmodel.api import solve
+from rarmodel.bounds import all_bounds, best_bound, slow_bounds, tightened
+from rarmodel.model import horizon_of
+from rarmodel.model.objectives import MAKESPAN
+from rarmodel.proof import Outcome, Refutation
+from rarmodel.schema import Instance
+
+
+def drawn(seed: int) -> tuple[Instance, int]:
+    random = Random(seed)
+    tree, equal = seed % 3 == 1, seed % 2 == 0
+    instance = contended_instance(random, jobs=random.choice([2, 3, 3]), tree=tree, equal=equal)
+    best = optimal_makespan(instance)
+    assert best is not None
+    return instance, best
+
+
+def check(seed: int) -> None:
+    """No bound is above the optimum; search and proof end at it."""
+    instance, best = drawn(seed)
+    assert all(bound.slots <= best for bound in all_bounds(instance))
+    for slow in slow_bounds(instance, MAKESPAN):
+        cut = tightened(slow, instance, MAKESPAN, best_bound(instance).slots)
+        assert cut is None or cut.value <= best
+    found = solve(instance, method="search", time_limit=60, threads=1)
+    assert (found.status, found.makespan, found.lower_bound) == ("optimal", best, best)
+    refutation = Refutation(instance, 1)
+    assert refutation.decide(best - 1, perf_counter() + 60) is Outcome.REFUTED
+    assert refutation.decide(best, perf_counter() + 60) is Outcome.FOUND
+    assert best <= horizon_of(instance)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_true_and_search_and_proof_end_at_the_optimum(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 400))
+def test_bounds_are_true_and_search_and_proof_end_at_the_optimum_often(seed: int) -> None:
+    check(seed)

@@ -1,0 +1,36 @@
+"""Simulations by duty and at its fixed point, with every policy; each is verified."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from contended import contended_instance
+
+from rarmodel import registry
+from rarmodel.api import simulate
+from rarmodel.model.sharing import DUTY, FIXED_POINT
+from rarmodel.schema import Instance
+
+
+def instance(model: str, *, elastic: bool = False) -> Instance:
+    found = contended_instance(Random(2), jobs=8, model=model, tree=True)
+    jobs = []
+    for j, job in enumerate(found.jobs):
+        update: dict[str, object] = {"release": j}
+        if elastic:
+            update |= {"gpus": (2, 4), "batch_size": None, "global_batch_size": 4}
+        jobs.append(job.model_copy(update=update))
+    time = found.time.model_copy(update={"horizon": None})
+    return found.model_copy(update={"jobs": tuple(jobs), "time": time})
+
+
+@pytest.mark.parametrize("model", [DUTY, FIXED_POINT])
+@pytest.mark.parametrize("policy", registry.names("online_policies"))
+@pytest.mark.parametrize("placement", ["consolidate", "contention-aware"])
+def test_every_policy_plays_by_duty(policy: str, placement: str, model: str) -> None:
+    elastic = registry.find("online_policies", policy).elastic
+    found = simulate(instance(model, elastic=elastic), policy=policy, placement=placement)
+    assert found.stopped == "finished"
+    assert found.report is not None
+    assert found.report.feasible

@@ -1,7 +1,6 @@
 """How good `search` is beside the paper's policies: makespans, gaps to the best bound, and time.
 
-`python tests/benchmarks/search.py FAMILY [--seeds N]` for a family of `rarmodel generate`, or for
-`spread`, where nearly every ring must spread; or
+`python tests/benchmarks/search.py FAMILY [--seeds N]` for a family of `rarmodel generate`, or
 `python tests/benchmarks/search.py TRACE --servers N --gpus-per-server K [--slot-seconds S]` for a
 trace that `rarmodel import` reads, without contention.
 """
@@ -10,33 +9,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
 
 import rarmodel
 from rarmodel.results import Result
 from rarmodel.schema import Instance
 
-SPREAD: dict[str, Any] = {
-    "jobs": 40,
-    "servers": 10,
-    "capacities": [4],
-    "sizes": [(gpus, 1) for gpus in range(2, 17)],
-    "network_gbps": 10,
-    "gradient_mb": (100, 1500),
-    "gradient_per_second": False,
-}
-"""What `spread` changes in the family `contention`."""
 POLICIES = ("sjf-bco", "first-fit", "list-scheduling", "random")
 
 
 def instances(options: argparse.Namespace) -> list[Instance]:
     """What to solve."""
     if not os.path.exists(options.what):  # noqa: PTH110
-        family, knobs = options.what, dict[str, Any]()
-        if family == "spread":
-            family, knobs = "contention", SPREAD
         return [
-            rarmodel.generate(family, seed=seed, **knobs)
+            rarmodel.generate(options.what, seed=seed)
             for seed in range(options.first, options.first + options.seeds)
         ]
     imported = rarmodel.import_trace(

@@ -1,9 +1,10 @@
-"""Turns of a thread: which are hot, how long they are, and that they are the same each time."""
+"""Turns of a thread: which are hot, how they cool, and that they are the same each time."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from documents import instance_of, job_data
 
 from rarmodel.api import generate
 from rarmodel.engine import arrays_of
@@ -13,7 +14,7 @@ from rarmodel.search import Session
 from rarmodel.search import worker as worker_module
 from rarmodel.search.layout import layout_of
 from rarmodel.search.starts import first_orders
-from rarmodel.search.worker import MUCH_HOT, Worker, ruler
+from rarmodel.search.worker import MUCH_HOT, Worker, packed_bound
 from rarmodel.verifier import verify
 
 
@@ -27,11 +28,6 @@ def wide(jobs: int, servers: int) -> Instance:
     """Nearly every ring must spread."""
     sizes = [(gpus, 1) for gpus in range(2, 17)]
     return generate("contention", jobs=jobs, servers=servers, capacities=[4], sizes=sizes)
-
-
-def test_many_turns_are_short_and_some_long() -> None:
-    lengths = [ruler(number, first=3, most=20) for number in range(1, 17)]
-    assert lengths == [3, 6, 3, 12, 3, 6, 3, 20, 3, 6, 3, 12, 3, 6, 3, 20]
 
 
 @pytest.mark.parametrize(
@@ -79,3 +75,33 @@ def test_hot_turns_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert any(worker._heats and worker._turn > 1 for worker in sessions[0]._workers)
     report = verify(instance, one)
     assert (report.feasible, report.makespan) == (True, sessions[0].makespan)
+
+
+def test_the_packed_bound_says_whether_jobs_that_fit_a_server_must_spread() -> None:
+    """Two of 12 GPUs run one after another on the server of 16; the jobs of 2 have room beside."""
+    jobs = [job_data(name, gpus, iterations=10) for name, gpus in (("a", 12), ("b", 12), ("c", 2))]
+    layout = layout_of(instance_of(*jobs, servers=[16, 8]))
+    assert packed_bound(layout) == layout.packed[:2].sum()
+    crowded = packed_bound(layout_of(generate("contention", seed=6)))
+    assert crowded > 279  # Spread, its jobs need less.
+    assert packed_bound(layout_of(generate("contention", seed=3))) < 284
+
+
+def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+        monkeypatch.setattr(worker_module, name, 1)
+    monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
+    spread = []
+    for bound in (1, 1_000):
+        worker, best = worker_of(generate("contention", seed=6)), None
+        turns = 0
+        for _ in range(8):
+            best = worker.step(best, bound) or best
+            if worker._servers is not None:
+                turns += bool(
+                    ((worker._servers.skeleton.used > 1) & (worker._layout.packed > 0)).any()
+                )
+        spread.append(turns)
+    assert spread[0] > 0 == spread[1]

@@ -46,6 +46,15 @@ time. The first turn is cold, to find a good solution soon.
 """
 HOT, COLD = 0.02, 0.002
 """First and last temperature of a turn over servers, as a share of the mean execution time."""
+MUCH_HOT, MUCH_COLD = 0.5, 0.02
+"""The same of a hot turn, in which wide jobs also change their servers."""
+HOT_MOVES = 5_000
+"""Turns over servers are hot if the shortest one has as many moves for each job, and if jobs that
+fit a server are most of the work."""
+HOT_ORDER_STEPS = 2
+"""Steps of the turns over orders between hot turns: they only give them other rings."""
+HOT_TARGETS = (0.5, 0.75, 1.0, 0.25)
+"""Targets of hot turns: near the bound, because a target that is missed by little is good too."""
 BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
 """Steps of the first turn over buddy blocks, and most steps for this many jobs."""
 BLOCK_TARGETS = (0.25, 0.0)
@@ -70,6 +79,7 @@ class _ServerTurn:
     packing: Packing
     blocks: BuddyBlocks | None
     """Buddy blocks that are searched instead of the packing, or None."""
+    hot: bool
     length: int
     """Steps."""
     target: int
@@ -80,7 +90,22 @@ class _ServerTurn:
     @property
     def targets(self) -> tuple[float, ...]:
         """Positions of successive targets between incumbent and bound."""
-        return TARGETS if self.blocks is None else BLOCK_TARGETS
+        if self.blocks is not None:
+            return BLOCK_TARGETS
+        return HOT_TARGETS if self.hot else TARGETS
+
+
+def packed_bound(layout: Layout) -> float:
+    """Least makespan if every job that fits a server is packed, from jobs of some size or more."""
+    fits = layout.packed > 0
+    return max(
+        (
+            float(layout.packed[fits & (layout.size >= size)].sum())
+            / float((layout.server_gpus // size).sum())
+            for size in set(layout.size[fits].tolist())
+        ),
+        default=0.0,
+    )
 
 
 class Worker:
@@ -140,6 +165,15 @@ class Worker:
         self._repacks = bool(layout.packed.any()) and (
             len(layout.size) * per_server <= MOST_SERVER_WORK
         )
+        work = layout.size * layout.least.astype(np.float64)
+        self._heats = (
+            self._repacks
+            and not self._nests
+            and SERVER_STEPS * self._moves >= HOT_MOVES * len(layout.size)
+            and work[layout.packed > 0].sum() >= work.sum() / 2
+        )
+
+        self._packed_bound = packed_bound(layout)
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
         """Search for a moment; return a solution if it is shorter than the best.
@@ -224,6 +258,8 @@ class Worker:
         """Start to anneal orders, from another start if nothing improved since the last time."""
         self._longest_order_turn = min(2 * self._longest_order_turn, self._most_order_steps)
         self._steps = self._longest_order_turn
+        if self._heats:
+            self._steps = HOT_ORDER_STEPS
         if not self._nests:  # Otherwise the turns over orders are too short for that.
             self._temperature = ORDER_HOT * self._area
             self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
@@ -248,27 +284,32 @@ class Worker:
         """Start a turn over servers: from the best order or solution, or with jobs dealt anew."""
         solution = best if best is not None and self._kind == BEST_SOLUTION else self._decoded(BEST)
         blocks = None
-        if self._kind == ANEW:
-            if not self._layout.packed.all() and below_plain(self._generator, 2) == 0:
-                solution = self._shuffled() or solution
+        if self._kind == ANEW and not self._layout.packed.all():
+            solution = (below_plain(self._generator, 2) == 0 and self._shuffled()) or solution
+        if self._kind == ANEW or (self._heats and self._packed_bound <= bound):
             solution, packing = rings_alone(self._layout, solution)
             blocks = new_blocks(self._layout, packing, self._generator)
+            if self._heats:
+                pack_blocks(self._layout, blocks, packing)
+                blocks = None
         else:
             packing = packing_of(self._layout, solution)
-        if blocks is None:
+        if self._heats:
+            length = SERVER_STEPS
+        elif blocks is None:
             length = min(self._longest_server_turn, self._most_server_steps)
             self._longest_server_turn *= 2
         else:
             length = self._longest_block_turn
             self._longest_block_turn = min(2 * self._longest_block_turn, self._most_block_steps)
-        turn = _ServerTurn(solution, packing, blocks, length, 0, 0.0, 1.0)
+        turn = _ServerTurn(solution, packing, blocks, self._heats, length, 0, 0.0, 1.0)
         self._heat(turn, NEVER if best is None else best.makespan, bound)
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:
         """Start to anneal."""
         self._steps = turn.length
-        moves, hot, cold = self._moves, HOT, COLD
+        moves, (hot, cold) = self._moves, (MUCH_HOT, MUCH_COLD) if turn.hot else (HOT, COLD)
         if turn.blocks is not None:
             moves, hot, cold = BLOCK_MOVES, BLOCK_HOT, BLOCK_COLD
         turn.temperature = hot * float(self._layout.packed.mean())

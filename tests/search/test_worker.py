@@ -1,0 +1,107 @@
+"""Turns of a thread: which are hot, how they cool, and that they are the same each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from documents import instance_of, job_data
+
+from rarmodel.api import generate
+from rarmodel.engine import arrays_of
+from rarmodel.limits import Limits
+from rarmodel.schema import Instance
+from rarmodel.search import Session
+from rarmodel.search import worker as worker_module
+from rarmodel.search.layout import layout_of
+from rarmodel.search.starts import first_orders
+from rarmodel.search.worker import MUCH_HOT, Worker, packed_bound
+from rarmodel.verifier import verify
+
+
+def worker_of(instance: Instance) -> Worker:
+    layout, stop = layout_of(instance), np.zeros(1, np.int64)
+    starts = list(first_orders(layout))
+    return Worker(arrays_of(instance), layout, 0, starts, np.zeros(1, np.uint64), stop)
+
+
+def wide(jobs: int, servers: int) -> Instance:
+    """Nearly every ring must spread."""
+    sizes = [(gpus, 1) for gpus in range(2, 17)]
+    return generate("contention", jobs=jobs, servers=servers, capacities=[4], sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    ("instance", "hot"),
+    [
+        (generate("contention", seed=3), True),
+        (wide(jobs=40, servers=10), False),
+        (generate("paper"), False),
+        (generate("contention", jobs=3_000, servers=100), False),
+    ],
+    ids=["most jobs fit a server", "most must spread", "sizes divide one another", "many jobs"],
+)
+def test_turns_are_hot_where_that_pays(instance: Instance, hot: bool) -> None:
+    assert worker_of(instance)._heats == hot
+
+
+def test_a_hot_turn_begins_hot_and_gets_cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+        monkeypatch.setattr(worker_module, name, 2)
+    monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
+    worker = worker_of(generate("contention", seed=3))
+    scale = float(worker._layout.packed.mean())
+    temperatures = []
+    for _ in range(8):
+        worker.step(None, 1)
+        if worker._servers is not None and worker._servers.length == 2:
+            assert worker._servers.blocks is None
+            temperatures.append(worker._servers.temperature / scale)
+    assert len(temperatures) >= 2
+    assert MUCH_HOT > temperatures[0] > temperatures[1]
+    assert temperatures[1] == pytest.approx(worker_module.MUCH_COLD)
+
+
+def test_hot_turns_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+        monkeypatch.setattr(worker_module, name, 2)
+    monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
+    instance = generate("contention", seed=3)
+    sessions = [Session(instance, Limits(threads=2, seed=5)) for _ in range(2)]
+    for session in sessions:
+        session.run(iterations=10)
+    one, other = (session.schedule("search") for session in sessions)
+    assert one is not None
+    assert one == other
+    assert any(worker._heats and worker._turn > 1 for worker in sessions[0]._workers)
+    report = verify(instance, one)
+    assert (report.feasible, report.makespan) == (True, sessions[0].makespan)
+
+
+def test_the_packed_bound_says_whether_jobs_that_fit_a_server_must_spread() -> None:
+    """Two of 12 GPUs run one after another on the server of 16; the jobs of 2 have room beside."""
+    jobs = [job_data(name, gpus, iterations=10) for name, gpus in (("a", 12), ("b", 12), ("c", 2))]
+    layout = layout_of(instance_of(*jobs, servers=[16, 8]))
+    assert packed_bound(layout) == layout.packed[:2].sum()
+    crowded = packed_bound(layout_of(generate("contention", seed=6)))
+    assert crowded > 279  # Spread, its jobs need less.
+    assert packed_bound(layout_of(generate("contention", seed=3))) < 284
+
+
+def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+        monkeypatch.setattr(worker_module, name, 1)
+    monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
+    spread = []
+    for bound in (1, 1_000):
+        worker, best = worker_of(generate("contention", seed=6)), None
+        turns = 0
+        for _ in range(8):
+            best = worker.step(best, bound) or best
+            if worker._servers is not None:
+                turns += bool(
+                    ((worker._servers.skeleton.used > 1) & (worker._layout.packed > 0)).any()
+                )
+        spread.append(turns)
+    assert spread[0] > 0 == spread[1]

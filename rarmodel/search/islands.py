@@ -12,6 +12,7 @@ worker, which begins a session from the best schedule known.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
@@ -38,7 +39,10 @@ WORKER_SECONDS = 10.0
 GONE = "the Dask scheduler is gone"
 
 _sessions: dict[Island, AnySession] = {}
-"""On a worker: the sessions of its islands, for their next rounds."""
+"""On a worker: the sessions of islands between their rounds. A round takes its session out, since a
+lost worker may still be at work in this process."""
+_over: deque[str] = deque(maxlen=100)
+"""On a worker: the last searches that are over; a round of theirs leaves no session behind."""
 
 
 class Island(NamedTuple):
@@ -222,20 +226,22 @@ def _round(
 ) -> Attempt:
     """On a worker: search for some seconds; return a better schedule, if any, and all bounds."""
     deadline = perf_counter() + seconds
-    session = _sessions.get(island)
+    session = _sessions.pop(island, None)
     if session is None:
         session = session_of(instance, limits, Turns(instance, limits), island.first)
-        _sessions[island] = session
     session.learn(best)
     before = session.values
     stopped = session.prove(deadline) if proves and session.provable else TIME_LIMIT
     if stopped == TIME_LIMIT:
         stopped = session.run(deadline)
     schedule = session.schedule("search") if session.values < before else None
+    if island.search not in _over:
+        _sessions[island] = session
     return Attempt(schedule, stopped, session.bound, session.aim)
 
 
 def _forget(search: str) -> None:
     """On a worker: forget the sessions of a search."""
+    _over.append(search)
     for island in [island for island in _sessions if island.search == search]:
         _sessions.pop(island, None)

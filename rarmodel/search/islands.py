@@ -235,8 +235,9 @@ def _round(
     if stopped == TIME_LIMIT:
         stopped = session.run(deadline)
     schedule = session.schedule("search") if session.values < before else None
-    if island.search not in _over:
-        _sessions[island] = session
+    _sessions[island] = session
+    if island.search in _over:  # In this order, as `_forget` may come between.
+        _sessions.pop(island, None)
     return Attempt(schedule, stopped, session.bound, session.aim)
 
 

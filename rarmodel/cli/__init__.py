@@ -3,6 +3,7 @@
 from .calibration_command import calibrate
 from .campaign_commands import campaign
 from .commands import rarmodel
+from .compare_command import compare
 from .completion import complete
 from .describe_command import describe
 from .instance_commands import instances
@@ -26,6 +27,7 @@ from .workload_commands import generate, import_trace
 rarmodel.add_command(bounds)
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
+rarmodel.add_command(compare)
 rarmodel.add_command(describe)
 rarmodel.add_command(formulations)
 rarmodel.add_command(generate)

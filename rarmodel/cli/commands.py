@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from rarmodel.defaults import (
     AUDIT_SECONDS,
     AUTO,
-    COMPARE_SECONDS,
     DEFAULT_METHOD,
     SEARCH_SECONDS,
 )
@@ -18,13 +16,15 @@ from rarmodel.errors import one_line
 
 from .inputs import read_schedules, share_stdin
 from .options import (
+    BOUNDS,
+    DATA,
+    INSTANCE,
     JSON,
+    NEIGHBOURHOODS,
     OBJECTIVE,
     POSITIVE,
-    SEED,
-    SEVERAL,
     THREADS,
-    Number,
+    limits,
     scheduler_option,
 )
 from .outputs import check_output, write_json
@@ -35,57 +35,6 @@ if TYPE_CHECKING:
 
 FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
-
-INSTANCE = click.argument("instance")
-DATA = click.option(
-    "--data",
-    metavar="FILE",
-    help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
-)
-
-
-BOUNDS = click.option(
-    "--bound",
-    "bounds",
-    multiple=True,
-    metavar="NAME",
-    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel bounds` "
-    f"lists those. {SEVERAL}",
-)
-NEIGHBOURHOODS = click.option(
-    "--neighbourhood",
-    "neighbourhoods",
-    multiple=True,
-    metavar="NAME",
-    help="Neighbourhood that search uses beside the installed ones, as package.module:Name; "
-    f"`rarmodel neighbourhoods` lists those. {SEVERAL}",
-)
-
-
-def _limits(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that limit a solve."""
-    for option in (
-        click.option("--log", is_flag=True, default=False, help="Show the solver's log on stderr."),
-        SEED,
-        THREADS,
-        click.option(
-            "--second-aim/--no-second-aim",
-            default=True,
-            show_default=True,
-            help="Go on to total completion once the objective is proven, or its share of the time "
-            "is over.",
-        ),
-        click.option(
-            "--gap",
-            type=Number(0, 1, max_open=True),
-            metavar="PART",
-            default=0.0,
-            show_default=True,
-            help="Stop when (makespan - bound) / makespan is at most PART; 0.01 is 1 %.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 @click.group(
@@ -139,7 +88,7 @@ def rarmodel() -> None:
     metavar="N",
     help="Stop search after N iterations without a better schedule or bound.",
 )
-@_limits
+@limits
 @scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
 @JSON
@@ -308,105 +257,6 @@ def audit(
         answer("")
         show(tables.claims(outcome))
     return FINE
-
-
-@rarmodel.command()
-@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    metavar="NAME",
-    help=f"Method to compare; `rarmodel methods` lists them. {SEVERAL}",
-)
-@click.option(
-    "--formulation",
-    "formulations",
-    multiple=True,
-    metavar="NAME",
-    help=f"Formulation to compare; `rarmodel formulations` lists them. {SEVERAL}",
-)
-@click.option(
-    "--solver",
-    "solvers",
-    multiple=True,
-    metavar="NAME",
-    help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
-    f"installed solver that usually proves most. {SEVERAL}",
-)
-@OBJECTIVE
-@DATA
-@BOUNDS
-@NEIGHBOURHOODS
-@click.option(
-    "--time-limit",
-    type=POSITIVE,
-    metavar="SECONDS",
-    default=COMPARE_SECONDS,
-    show_default=True,
-    help="Stop each solve after this time, in seconds, with the best schedule so far.",
-)
-@_limits
-@JSON
-def compare(
-    instances: tuple[str, ...],
-    methods: tuple[str, ...],
-    formulations: tuple[str, ...],
-    solvers: tuple[str, ...],
-    objective: list[str] | None,
-    data: str | None,
-    bounds: tuple[str, ...],
-    neighbourhoods: tuple[str, ...],
-    time_limit: float,
-    gap: float,
-    second_aim: bool,  # noqa: FBT001
-    threads: int | None,
-    seed: int,
-    log: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
-) -> int:
-    """Compare methods and formulations on each INSTANCE.
-
-    Without --method and --formulation, compare runs all methods, and all formulations that add
-    nothing to the instance.
-    """
-    from rarmodel import api  # noqa: PLC0415
-
-    from . import tables  # noqa: PLC0415
-
-    share_stdin(*instances, data)
-    asked = bool(methods or formulations)
-    with progress() as (name, report):
-        comparisons = api.compare(
-            instances,
-            methods=methods if asked else None,
-            formulations=formulations if asked else None,
-            solvers=solvers or None,
-            objective=objective,
-            data=data,
-            bounds=bounds,
-            neighbourhoods=neighbourhoods,
-            time_limit=time_limit,
-            gap=gap,
-            second_aim=second_aim,
-            threads=threads,
-            seed=seed,
-            log=say if log else None,
-            progress=report,
-            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
-        )
-    if as_json:
-        rows = [row for comparison in comparisons for row in comparison.rows()]
-        answer_json(rows)
-    else:
-        for i, comparison in enumerate(comparisons):
-            if i > 0:
-                answer("")
-            show(tables.of_rows(comparison.instance, comparison.table()))
-            for line in comparison.why_not_optimal():
-                answer(one_line(line))
-    solved = all(comparison.best_makespan is not None for comparison in comparisons)
-    return FINE if solved else UNSOLVED
 
 
 @rarmodel.command()

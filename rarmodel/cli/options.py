@@ -202,3 +202,49 @@ model_options = together(
     ),
 )
 """The options for the parts of an instance other than jobs and servers."""
+
+INSTANCE = click.argument("instance")
+DATA = click.option(
+    "--data",
+    metavar="FILE",
+    help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
+)
+BOUNDS = click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="NAME",
+    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel bounds` "
+    f"lists those. {SEVERAL}",
+)
+NEIGHBOURHOODS = click.option(
+    "--neighbourhood",
+    "neighbourhoods",
+    multiple=True,
+    metavar="NAME",
+    help="Neighbourhood that search uses beside the installed ones, as package.module:Name; "
+    f"`rarmodel neighbourhoods` lists those. {SEVERAL}",
+)
+
+
+limits = together(
+    click.option(
+        "--gap",
+        type=Number(0, 1, max_open=True),
+        metavar="PART",
+        default=0.0,
+        show_default=True,
+        help="Stop when (value - bound) / value is at most PART; 0.01 is 1 %.",
+    ),
+    click.option(
+        "--second-aim/--no-second-aim",
+        default=True,
+        show_default=True,
+        help="Go on to total completion once the objective is proven, or its share of the time "
+        "is over.",
+    ),
+    THREADS,
+    SEED,
+    click.option("--log", is_flag=True, default=False, help="Show the solver's log on stderr."),
+)
+"""The options that limit a solve."""

@@ -7,8 +7,8 @@ import rich_click as click
 from rarmodel.defaults import DEFAULT_PLACEMENT
 from rarmodel.errors import UsageError, one_line
 
-from .commands import FINE, INSTANCE, UNSOLVED
-from .options import JSON, SEED, objective_option
+from .commands import FINE, UNSOLVED
+from .options import INSTANCE, JSON, SEED, objective_option
 from .outputs import check_output, write_json
 from .terminal import answer, answer_json, forecast, say, say_first, show
 

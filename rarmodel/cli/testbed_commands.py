@@ -13,9 +13,8 @@ from rarmodel.defaults import (
     TESTBED_SERVERS,
 )
 
-from .commands import INSTANCE
 from .inputs import share_stdin
-from .options import POSITIVE, SEED, together
+from .options import INSTANCE, POSITIVE, SEED, together
 from .terminal import answer, say, show
 
 if TYPE_CHECKING:

@@ -1,0 +1,112 @@
+"""The command `compare`: methods and formulations beside one another."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from rarmodel.defaults import AUTO, COMPARE_SECONDS
+from rarmodel.errors import one_line
+
+from .commands import FINE, UNSOLVED
+from .inputs import share_stdin
+from .options import BOUNDS, DATA, JSON, NEIGHBOURHOODS, OBJECTIVE, POSITIVE, SEVERAL, limits
+from .terminal import answer, answer_json, progress, say, show
+
+
+@click.command()
+@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    help=f"Method to compare; `rarmodel methods` lists them. {SEVERAL}",
+)
+@click.option(
+    "--formulation",
+    "formulations",
+    multiple=True,
+    metavar="NAME",
+    help=f"Formulation to compare; `rarmodel formulations` lists them. {SEVERAL}",
+)
+@click.option(
+    "--solver",
+    "solvers",
+    multiple=True,
+    metavar="NAME",
+    help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
+    f"installed solver that usually proves most. {SEVERAL}",
+)
+@OBJECTIVE
+@DATA
+@BOUNDS
+@NEIGHBOURHOODS
+@click.option(
+    "--time-limit",
+    type=POSITIVE,
+    metavar="SECONDS",
+    default=COMPARE_SECONDS,
+    show_default=True,
+    help="Stop each solve after this time, in seconds, with the best schedule so far.",
+)
+@limits
+@JSON
+def compare(
+    instances: tuple[str, ...],
+    methods: tuple[str, ...],
+    formulations: tuple[str, ...],
+    solvers: tuple[str, ...],
+    objective: list[str] | None,
+    data: str | None,
+    bounds: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
+    time_limit: float,
+    gap: float,
+    second_aim: bool,  # noqa: FBT001
+    threads: int | None,
+    seed: int,
+    log: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Compare methods and formulations on each INSTANCE.
+
+    Without --method and --formulation, compare runs all methods, and all formulations that add
+    nothing to the instance.
+    """
+    from rarmodel import api  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    share_stdin(*instances, data)
+    asked = bool(methods or formulations)
+    with progress() as (name, report):
+        comparisons = api.compare(
+            instances,
+            methods=methods if asked else None,
+            formulations=formulations if asked else None,
+            solvers=solvers or None,
+            objective=objective,
+            data=data,
+            bounds=bounds,
+            neighbourhoods=neighbourhoods,
+            time_limit=time_limit,
+            gap=gap,
+            second_aim=second_aim,
+            threads=threads,
+            seed=seed,
+            log=say if log else None,
+            progress=report,
+            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
+        )
+    if as_json:
+        rows = [row for comparison in comparisons for row in comparison.rows()]
+        answer_json(rows)
+    else:
+        for i, comparison in enumerate(comparisons):
+            if i > 0:
+                answer("")
+            show(tables.of_rows(comparison.instance, comparison.table()))
+            for line in comparison.why_not_optimal():
+                answer(one_line(line))
+    solved = all(comparison.best_makespan is not None for comparison in comparisons)
+    return FINE if solved else UNSOLVED

@@ -9,23 +9,16 @@ from typing import Any, NamedTuple
 from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
 
+from .cells import MAKESPAN
 from .colours import Line
 from .finding import Finding
 from .frames import Chart
 from .rendering import rendered, require_report_extra
 from .rows import levels
-from .runs import (
-    MAKESPAN,
-    MethodRow,
-    Run,
-    groups_of,
-    mean_values,
-    method_rows,
-    runs_of,
-    setting_name,
-)
+from .runs import Run, runs_of, setting_name
 from .spreads import Measure, setting_chart, spread_chart, varied_settings
 from .standing import standing
+from .summaries import MethodRow, groups_of, mean_values, method_rows
 
 MAX_POINTS = 20_000
 """Most points in all charts of one kind, to limit the page's size; a method has at least 50."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from .colours import BOUND, EDGE, STRONG, Line, lines_of
 from .frames import Chart, framed, tips_of
-from .runs import OPTION, PARAMETER, SOURCE, Run, groups_of, lines_over, setting_name
+from .runs import OPTION, PARAMETER, SOURCE, Run, lines_over, setting_name
 from .steps import Floats
+from .summaries import groups_of
 
 NARROW = 1e-4
 """Shortest time in seconds that is drawn: the axis of times is logarithmic."""

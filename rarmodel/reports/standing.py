@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .cells import MAKESPAN
 from .finding import LETTERS, Finding
-from .runs import MAKESPAN, MethodRow
+from .summaries import MethodRow
 from .words import counted, joined, percent, shortened
 
 MOST = 3

@@ -13,8 +13,9 @@ from shown import MARKUP, TEX
 
 from rarmodel.errors import InputError
 from rarmodel.reports import campaign_page
-from rarmodel.reports.runs import lines_over, method_rows, runs_of
+from rarmodel.reports.runs import lines_over, runs_of
 from rarmodel.reports.spreads import varied_settings
+from rarmodel.reports.summaries import method_rows
 
 pytest.importorskip("bokeh")
 

@@ -14,8 +14,8 @@ from rarmodel.bounds import ValueBound
 from rarmodel.reports import draw_all, shown_bounds
 from rarmodel.reports.aims import aims_of
 from rarmodel.reports.finding import finding_of
-from rarmodel.reports.runs import MethodRow, Spread
 from rarmodel.reports.standing import standing
+from rarmodel.reports.summaries import MethodRow, Spread
 from rarmodel.reports.words import percent
 
 

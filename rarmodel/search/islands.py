@@ -188,8 +188,8 @@ class Islands:
                 return stopped
             if self._limits.iterations is not None and made >= self._limits.iterations:
                 return "iteration limit"
-            if self._limits.patience is not None and idle >= self._limits.patience:
-                return f"no improvement in {idle} rounds"
+            if (patience := self._limits.patience) is not None and idle >= patience:
+                return f"no improvement in {patience} rounds"
 
     def _begin(
         self, island: Island, best: Attempt, left: float, proof: tuple[float, float] | None

@@ -10,6 +10,7 @@ from .errors import UsageError
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
+PROVEN = "the value meets the lower bound"
 """Why a solve stopped, for the reasons that the code itself compares."""
 
 

@@ -31,6 +31,7 @@ from rarmodel.limits import Limits
 from rarmodel.model.objectives import Value
 from rarmodel.results import Goal, status_of
 from rarmodel.schema import Instance, Schedule
+from rarmodel.search import Session
 from rarmodel.solvers import Answer
 from rarmodel.verifier import verify
 
@@ -216,6 +217,22 @@ def test_a_model_too_large_for_the_time_is_not_begun() -> None:
     assert "too large for the time limit" in result.stopped
     assert result.schedule is not None
     assert result.seconds <= time.perf_counter() - begun
+
+
+def test_where_no_model_can_be_built_there_is_a_schedule_to_repair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun_with = []
+
+    def prove(session: Session, _: float) -> str:
+        begun_with.append(session.solution)
+        return "time limit"
+
+    monkeypatch.setattr(Session, "prove", prove)
+    result = solve(generate("paper", seed=3), formulation="time-indexed", time_limit=2.0)
+    assert "can be placed in" in result.stopped
+    assert len(begun_with) == 1
+    assert begun_with[0] is not None
 
 
 def test_without_a_model_the_solve_follows_the_very_course_of_search() -> None:

@@ -126,7 +126,7 @@ class WideSearch:
         deadline: float | None,
         iterations: int | None = None,
         patience: int | None = None,
-        proven: Callable[[Found], bool] = lambda _: False,
+        over: Callable[[], str] = str,
     ) -> str:
         """Search until there is a reason to stop, and say which.
 
@@ -136,8 +136,8 @@ class WideSearch:
             The reading of `time.perf_counter` at which to stop; None for no time limit.
         iterations, patience
             Steps of all threads, in all, and without a better schedule; None for no limit.
-        proven
-            Asked after each step whether the best cannot be bettered.
+        over
+            Asked after each step for a reason to stop; empty if there is none.
         """
         end = inf if deadline is None else deadline
         self._stop[0] = 0
@@ -147,8 +147,8 @@ class WideSearch:
             self._guided = True
         with ThreadPoolExecutor(self._threads) as pool:
             while True:
-                if proven(self.best):
-                    return "the value meets the lower bound"
+                if stopped := over():
+                    return stopped
                 if perf_counter() >= end and made > 0:
                     return TIME_LIMIT
                 if made == iterations:

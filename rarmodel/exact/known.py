@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from rarmodel.bounds import LowerBound, least_values, require_true, with_makespan
-from rarmodel.dispatch.search import WideSearch
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
@@ -14,7 +13,7 @@ from rarmodel.model import horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import Value
 from rarmodel.results import Goal, gap_of, goals_of
 from rarmodel.schema import Instance, Schedule
-from rarmodel.search import Session, Solution
+from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
@@ -37,10 +36,9 @@ class Known:
     solvers
         Solvers for the models, the preferred one first; solvers that refuse a model are dropped.
     session
-        The search for short schedules of the paper's problem. Its bound holds for every schedule of
-        the instance. None if the instance is wider.
-    wide
-        The search for good schedules of wider instances; None if there is none.
+        The search for good schedules. If the formulation restricts a plain instance, the search is
+        for short ones. Its bound holds for every schedule of the instance. None if the search
+        cannot take the instance.
     begun
         Start of the solve, as a reading of the clock.
     bound
@@ -76,8 +74,7 @@ class Known:
     solvers: list[Solver]
     limits: Limits
     data: Entries
-    session: Session | None
-    wide: WideSearch | None
+    session: AnySession | None
     begun: float
     bound: LowerBound
     schedule: Schedule | None = None
@@ -163,9 +160,7 @@ class Known:
     @property
     def searches(self) -> bool:
         """Whether there is a search that aims at what is asked for."""
-        if self.formulation.restricts:
-            return False
-        return self.wide is not None or (self.session is not None and self.by_makespan)
+        return self.session is not None and not self.formulation.restricts and not self.own
 
     @property
     def enough(self) -> int:
@@ -203,7 +198,8 @@ class Known:
     def collect(self, schedule: Schedule) -> None:
         """Verify a schedule of the instance, and keep it if it is the best admissible one."""
         report = require_feasible(self.instance, schedule)
-        if self.session is not None:
+        # A search that keeps one schedule only must not keep one that the formulation rules out.
+        if isinstance(self.session, Session):
             self.session.take(schedule)
         if not self.formulation.restricts:
             self.improve(schedule, report)

@@ -11,8 +11,7 @@ from rarmodel.formulations.heuristic_pool import heuristic_schedules
 from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
 from rarmodel.model import horizon_of, job_extremes
-from rarmodel.proof.sum_search import sum_search
-from rarmodel.search import SEARCH, Session, one_after_another, prove, prove_sum
+from rarmodel.search import SEARCH, Session, one_after_another, seconds_before_proof
 
 from .known import SEARCH_SHARE, Known
 from .plans import schedule_of
@@ -51,18 +50,15 @@ def first_schedules(known: Known) -> None:
         if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
     share = inf if limits.time_limit is None else known.begun + SEARCH_SHARE * limits.time_limit
-    if known.session is None:
-        if not known.closed:
-            search_until(known, share, FIRST_PATIENCE)
-        return
-    plain = known.session.instance
-    alone = sum(extreme.least_slots for extreme in job_extremes(instance))
-    best = horizon_of(instance) if known.makespan is None else known.makespan - 1
-    if alone <= best:
-        known.collect(one_after_another(plain).schedule(plain, "one-after-another"))
+    plain = known.session.instance if isinstance(known.session, Session) else None
+    if plain is not None:
+        alone = sum(extreme.least_slots for extreme in job_extremes(instance))
+        best = horizon_of(instance) if known.makespan is None else known.makespan - 1
+        if alone <= best:
+            known.collect(one_after_another(plain).schedule(plain, "one-after-another"))
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
-    if known.formulation.restricts:
+    if plain is not None and known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
             if perf_counter() > share and known.schedule is not None:
                 break
@@ -72,12 +68,11 @@ def first_schedules(known: Known) -> None:
 
 def search_until(known: Known, deadline: float, patience: int | None = None) -> None:
     """Continue `search`, and take its schedules and its bound."""
-    search = known.session or known.wide
-    if search is None:
+    if known.session is None:
         return
     begun = perf_counter()
     try:
-        known.stopped = search.run(None if deadline == inf else deadline, patience=patience)
+        known.stopped = known.session.run(None if deadline == inf else deadline, patience=patience)
     finally:
         known.searched += perf_counter() - begun
         _harvest(known)
@@ -85,41 +80,35 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 def prove_before_models(known: Known) -> None:
     """Let the proof of `search` try, where it is about what is asked for."""
-    if not known.searches or known.closed:
+    if known.session is None or not known.searches or known.closed or not known.session.provable:
         return
     left = known.seconds_left
     deadline = perf_counter() + (PROOF_SECONDS if left is None else PROOF_SHARE * left)
     try:
-        if known.session is not None:
-            prove(known.session, known.limits, deadline)
-        elif known.wide is not None and (sums := sum_search(known.instance)):
-            aim = prove_sum(known.wide, sums, deadline)
-            if aim is not None:
-                known.bounds[0], known.prover = aim
+        if known.schedule is None:
+            search_until(known, perf_counter() + seconds_before_proof(deadline - perf_counter()))
+        if not known.closed:
+            known.session.prove(deadline)
     finally:
         _harvest(known)
 
 
 def _harvest(known: Known) -> None:
     """Take the results of `search`, also if it was interrupted."""
-    session, wide = known.session, known.wide
-    if session is not None:
-        _harvest_session(known, session)
-    elif wide is not None and wide.best.schedule is not None:
-        known.collect(wide.best.schedule)
-
-
-def _harvest_session(known: Known, session: Session) -> None:
-    """The same of the search for short schedules."""
+    session = known.session
+    if session is None:
+        return
     known.raise_bound(session.bound)
-    if known.formulation.restricts:
+    if session.aim is not None:
+        known.bounds[0], known.prover = session.aim
+    if known.formulation.restricts and isinstance(session, Session):
         # With other aims a longer schedule may be the better one.
         for solution in list(session.improvements):
             if not any(solution is other for other in known.seen):
                 known.seen.append(solution)
                 if solution.makespan <= horizon_of(known.instance):
                     known.collect(solution.schedule(known.instance, SEARCH.name))
-    elif known.makespan is None or session.makespan < known.makespan:
+    elif not (known.searches and known.values) or session.values < known.values:
         schedule = session.schedule(SEARCH.name)
         if schedule is not None:
             known.collect(schedule)

@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any
 
 from rarmodel.bounds import best_bound, why_infeasible, with_bound
-from rarmodel.dispatch.search import WideSearch
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
@@ -24,7 +23,7 @@ from rarmodel.model import handled, horizon_of, too_short, unhandled
 from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
-from rarmodel.search import DEFAULT_SECONDS, SEARCH, Session
+from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
 from rarmodel.search.second import LEAST_SECONDS, SHARE, SecondAim, budget_after, wanted
 from rarmodel.solvers import Solver
 from rarmodel.verifier import require_feasible
@@ -83,15 +82,13 @@ def solve_formulation(
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
     prepare(instance)
-    session, wide = _searches(instance, formulation, limits)
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=session,
-        wide=wide,
+        session=_search(instance, formulation, limits),
         begun=perf_counter(),
         bound=best_bound(instance),
     )
@@ -112,22 +109,18 @@ def solve_formulation(
     return _result(known)
 
 
-def _searches(
-    instance: Instance, formulation: Formulation, limits: Limits
-) -> tuple[Session | None, WideSearch | None]:
-    """The searches that take an instance: for the paper's problem, and for wider ones.
+def _search(instance: Instance, formulation: Formulation, limits: Limits) -> AnySession | None:
+    """The search that takes an instance; None if it cannot.
 
     Additions of a user are judged apart, so for them the search for short schedules will do.
     """
-    by_makespan = instance.objectives == ("makespan",)
-    if plain(instance) and (by_makespan or formulation.restricts):
-        short = instance.model_copy(update={"objective": "makespan"})
-        quiet = limits if not formulation.restricts else replace(limits, progress=None)
-        problem = instance if by_makespan else short
-        return Session(problem, quiet, Turns(problem, quiet)), None
     if unhandled(instance, SEARCH.handles, ""):
-        return None, None
-    return None, WideSearch(instance, limits, SEARCH.name, Turns(instance, limits))
+        return None
+    if formulation.restricts:
+        limits = replace(limits, progress=None)
+        if plain(instance) and instance.objectives != ("makespan",):
+            instance = instance.model_copy(update={"objective": "makespan"})
+    return session_of(instance, limits, Turns(instance, limits))
 
 
 def _solve(known: Known) -> None:
@@ -136,8 +129,8 @@ def _solve(known: Known) -> None:
     by_horizon = not known.formulation.restricts and known.formulation.proves(smallest)
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
-        known.stopped = why
         prove_before_models(known)
+        known.stopped = why
         _use_the_rest(known)
         if known.schedule is not None:
             return
@@ -170,7 +163,7 @@ def _use_the_rest(known: Known) -> None:
     if known.searches:
         search_until(known, deadline)
         known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
-    elif known.session is not None and (trials := search_orders(known, deadline)):
+    elif isinstance(known.session, Session) and (trials := search_orders(known, deadline)):
         known.stopped = (
             f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
         )

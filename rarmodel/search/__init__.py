@@ -1,10 +1,10 @@
 """Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
 from .neighbourhoods import BUDDY_BLOCKS, ORDERS, SERVERS
-from .proving import prove, prove_sum
-from .search import DEFAULT_SECONDS, SEARCH, Search
+from .search import DEFAULT_SECONDS, SEARCH, Search, seconds_before_proof
 from .session import Session
 from .solution import Solution, one_after_another
+from .wide import AnySession, session_of
 
 __all__ = [
     "BUDDY_BLOCKS",
@@ -12,10 +12,11 @@ __all__ = [
     "ORDERS",
     "SEARCH",
     "SERVERS",
+    "AnySession",
     "Search",
     "Session",
     "Solution",
     "one_after_another",
-    "prove",
-    "prove_sum",
+    "seconds_before_proof",
+    "session_of",
 ]

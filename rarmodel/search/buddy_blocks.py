@@ -24,7 +24,7 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below_plain, fraction
 
-from .layout import Layout
+from .layout import SPREAD, Layout
 from .packing import Packing
 
 _inner = partial(compiled, inner=True)
@@ -76,10 +76,11 @@ class BuddyBlocks(NamedTuple):
     """(room) Scratch: blocks to look at."""
 
 
-def divisible(layout: Layout) -> bool:
-    """Whether the sizes of the jobs that fit a server divide one another."""
-    sizes = np.unique(layout.size[layout.by_size])
-    return not (sizes[1:] % sizes[:-1]).any()
+def nests(layout: Layout) -> bool:
+    """Whether every job is best on one server, and sizes divide one another."""
+    sizes = np.unique(layout.size)
+    best_alone = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
+    return best_alone and not (sizes[1:] % sizes[:-1]).any()
 
 
 def new_blocks(layout: Layout, packing: Packing, generator: Generator) -> BuddyBlocks:

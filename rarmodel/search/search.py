@@ -152,8 +152,7 @@ def _run(
     """Search, prove, and search on; return why that stopped."""
     proof = None
     if end is not None and limits.iterations is None and limits.patience is None:
-        first = begun + min(PROOF_SECONDS, PROOF_FROM * (end - begun))
-        proof = first, begun + PROOF_TO * (end - begun)
+        proof = begun + seconds_before_proof(end - begun), begun + PROOF_TO * (end - begun)
     if islands is not None:
         return islands.run(session, end, proof)
     if proof is None or not session.provable:
@@ -162,6 +161,11 @@ def _run(
     if stopped == TIME_LIMIT:
         stopped = session.prove(proof[1])
     return session.run(end) if stopped == TIME_LIMIT else stopped
+
+
+def seconds_before_proof(seconds: float) -> float:
+    """Seconds of search before the proof, if both have so many seconds."""
+    return min(PROOF_SECONDS, PROOF_FROM * seconds)
 
 
 def _seconds(limits: Limits) -> float | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rarmodel.bounds import objective_bound
 from rarmodel.dispatch.second import SecondSearch, with_second_aim
-from rarmodel.limits import Limits
+from rarmodel.limits import PROVEN, Limits
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import Value, objectives_of, second_aim
 from rarmodel.schema import Instance, Schedule
@@ -173,7 +173,7 @@ class SecondAim:
                     budget.deadline,
                     budget.iterations,
                     patience,
-                    lambda found: found.values[-1] <= least,
+                    lambda: PROVEN if lists.best.values[-1] <= least else "",
                 )
         finally:
             self._take(lists.best.schedule)

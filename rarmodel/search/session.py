@@ -19,6 +19,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
 
+from .block_repair import repair, repairable
 from .decode import STOPPED
 from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
@@ -89,7 +90,7 @@ class Session:
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
-        self._iterations = 0
+        self._iterations = self._repairs = 0
         self._slow_bounds = slow_bounds(instance, MAKESPAN)
 
     @property
@@ -201,12 +202,15 @@ class Session:
 
     @property
     def provable(self) -> bool:
-        """Whether the instance is small enough for a proof."""
-        return provable(self.instance)
+        """Whether the instance is small enough for a proof, or can be repaired."""
+        return provable(self.instance) or repairable(self.instance)
 
     def prove(self, deadline: float) -> str:
-        """Raise the bound until it is met; see `rarmodel.search.prove`."""
-        return prove(self, self._limits, deadline)
+        """Raise the bound until it is met, or repair schedules until they meet it."""
+        if provable(self.instance):
+            return prove(self, self._limits, deadline)
+        self._repairs += 1
+        return repair(self, self._limits, deadline, self._repairs - 1)
 
     def over(self, deadline: float) -> str:
         """The reason to stop; empty if there is none."""

@@ -12,13 +12,14 @@ from rarmodel.bounds import (
     best_bound,
     least_values,
     raised_slowly,
+    relative_gap,
     slow_bounds,
     with_aim,
     with_makespan,
 )
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.heuristics import Attempt, Turns
-from rarmodel.limits import TIME_LIMIT, Limits
+from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.model.objectives import MAKESPAN, Value, objectives_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
@@ -27,6 +28,9 @@ from rarmodel.verifier import require_feasible
 from .neighbourhoods import ORDERS
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
+
+FLOAT_NOISE = 1e-12
+"""Relative gap of equal values, which may have been added in different orders."""
 
 
 class WideSession:
@@ -63,14 +67,28 @@ class WideSession:
         """Values of the best schedule, the most important first, to compare."""
         return self._search.best.values
 
+    def take(self, found: Schedule | None) -> bool:
+        """Keep a feasible schedule if it is better; return whether it is."""
+        if found is None:
+            return False
+        report = require_feasible(self.instance, found)
+        values = tuple(float(value) for value in (report.objective or {}).values())
+        if values >= self.values:
+            return False
+        self._search.best = Found(values, found)
+        return True
+
+    def raise_bound(self, bound: LowerBound | None) -> bool:
+        """Keep a lower bound on the makespan if it is greater; return whether it is."""
+        if bound is None or bound.slots <= self.bound.slots:
+            return False
+        self.bound = bound
+        return True
+
     def learn(self, made: Attempt) -> None:
         """Keep what another session has found, as far as it is better."""
-        if made.schedule is not None:
-            report = require_feasible(self.instance, made.schedule)
-            values = tuple(float(value) for value in (report.objective or {}).values())
-            if values < self.values:
-                self._search.best = Found(values, made.schedule)
-        self.bound = max(self.bound, made.bound or self.bound, key=lambda one: one.slots)
+        self.take(made.schedule)
+        self.raise_bound(made.bound)
         if made.aim is not None and (self.aim is None or made.aim.value > self.aim.value):
             self.aim = made.aim
 
@@ -92,7 +110,7 @@ class WideSession:
                 self.instance, self.bound, self._slow_bounds, seconds=seconds
             )
             self._slow_bounds = []
-        return self._search.run(deadline, iterations, patience, lambda _: self._met())
+        return self._search.run(deadline, iterations, patience, self._closed)
 
     @property
     def provable(self) -> bool:
@@ -107,9 +125,7 @@ class WideSession:
 
     def over(self, deadline: float) -> str:
         """The reason to stop; empty if there is none."""
-        if self._met():
-            return "the value meets the lower bound"
-        return TIME_LIMIT if perf_counter() >= deadline else ""
+        return self._closed() or (TIME_LIMIT if perf_counter() >= deadline else "")
 
     def report(self) -> None:
         """Tell value and bound of the first objective."""
@@ -118,11 +134,15 @@ class WideSession:
             value = None if found.schedule is None else found.values[0]
             self._limits.progress(value, self._least[0])
 
-    def _met(self) -> bool:
-        """Tell value and bound; whether no schedule can be better."""
+    def _closed(self) -> str:
+        """Tell value and bound; why no better schedule is needed, empty if one is."""
         self.report()
-        pairs = zip(self.values, self._least, strict=True)
-        return all(value <= least * (1 + 1e-12) for value, least in pairs)
+        if self._search.best.schedule is None:
+            return ""
+        gap = max(map(relative_gap, self.values, self._least))
+        if gap <= FLOAT_NOISE:
+            return PROVEN
+        return "the value is within the gap of the lower bound" if gap <= self._limits.gap else ""
 
     @cached_property
     def _sums(self) -> SumSearch | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.random_numbers import Generator, below_plain
 
 from .buddy_annealing import anneal_blocks
-from .buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
+from .buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
 from .decode import decode
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .order_annealing import BEST, CURRENT, NOTHING, SHORTEST, anneal_orders, new_orders
@@ -44,24 +45,15 @@ ORDER_HOT, ORDER_COLD = 0.05, 0.003
 """First and last temperature of a turn over orders, as a share of the mean of GPUs times execution
 time. The first turn is cold, to find a good solution soon.
 """
-HOT, COLD = 0.02, 0.002
-"""First and last temperature of a turn over servers, as a share of the mean execution time."""
-MUCH_HOT, MUCH_COLD = 0.5, 0.02
-"""The same of a hot turn, in which wide jobs also change their servers."""
 HOT_MOVES = 5_000
 """Turns over servers are hot if the shortest one has as many moves for each job, and if jobs that
 fit a server are most of the work."""
-HOT_ORDER_STEPS = 2
-"""Steps of the turns over orders between hot turns: they only give them other rings."""
-HOT_TARGETS = (0.5, 0.75, 1.0, 0.25)
-"""Targets of hot turns: near the bound, because a target that is missed by little is good too."""
 BLOCK_STEPS, MOST_NEST_STEPS, BLOCK_JOBS = 12, 96, 160
 """Steps of the first turn over buddy blocks, and most steps for this many jobs."""
-BLOCK_TARGETS = (0.25, 0.0)
-BLOCK_HOT, BLOCK_COLD = 0.015, 0.008
-"""First and last temperature of a turn over buddy blocks, in the same way."""
 FEWEST_STEPS = 2
-"""Steps of the turns between those over buddy blocks, and after one that missed its target."""
+"""Steps of the turns between those over buddy blocks or between hot ones: they only give them other
+rings.
+"""
 BEST_ORDER, BEST_SOLUTION, ANEW = range(3)
 """Starts of a turn: the thread's best order, the best solution of all threads, or, over servers,
 jobs dealt out anew.
@@ -69,6 +61,29 @@ jobs dealt out anew.
 KINDS = (ANEW, BEST_SOLUTION, ANEW, BEST_ORDER)
 BLOCK_KINDS = (ANEW, ANEW, BEST_SOLUTION)
 """Order of successive kinds of turns, without and with buddy blocks."""
+
+
+class _Annealing(NamedTuple):
+    """How turns over servers anneal."""
+
+    hot: float
+    """First temperature, as a share of the mean execution time."""
+    cold: float
+    """Last temperature, in the same way."""
+    targets: tuple[float, ...]
+    """Targets of successive turns, as positions between incumbent (0) and bound (1)."""
+
+    def heat(self, layout: Layout, moves: int) -> tuple[float, float]:
+        """First temperature in slots, and its factor from one of so many moves to the next."""
+        first = self.hot * float(layout.packed.mean())
+        return first, (self.cold / self.hot) ** (1 / moves)
+
+
+COOL = _Annealing(0.02, 0.002, TARGETS)
+HOT = _Annealing(0.5, 0.02, (0.5, 0.75, 1.0, 0.25))
+"""Wide jobs change their servers, too. A target near the bound that is missed by little is good."""
+NESTED = _Annealing(0.015, 0.008, (0.25, 0.0))
+"""Turns over buddy blocks."""
 
 
 @dataclass
@@ -79,20 +94,13 @@ class _ServerTurn:
     packing: Packing
     blocks: BuddyBlocks | None
     """Buddy blocks that are searched instead of the packing, or None."""
-    hot: bool
+    annealing: _Annealing
     length: int
     """Steps."""
-    target: int
-    temperature: float
-    cooling: float
+    target: int = 0
+    temperature: float = 0.0
+    cooling: float = 1.0
     """Factor of the temperature from one move to the next."""
-
-    @property
-    def targets(self) -> tuple[float, ...]:
-        """Positions of successive targets between incumbent and bound."""
-        if self.blocks is not None:
-            return BLOCK_TARGETS
-        return HOT_TARGETS if self.hot else TARGETS
 
 
 def packed_bound(layout: Layout) -> float:
@@ -153,13 +161,9 @@ class Worker:
         self._most_server_steps = int(MOST_SERVER_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
-        packs_best = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
-        self._nests = packs_best and divisible(layout)
+        self._nests = nests(layout)
         self._longest_block_turn = BLOCK_STEPS
         self._most_block_steps = int(MOST_NEST_STEPS * max(1, len(layout.size) / BLOCK_JOBS))
-        if self._nests:
-            # Then little is gained by orders, or by changes that are not nested.
-            self._most_order_steps = self._most_server_steps = FEWEST_STEPS
         per_server = len(layout.size) / len(layout.server_gpus)
         self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
         self._repacks = bool(layout.packed.any()) and (
@@ -172,7 +176,13 @@ class Worker:
             and SERVER_STEPS * self._moves >= HOT_MOVES * len(layout.size)
             and work[layout.packed > 0].sum() >= work.sum() / 2
         )
-
+        if self._nests or self._heats:
+            self._most_order_steps = FEWEST_STEPS
+        if self._nests:
+            # Then little is gained by changes that are not nested.
+            self._most_server_steps = FEWEST_STEPS
+        elif self._heats:
+            self._most_server_steps = SERVER_STEPS
         self._packed_bound = packed_bound(layout)
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
@@ -258,8 +268,6 @@ class Worker:
         """Start to anneal orders, from another start if nothing improved since the last time."""
         self._longest_order_turn = min(2 * self._longest_order_turn, self._most_order_steps)
         self._steps = self._longest_order_turn
-        if self._heats:
-            self._steps = HOT_ORDER_STEPS
         if not self._nests:  # Otherwise the turns over orders are too short for that.
             self._temperature = ORDER_HOT * self._area
             self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
@@ -284,8 +292,9 @@ class Worker:
         """Start a turn over servers: from the best order or solution, or with jobs dealt anew."""
         solution = best if best is not None and self._kind == BEST_SOLUTION else self._decoded(BEST)
         blocks = None
-        if self._kind == ANEW and not self._layout.packed.all():
-            solution = (below_plain(self._generator, 2) == 0 and self._shuffled()) or solution
+        shuffles = self._kind == ANEW and not self._layout.packed.all()
+        if shuffles and below_plain(self._generator, 2) == 0:
+            solution = self._shuffled() or solution
         if self._kind == ANEW or (self._heats and self._packed_bound <= bound):
             solution, packing = rings_alone(self._layout, solution)
             blocks = new_blocks(self._layout, packing, self._generator)
@@ -294,32 +303,28 @@ class Worker:
                 blocks = None
         else:
             packing = packing_of(self._layout, solution)
-        if self._heats:
-            length = SERVER_STEPS
-        elif blocks is None:
+        annealing = HOT if self._heats else COOL
+        if blocks is None:
             length = min(self._longest_server_turn, self._most_server_steps)
             self._longest_server_turn *= 2
         else:
-            length = self._longest_block_turn
+            annealing, length = NESTED, self._longest_block_turn
             self._longest_block_turn = min(2 * self._longest_block_turn, self._most_block_steps)
-        turn = _ServerTurn(solution, packing, blocks, self._heats, length, 0, 0.0, 1.0)
+        turn = _ServerTurn(solution, packing, blocks, annealing, length)
         self._heat(turn, NEVER if best is None else best.makespan, bound)
         return turn
 
     def _heat(self, turn: _ServerTurn, incumbent: int, bound: int) -> None:
         """Start to anneal."""
         self._steps = turn.length
-        moves, (hot, cold) = self._moves, (MUCH_HOT, MUCH_COLD) if turn.hot else (HOT, COLD)
-        if turn.blocks is not None:
-            moves, hot, cold = BLOCK_MOVES, BLOCK_HOT, BLOCK_COLD
-        turn.temperature = hot * float(self._layout.packed.mean())
-        turn.cooling = (cold / hot) ** (1 / (moves * turn.length))
-        turn.target = self._aim(incumbent, bound, turn.targets)
+        moves = self._moves if turn.blocks is None else BLOCK_MOVES
+        turn.temperature, turn.cooling = turn.annealing.heat(self._layout, moves * turn.length)
+        turn.target = self._aim(incumbent, bound, turn.annealing.targets)
 
     def _anneal(self, turn: _ServerTurn, incumbent: int, bound: int) -> Solution | None:
         """A step over servers."""
         if turn.target >= incumbent:
-            turn.target = self._aim(incumbent, bound, turn.targets)
+            turn.target = self._aim(incumbent, bound, turn.annealing.targets)
         heat = turn.temperature, turn.cooling, self._generator, self._stop
         if turn.blocks is not None:
             moves = BLOCK_MOVES
@@ -336,7 +341,7 @@ class Worker:
         solution = solution_of(self._layout, turn.skeleton, turn.packing)
         if turn.blocks is not None and not done:
             # What is left past the target, an exchange that is not nested may mend.
-            turn.blocks = None
+            turn.blocks, turn.annealing = None, COOL
             turn.length = min(SERVER_STEPS, self._most_server_steps)
             self._heat(turn, incumbent, bound)
         if solution.makespan >= incumbent:

@@ -24,7 +24,7 @@ from rarmodel.model.objectives import Objective, Shape, Term, Value, objective
 from rarmodel.schema import Instance
 
 NAMES = [feature.name for feature in WIDE]
-LONG = {0, 12, 14, 18, 29, 32, 34, 35, 37, 38}
+LONG = {0, 4, 12, 14, 18, 19, 29, 32, 34, 35, 37, 38}
 """Seeds of instances whose optima take long to enumerate."""
 
 

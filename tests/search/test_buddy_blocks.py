@@ -7,11 +7,12 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 import pytest
+from documents import instance_of, job_data
 from random_instances import random_instance
 from solutions import late, solution_to_start_from
 
 from rarmodel.search.buddy_annealing import anneal_blocks
-from rarmodel.search.buddy_blocks import BuddyBlocks, divisible, new_blocks, pack_blocks
+from rarmodel.search.buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
 from rarmodel.search.layout import layout_of
 from rarmodel.search.packing import rings_alone, settle, solution_of
 from rarmodel.verifier import verify
@@ -84,11 +85,14 @@ def test_every_size_has_blocks() -> None:
             assert (blocks.block[blocks.level[block], lanes] == block).all()
 
 
-@pytest.mark.parametrize(("sizes", "expected"), [(CHAIN, True), (GAPS, False)])
-def test_divisible(sizes: tuple[int, ...], expected: bool) -> None:
-    random = Random(0)
-    instance = random_instance(random, jobs=60, servers=9, tree=False, most_gpus=12, sizes=sizes)
-    assert divisible(layout_of(instance)) is expected
+@pytest.mark.parametrize(
+    ("sizes", "servers", "expected"),
+    [((1, 2, 4, 12), [12, 4], True), ((1, 2, 3), [4], False), ((1, 2, 4, 8), [4, 4], False)],
+    ids=["all fit, and divide one another", "not all divide one another", "one fits no server"],
+)
+def test_which_instances_nest(sizes: tuple[int, ...], servers: list[int], expected: bool) -> None:
+    jobs = [job_data(f"job-{size}", size, iterations=10) for size in sizes]
+    assert nests(layout_of(instance_of(*jobs, servers=servers))) is expected
 
 
 def test_told_to_stop_it_changes_nothing() -> None:

@@ -14,7 +14,7 @@ from rarmodel.search import Session
 from rarmodel.search import worker as worker_module
 from rarmodel.search.layout import layout_of
 from rarmodel.search.starts import first_orders
-from rarmodel.search.worker import MUCH_HOT, Worker, packed_bound
+from rarmodel.search.worker import HOT, Worker, packed_bound
 from rarmodel.verifier import verify
 
 
@@ -45,7 +45,7 @@ def test_turns_are_hot_where_that_pays(instance: Instance, hot: bool) -> None:
 
 
 def test_a_hot_turn_begins_hot_and_gets_cold(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+    for name in ("ORDER_STEPS", "FEWEST_STEPS", "SERVER_STEPS"):
         monkeypatch.setattr(worker_module, name, 2)
     monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
     worker = worker_of(generate("contention", seed=3))
@@ -57,12 +57,12 @@ def test_a_hot_turn_begins_hot_and_gets_cold(monkeypatch: pytest.MonkeyPatch) ->
             assert worker._servers.blocks is None
             temperatures.append(worker._servers.temperature / scale)
     assert len(temperatures) >= 2
-    assert MUCH_HOT > temperatures[0] > temperatures[1]
-    assert temperatures[1] == pytest.approx(worker_module.MUCH_COLD)
+    assert HOT.hot > temperatures[0] > temperatures[1]
+    assert temperatures[1] == pytest.approx(HOT.cold)
 
 
 def test_hot_turns_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+    for name in ("ORDER_STEPS", "FEWEST_STEPS", "SERVER_STEPS"):
         monkeypatch.setattr(worker_module, name, 2)
     monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
     instance = generate("contention", seed=3)
@@ -90,7 +90,7 @@ def test_the_packed_bound_says_whether_jobs_that_fit_a_server_must_spread() -> N
 def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("ORDER_STEPS", "HOT_ORDER_STEPS", "SERVER_STEPS"):
+    for name in ("ORDER_STEPS", "FEWEST_STEPS", "SERVER_STEPS"):
         monkeypatch.setattr(worker_module, name, 1)
     monkeypatch.setattr(worker_module, "HOT_MOVES", 1)
     spread = []

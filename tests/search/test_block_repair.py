@@ -1,0 +1,151 @@
+"""The repair of packings: from a bad schedule to one that is proven to be the shortest."""
+
+from __future__ import annotations
+
+from threading import Lock
+from time import perf_counter
+
+import pytest
+from documents import instance_of, job_data
+
+from rarmodel.api import generate, solve
+from rarmodel.bounds import LowerBound
+from rarmodel.limits import TIME_LIMIT, Limits
+from rarmodel.schema import Instance
+from rarmodel.search import SEARCH, Session, one_after_another
+from rarmodel.search.block_repair import MOST_GAP, MOST_JOBS, _Repair, _solution, repair, repairable
+from rarmodel.search.layout import layout_of
+from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
+from rarmodel.verifier import verify
+
+
+@pytest.fixture
+def any_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repair even the worst schedules."""
+    monkeypatch.setattr("rarmodel.search.block_repair.MOST_GAP", 1.0)
+
+
+def session_of(jobs: int, servers: int) -> Session:
+    instance = generate("paper", seed=7, jobs=jobs, servers=servers)
+    SEARCH.prepare(instance)
+    session = Session(instance, Limits(threads=2))
+    session.take(one_after_another(instance))
+    return session
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_a_schedule_is_repaired_until_it_meets_the_bound() -> None:
+    session = session_of(60, 8)
+    assert session.makespan > session.bound.slots
+    assert session.prove(perf_counter() + 60) == "the makespan meets the lower bound"
+    schedule = session.schedule("search")
+    assert schedule is not None
+    report = verify(session.instance, schedule)
+    assert (report.feasible, report.makespan) == (True, session.bound.slots)
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_search_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where annealing ends with a bad schedule, the repair has the rest of the time."""
+
+    def run(self: Session, *_: object, **__: object) -> str:
+        self.take(one_after_another(self.instance))
+        return TIME_LIMIT
+
+    monkeypatch.setattr(Session, "run", run)
+    instance = generate("paper", seed=7, jobs=60, servers=8)
+    result = solve(instance, method="search", time_limit=60, threads=2, second_aim=False)
+    assert result.status == "optimal"
+
+
+def test_programs_mend_what_annealing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rarmodel.search.block_repair.WHOLE_SECONDS", 0.5)
+    monkeypatch.setattr("rarmodel.search.block_repair.BLOCK_MOVES", 200)
+    session = session_of(60, 5)
+    one = _Repair(session, layout_of(session.instance), 1, perf_counter() + 60, Lock())
+    one._target = session.bound.slots + 8
+    annealed = one._annealed()
+    assert one._excess(annealed).sum() > 0
+    mended, hopeless = one._mended(annealed)
+    assert not hopeless
+    assert one._excess(mended).sum() == 0
+    session.take(_solution(one._layout, mended))
+    assert session.makespan <= one._target
+    schedule = session.schedule("search")
+    assert schedule is not None
+    report = verify(session.instance, schedule)
+    assert (report.feasible, report.makespan) == (True, session.makespan)
+
+
+@pytest.mark.parametrize(
+    ("instance", "expected"),
+    [
+        (generate("paper", jobs=MOST_JOBS), True),
+        (generate("paper", jobs=MOST_JOBS + 1), False),
+        (instance_of(*[job_data(f"job-{size}", size) for size in (2, 3)], servers=[4]), False),
+    ],
+    ids=["sizes nest", "too many jobs", "sizes do not nest"],
+)
+def test_which_packings_can_be_repaired(instance: Instance, expected: bool) -> None:
+    assert repairable(instance) is expected
+    session = Session(instance)
+    assert session.provable is (expected or len(instance.jobs) <= MOST_PROVEN)
+
+
+def test_with_a_great_gap_annealing_goes_on() -> None:
+    session = session_of(60, 8)
+    before = session.makespan
+    assert before > 1.1 * session.bound.slots
+    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+    assert session.makespan == before
+
+
+def test_it_ends_at_its_deadline() -> None:
+    """A bound that nothing reaches; both threads are at work when the time is over."""
+    instance = generate("paper", seed=3)
+    session = Session(instance, Limits(threads=2))
+    while session.makespan > (1 + MOST_GAP) * session.bound.slots:
+        session.run(iterations=1)
+    session.bound = LowerBound(session.bound.slots - 2, "too low")
+    assert session.prove(perf_counter() + 1.0) == TIME_LIMIT
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_it_ends_where_no_packing_is_shorter() -> None:
+    """Three jobs of 10 slots on two GPUs need 20 slots, whatever a bound says."""
+    jobs = [job_data(f"job-{j}", iterations=100) for j in range(3)]
+    instance = instance_of(*jobs, servers=[1, 1], horizon=60)
+    session = Session(instance, Limits(threads=2))
+    session.take(one_after_another(instance))
+    session.bound = LowerBound(15, "too low")
+    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+    assert session.makespan == 20
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_it_ends_where_programs_are_of_no_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rarmodel.search.block_program.MOST_ARCS", 0)
+    monkeypatch.setattr("rarmodel.search.block_repair.BLOCK_MOVES", 200)
+    session = session_of(60, 5)
+    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_ctrl_c_stops_all_threads() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    session = Session(generate("paper", seed=3), Limits(threads=2, progress=interrupt))
+    session.take(one_after_another(session.instance))
+    with pytest.raises(KeyboardInterrupt):
+        repair(session, Limits(threads=2), perf_counter() + 600)
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_an_error_on_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("failed")
+
+    monkeypatch.setattr("rarmodel.search.block_repair.new_blocks", fail)
+    with pytest.raises(RuntimeError, match="failed"):
+        repair(session_of(60, 8), Limits(threads=2), perf_counter() + 60)

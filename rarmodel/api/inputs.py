@@ -142,6 +142,7 @@ def calibrate(
     rates: Mapping[str, float] | None = None,
     contention: Mapping[str, float] | None = None,
     message_mb: tuple[float, float] | None = None,
+    model: str | None = None,
     max_size_mb: float | None = None,
 ) -> Calibration:
     """Fit ξ1, α and ξ2 to measured times, and rates to the output of nccl-tests.
@@ -164,6 +165,10 @@ def calibrate(
         `overhead_ms_per_server`.
     message_mb
         Least and greatest size in MB of the all-reduces to use; by default 16 MB and more.
+    model
+        Model of contention whose constants are fitted: `count`, `duty` or `duty-fixed-point`; by
+        default the instance's, or `count`. By duty, each row has `run`, `links` and `compute_ms`,
+        and the rows of a run are all rings that ran at the same time.
     max_size_mb
         Greatest size in MB, unzipped, of the table and of each file of nccl-tests; 512 by default.
 
@@ -193,6 +198,7 @@ def calibrate(
         instance=None if instance is None else load_instance(instance),
         given=contention,
         span=span,
+        model=model,
     )
 
 

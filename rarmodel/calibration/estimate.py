@@ -8,14 +8,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rarmodel.errors import InputError, UsageError
+from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing import MODELS as CONTENTION_MODELS
 from rarmodel.schema import Contention, Instance, StarNetwork
 from rarmodel.schema.base import MAX_NUMBER
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
+from .beside import Runs, check_runs, runs_of
 from .calibration import Calibration, Parameter, Rates, Residual, Status, rates_of
 from .fit import DEFAULTS, Fit, fit
-from .models import COUNT, contention_of
-from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, cases_of, predictions
+from .model_fit import fit_model
+from .models import MODELS, Factors, contention_of
+from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions
 from .run import Run
 from .table import Measurements
 
@@ -37,6 +41,7 @@ def calibrate(
     instance: Instance | None = None,
     given: Mapping[str, float] | None = None,
     span: tuple[float, float] = DEFAULT_SPAN,
+    model: str | None = None,
 ) -> Calibration:
     """Fit constants of contention to a table, and rates to runs of nccl-tests.
 
@@ -53,23 +58,25 @@ def calibrate(
         Constants of contention with given values.
     span
         Least and greatest size in MB of the all-reduces to use.
+    model
+        Model of contention whose constants are fitted, a value of `contention.model`; by default
+        the instance's, or the count. By other models than the count, each row names its run, links
+        and compute time, and the rows of a run are all rings that ran at the same time.
 
     Raises
     ------
     InputError
         If a rate is needed and missing, or the data determine nothing.
     UsageError
-        If there are no measurements, the instance counts rings by duty, a constant is out of its
-        range, or a rate is given twice.
+        If there are no measurements, no such model, a constant is out of its range, or a rate is
+        given twice.
     """
     given = checked_constants(given or {})
     if table is None and not runs:
         raise UsageError("no measurements; give a table or the output of nccl-tests")
-    if table is not None and instance is not None and instance.contention.model != COUNT:
-        raise UsageError(
-            f"contention.model is {instance.contention.model!r}, and constants are fitted for "
-            "'count'; --compare-models fits them for each model"
-        )
+    model = model or (COUNT if instance is None else instance.contention.model)
+    if model not in CONTENTION_MODELS:
+        raise UsageError(f"no model {model!r}; choose from {', '.join(CONTENTION_MODELS)}")
     if table is None and given:
         raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}
@@ -86,20 +93,26 @@ def calibrate(
         return Calibration(
             "", None, (), None, 0, used, found, tuple(known), (), sum(messages, ()), tuple(notes)
         )
-    cases = cases_of(table, used.network_gbps, used.intra_server_gbps, reduction or math.inf)
     defaults = DEFAULTS if instance is None else _constants(instance.contention)
+    if model != COUNT:
+        check_runs(table)
+    beside = runs_of(table, used)
+    cases = beside.cases
     try:
-        best = fit(cases, given, defaults)
+        if model == COUNT:
+            best = fit(cases, given, defaults)
+        else:
+            best = fit_model(MODELS[model], beside, given, defaults)
     except InputError as error:
         raise InputError(error.problems, table.source) from error
     values = {
         name: min(float(f"{value:.{_DIGITS}g}"), MAX_NUMBER) for name, value in best.values.items()
     }
-    residuals = _residuals(table, cases, values)
+    residuals = residuals_of(table, beside, MODELS[model], values)
     notes += [*_notes_of_fit(best, values), *_notes_of_units(residuals, values)]
     return Calibration(
         source=table.source,
-        contention=contention_of(values),
+        contention=contention_of(values, model),
         parameters=tuple(_parameters(cases, best, values, given)),
         correlation=_correlation(best),
         degrees_of_freedom=len(table.rows) - len(best.free),
@@ -224,10 +237,11 @@ def _correlation(best: Fit) -> float | None:
     return float(best.covariance[i, j] / product) if product > 0 else None
 
 
-def _residuals(
-    table: Measurements, cases: Cases, values: Mapping[str, float]
+def residuals_of(
+    table: Measurements, runs: Runs, model: Factors, values: Mapping[str, float]
 ) -> tuple[Residual, ...]:
-    predicted = predictions(cases, values)
+    """The rows beside the predictions of a model with some constants."""
+    predicted = predictions(runs.cases, values, model(runs, values))
     return tuple(
         Residual(table.source, line, row.job or "", row.quantity, row.measured, float(value))
         for row, line, value in zip(table.rows, table.lines, predicted, strict=True)

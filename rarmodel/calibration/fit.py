@@ -76,11 +76,12 @@ def fit(cases: Cases, given: Mapping[str, float], defaults: Mapping[str, float])
     found = _settled(cases, dict(given), defaults)
     asked = set(CONTENTION) - given.keys()
     if asked and asked <= set(found.held):
-        raise InputError([Problem("", _nothing_determined(cases, sorted(asked)))])
+        raise InputError([Problem("", nothing_determined(cases, sorted(asked)))])
     return found
 
 
-def _nothing_determined(cases: Cases, asked: Sequence[str]) -> str:
+def nothing_determined(cases: Cases, asked: Sequence[str]) -> str:
+    """The message that the rows determine none of the constants that are asked for."""
     if max(cases.rings) < 2:
         why = "no row has servers above 1 and concurrent_jobs above 1"
     else:
@@ -100,7 +101,9 @@ def _settled(cases: Cases, fixed: dict[str, float], defaults: Mapping[str, float
         unsure = [name for name in free if name in found.free or name == ALPHA]
         loose = undetermined(cases, found.values, unsure) & set(CONTENTION)
         if not loose:
-            return _with_covariance(cases, found)
+            columns = [cases.names.index(name) for name in found.free]
+            units = np.array([_unit(cases, name) for name in found.free])
+            return with_covariance(found, slopes(cases, found.values)[:, columns], units)
         places.append((CONCURRENCY, found.values[CONCURRENCY]))
     if OVERHEAD in loose:
         return _holding(OVERHEAD, defaults[OVERHEAD], cases, fixed, defaults)
@@ -152,13 +155,27 @@ def undetermined(cases: Cases, values: Mapping[str, float], free: Sequence[str])
     if not free:
         return set()
     columns = [cases.names.index(name) for name in free]
-    jacobian = slopes(cases, values)[:, columns]
+    return null_names(slopes(cases, values)[:, columns], free)
+
+
+def null_names(jacobian: np.ndarray, free: Sequence[str], null: float = _NULL) -> set[str]:
+    """Names with a part in a direction in which no prediction changes.
+
+    Parameters
+    ----------
+    jacobian
+        Derivatives of the predictions: a row for each of them, a column for each name.
+    free
+        The names; at least one.
+    null
+        Threshold below which a singular value, or a name's part in its vector, counts as 0.
+    """
     norms = np.linalg.norm(jacobian, axis=0)
     _, singular, vectors = np.linalg.svd(jacobian / np.where(norms > 0, norms, 1.0))
     padded = np.concatenate([singular, np.zeros(len(free) - len(singular))])
-    null = vectors[padded <= _NULL * max(1.0, padded[0])]
-    parts = np.abs(null).max(axis=0, initial=0.0)
-    return {name for name, part in zip(free, parts, strict=True) if part > _NULL}
+    loose = vectors[padded <= null * max(1.0, padded[0])]
+    parts = np.abs(loose).max(axis=0, initial=0.0)
+    return {name for name, part in zip(free, parts, strict=True) if part > null}
 
 
 def _best(cases: Cases, fixed: Mapping[str, float], free: Sequence[str]) -> Fit:
@@ -258,14 +275,21 @@ def _too_far_apart() -> InputError:
     return InputError([Problem("", message)])
 
 
-def _with_covariance(cases: Cases, found: Fit) -> Fit:
-    """The fit with the covariance of the free constants, `s²(JᵀJ)⁻¹`."""
-    freedom = len(cases.measured) - len(found.free)
+def with_covariance(found: Fit, jacobian: np.ndarray, units: np.ndarray) -> Fit:
+    """A fit with the covariance of its free constants, `s²(JᵀJ)⁻¹`.
+
+    Parameters
+    ----------
+    found
+        The fit.
+    jacobian
+        Derivatives of the logarithms of the predictions by the free constants.
+    units
+        Scale of a change in each free constant.
+    """
+    freedom = len(jacobian) - len(found.free)
     if freedom < 1 or not found.free:
         return found
-    columns = [cases.names.index(name) for name in found.free]
-    jacobian = slopes(cases, found.values)[:, columns]
-    units = np.array([_unit(cases, name) for name in found.free])
     inverse = np.linalg.pinv(jacobian * units, rcond=1e-12)
     covariance = found.cost / freedom * (inverse @ inverse.T) * np.outer(units, units)
     return replace(found, covariance=covariance)

@@ -6,71 +6,23 @@ models have the constants ξ1, α and ξ2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rarmodel.model import RingOnLinks, duty_bandwidths, linear_degradation
+from rarmodel.model import duty_bandwidths, linear_degradation
 from rarmodel.model.duty import UNITS
+from rarmodel.model.sharing import COUNT, DUTY, FIXED_POINT
 from rarmodel.schema import Contention
 
 from . import fair
-from .prediction import ALPHA, CONCURRENCY, OVERHEAD, Cases, count_factors, seconds_of
+from .beside import Runs
+from .prediction import ALPHA, CONCURRENCY, OVERHEAD, count_factors
 
 Array = Any
 Values = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Which measurements ran at the same time, on which links.
-
-    Attributes
-    ----------
-    cases
-        The measurements. All links have one rate.
-    links
-        Indices of each row's links, among those of its run; none for a row that uses no link.
-    together
-        Rows of each run that use links.
-    """
-
-    cases: Cases
-    links: Sequence[tuple[int, ...]]
-    together: Sequence[Sequence[int]]
-
-    def rings(self, values: Values) -> list[RingOnLinks]:
-        """The rows as rings between servers."""
-        rest = seconds_of(replace(self.cases, bits=0.0 * self.cases.bits), values, 1.0)
-        return [
-            RingOnLinks(links, float(bits), float(seconds))
-            for links, bits, seconds in zip(self.links, self.cases.bits, rest, strict=True)
-        ]
-
-    @cached_property
-    def beside(self) -> tuple[Array, Array, Array]:
-        """A problem of shares for each row on links, as `fair` takes them.
-
-        Its row, the rows of its rings (−1 for none, the own row first), and the links that they
-        use.
-        """
-        own = [row for rows in self.together for row in rows]
-        most = max((len(rows) for rows in self.together), default=0)
-        links = 1 + max((link for used in self.links for link in used), default=0)
-        others = np.full((len(own), most), -1)
-        uses = np.zeros((len(own), most, links))
-        problem = 0
-        for rows in self.together:
-            for row in rows:
-                ordered = [row, *(other for other in rows if other != row)]
-                others[problem, : len(rows)] = ordered
-                for place, other in enumerate(ordered):
-                    uses[problem, place, list(self.links[other])] = 1.0
-                problem += 1
-        return np.array(own, int), others, uses
 
 
 Factors = Callable[[Runs, Values], Array]
@@ -80,10 +32,12 @@ Factors = Callable[[Runs, Values], Array]
 Share = Callable[[Array, Array], Array]
 
 
-def contention_of(values: Values) -> Contention:
-    """Constants as an instance has them."""
+def contention_of(values: Values, model: str = COUNT) -> Contention:
+    """Constants, and the model that they belong to, as an instance has them."""
+    named = {} if model == COUNT else {"model": model}
     return Contention.model_validate(
         {
+            **named,
             "concurrency": values[CONCURRENCY],
             "degradation": {"kind": "linear", "alpha": values[ALPHA]},
             "overhead_ms_per_server": values[OVERHEAD],
@@ -124,11 +78,10 @@ def _fair(
     return factors
 
 
-COUNT = "count"
 MODELS: Mapping[str, Factors] = {
     COUNT: _count,
-    "duty": partial(_duty, fixed_point=False),
-    "duty-fixed-point": partial(_duty, fixed_point=True),
+    DUTY: partial(_duty, fixed_point=False),
+    FIXED_POINT: partial(_duty, fixed_point=True),
     "max-min": partial(_fair, share=fair.max_min, duty=False),
     "max-min by duty": partial(_fair, share=fair.max_min, duty=True),
     "proportional": partial(_fair, share=fair.proportional, duty=False),

@@ -56,6 +56,12 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     help="Milliseconds that each server used adds to an iteration, ξ2. By default it is fitted.",
 )
 @click.option(
+    "--model",
+    metavar="NAME",
+    help="Model of contention whose constants are fitted: count, duty or duty-fixed-point. By "
+    "default that of INSTANCE, or count.",
+)
+@click.option(
     "--message-mb",
     type=Span(float),
     metavar="A..B",
@@ -82,6 +88,7 @@ def calibrate(
     table: str | None,
     nccl_tests: tuple[str, ...],
     instance: str | None,
+    model: str | None,
     message_mb: tuple[float, float] | None,
     max_size_mb: float | None,
     plot: str | None,
@@ -102,17 +109,17 @@ def calibrate(
     kind = None if plot is None else kind_of(plot)
     if plot is not None:
         files.check_writable(plot)
-    model = None if instance is None else api.load_instance(instance)
+    base = None if instance is None else api.load_instance(instance)
     given = {name: value for name, value in constants.items() if value is not None}
     known: dict[str, Any] = {
-        "instance": model,
+        "instance": base,
         "rates": {name: given[name] for name in RATES if name in given},
         "contention": {name: given[name] for name in CONTENTION if name in given},
         "max_size_mb": max_size_mb,
     }
     if compare_models:
-        if table is None or nccl_tests or message_mb or output is not None:
-            others = "--nccl-tests, --message-mb and --output"
+        if table is None or nccl_tests or message_mb or model or output is not None:
+            others = "--nccl-tests, --message-mb, --model and --output"
             raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
         compared = api.compare_models(table, seed=seed, **known)
         if plot is not None and kind is not None:
@@ -122,11 +129,11 @@ def calibrate(
         else:
             show(tables.models(compared))
         return 0
-    found = api.calibrate(table, nccl_tests=nccl_tests, message_mb=message_mb, **known)
+    found = api.calibrate(table, nccl_tests=nccl_tests, message_mb=message_mb, model=model, **known)
     if output is not None:
         text = files.format_json(found.sections()) + "\n"
-        if model is not None:
-            text = files.to_json(found.applied(model))
+        if base is not None:
+            text = files.to_json(found.applied(base))
         write_json(text, output)
     if plot is not None and kind is not None:
         files.write_bytes(plot, picture(found, kind))

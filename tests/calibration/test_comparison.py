@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
+from made_runs import CONSTANTS, LOSSY, RATES, made, rows_of
 
 import rarmodel
 from rarmodel.calibration import Measurement, Rates, picture_of_models
-from rarmodel.calibration.comparison import runs_of
+from rarmodel.calibration.beside import runs_of
 from rarmodel.calibration.models import MODELS
-from rarmodel.calibration.prediction import predictions
 from rarmodel.calibration.table import made_measurements
 from rarmodel.errors import InputError
 
-RATES = {"network_gbps": 0.1}
-CONSTANTS = {"concurrency": 0.8, "alpha": 0.0, "overhead_ms_per_server": 2.0}
-LOSSY = {"concurrency": 1.0, "alpha": 0.3, "overhead_ms_per_server": 0.5}
 ONE_MB_MS = 80.0
 """Exchange of 1 MB between two workers at 0.1 Gbit/s."""
 
 Change = Callable[[list[dict[str, Any]]], None]
-
-
-def rows_of(*runs: list[tuple[str, float, float]], part: str | None = None) -> list[dict[str, Any]]:
-    """Rows of runs of rings, each with its links as digits, MB and compute time."""
-    found = []
-    for number, rings in enumerate(runs):
-        for links, mb, compute in rings:
-            on = [sum(link in other for other, _, _ in rings) for link in links]
-            found.append(
-                {
-                    "run": f"{part} {number}",
-                    "links": " ".join(links),
-                    "gpus": max(2, len(links)),
-                    "servers": max(1, len(links)),
-                    "concurrent_jobs": max(on, default=1),
-                    "gradient_mb": mb,
-                    "compute_ms": compute,
-                    "iteration_ms": 1.0,
-                    "part": part,
-                }
-            )
-    return found
 
 
 def levels(model: str, *rings: tuple[str, float, float], **constants: float) -> list[float]:
@@ -52,31 +26,6 @@ def levels(model: str, *rings: tuple[str, float, float], **constants: float) -> 
     runs = runs_of(made_measurements(rows_of(list(rings))), Rates(**RATES))
     values = {"concurrency": 1.0, "alpha": 0.0, "overhead_ms_per_server": 0.0, **constants}
     return [round(float(factor), 3) for factor in MODELS[model](runs, values)]
-
-
-def made(
-    model: str, constants: dict[str, float] = CONSTANTS, *, noise: float = 0.0, seed: int = 1
-) -> list[dict[str, Any]]:
-    """Rows as a model has them, with noise: twelve random runs to fit, and eight to test."""
-    random = Random(seed)
-
-    def run() -> list[tuple[str, float, float]]:
-        return [
-            (
-                "".join(sorted(random.sample("01234", random.randint(2, 3)))),
-                random.choice([0.5, 1.0, 2.0]),
-                random.choice([0.0, 40.0, 160.0]),
-            )
-            for _ in range(random.randint(1, 6))
-        ]
-
-    rows = rows_of(*(run() for _ in range(12)), part="fit")
-    rows += rows_of(*(run() for _ in range(8)), part="test")
-    runs = runs_of(made_measurements(rows), Rates(**RATES))
-    times = predictions(runs.cases, constants, MODELS[model](runs, constants))
-    for row, time in zip(rows, times, strict=True):
-        row["iteration_ms"] = float(time) * (1 + random.uniform(-noise, noise))
-    return rows
 
 
 TWO_THAT_COMPUTE = ("01", 1.0, ONE_MB_MS), ("01", 1.0, ONE_MB_MS)
@@ -187,10 +136,13 @@ def _put(field: str, value: object) -> Change:
     ("change", "problem"),
     [
         (_drop("run"), "line 2: no run; its name is expected, to know what ran beside"),
-        (_drop("compute_ms"), "line 2: no compute_ms; comparisons of models need it"),
+        (
+            _drop("compute_ms"),
+            "line 2: no compute_ms; it is expected, to know how often a ring exchanges",
+        ),
         (
             _put("network_gbps", 1.0),
-            "line 2: network_gbps; comparisons of models need links of one rate, as an option",
+            "line 2: network_gbps; links of one rate are expected, as an option",
         ),
         (_put("links", ""), "line 2: no links; a ring on 2 servers uses some"),
         (_put("links", " "), "line 2: no links; a ring on 2 servers uses some"),

@@ -11,6 +11,7 @@ import pytest
 from documents import instance_data
 from measurements import contention, nccl_output, table_of
 
+import rarmodel
 from rarmodel.files import read_instance
 from rarmodel.schema import Contention
 
@@ -239,7 +240,8 @@ def test_models_are_compared(invoke: Invoke, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--nccl-tests", "run.txt"], ["--message-mb", "1..2"], ["--output", "-"]]
+    "words",
+    [["--nccl-tests", "run.txt"], ["--message-mb", "1..2"], ["--model", "duty"], ["--output", "-"]],
 )
 def test_models_are_compared_without_other_answers(
     invoke: Invoke, tmp_path: Path, words: list[str]
@@ -248,10 +250,24 @@ def test_models_are_compared_without_other_answers(
     path.write_text(COMPARED, encoding="utf-8")
     outcome = invoke("calibrate", path, "--compare-models", *words)
     assert outcome.code == 2
-    assert outcome.lines == [
-        "--compare-models needs TABLE, and goes without --nccl-tests, --message-mb and --output"
-    ]
+    others = "--nccl-tests, --message-mb, --model and --output"
+    assert outcome.lines == [f"--compare-models needs TABLE, and goes without {others}"]
 
 
 def test_models_are_compared_on_a_table_only(invoke: Invoke) -> None:
     assert "--compare-models needs TABLE" in invoke("calibrate", "--compare-models").err
+
+
+def test_constants_by_duty_go_into_an_instance(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(COMPARED, encoding="utf-8")
+    words = ["calibrate", path, "--model", "duty", "--network-gbps", 0.1]
+    printed = json.loads(invoke(*words, "--output", "-").out)
+    assert printed["contention"]["model"] == "duty"
+    assert printed["contention"]["concurrency"] == pytest.approx(1.0, abs=1e-3)
+    data = rarmodel.load_instance("two-servers").model_dump(mode="json", exclude_unset=True)
+    data["time"]["slot_seconds"] = 100.0
+    slow, own = tmp_path / "slow.json", tmp_path / "own.json"
+    slow.write_text(json.dumps(data), encoding="utf-8")
+    assert invoke(*words, "--instance", slow, "--output", own).code == 0
+    assert rarmodel.load_instance(own).contention.model == "duty"

@@ -75,7 +75,7 @@ def test_no_bound_exceeds_any_of_thousands_of_optima(block: int) -> None:
         check_against_enumeration(10**9 + seed)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 12)), min_size=1, max_size=7),
     st.integers(6, 8),
@@ -118,7 +118,7 @@ def test_the_limit_on_work_can_be_less_than_any_makespan() -> None:
     assert (limit_bound(instance).slots, best_bound(instance).slots) == (10, 15)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_limit_below_its_bound_can_be_kept(seed: int) -> None:
     random = Random(seed)

@@ -62,7 +62,7 @@ def test_cheapest_cut_is_that_of_trying_everything(
     assert sum(prices[k - 1] for k in pieces) == min(costs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.tuples(*(st.integers(0, n) for n in (9, 9, 12, 12))), min_size=1, max_size=3

@@ -61,7 +61,7 @@ def check(random: Random, instance: Instance, times: int = 3) -> None:
         assert made(lists, order, option, earliest) == simple(order, option, earliest)
 
 
-@settings(max_examples=400, deadline=None, phases=NO_SHRINKING)
+@settings(max_examples=200, deadline=None, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**32),
     st.sets(st.sampled_from(NAMES)),

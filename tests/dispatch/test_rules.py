@@ -17,7 +17,7 @@ from rarmodel.limits import Limits
 from rarmodel.verifier import verify
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([feature.name for feature in WIDE])),

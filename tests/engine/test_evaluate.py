@@ -35,7 +35,7 @@ def overfull(
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(instances(), st.randoms(use_true_random=False), st.sampled_from([3, 12, 60]))
 def test_engine_equals_verifier(instance: Instance, random: Random, latest: int) -> None:
     workers = random_workers(random, instance)
@@ -80,7 +80,7 @@ def test_limit_gives_up_exactly_when_the_makespan_exceeds_it(
         assert limited.makespan in {CUT_OFF, full.makespan}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(jobs=5), st.randoms(use_true_random=False))
 def test_one_more_job_never_makes_another_complete_earlier(
     instance: Instance, random: Random
@@ -94,7 +94,7 @@ def test_one_more_job_never_makes_another_complete_earlier(
     assert all(before <= after for before, after in zip(less, more, strict=False))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(), st.randoms(use_true_random=False), st.sampled_from([1, 40]))
 def test_numbered_schedules_pass_verification(
     instance: Instance, random: Random, latest: int

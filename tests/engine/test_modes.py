@@ -114,7 +114,7 @@ drawn = given(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @drawn
 def test_engine_gives_the_completions_of_the_verifier(
     random: Random, features: set[str], jobs: int, servers: int

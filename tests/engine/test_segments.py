@@ -47,7 +47,7 @@ def check(problem: Problem) -> str:
     return "done"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(segmented())
 def test_engine_gives_the_completions_of_the_verifier(problem: Problem) -> None:
     check(problem)

@@ -34,7 +34,7 @@ from rarmodel.search import one_after_another
 from rarmodel.verifier import Run, simulate, verify
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(jobs=4))
 def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> None:
     capacities = [server.gpus for server in instance.cluster.servers]
@@ -54,7 +54,7 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
         assert lone.completion == (extreme.least_slots,)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([feature.name for feature in WIDE])),
@@ -79,7 +79,7 @@ def test_check_at_reading_refuses_what_the_extremes_of_all_jobs_refuse(
     assert refusal(check_instance, shrunk) == refusal(job_extremes, shrunk)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([SERVER_LISTS.name, SPREADS.name, RELEASES.name, RING_SIZES.name])),
@@ -104,7 +104,7 @@ def refusal(check: Callable[[Instance], object], instance: Instance) -> tuple[Pr
     return ()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(jobs=4))
 def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instance) -> None:
     capacities = [server.gpus for server in instance.cluster.servers]
@@ -121,7 +121,7 @@ def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instan
         assert extreme.most_slots is None or (slowest or 0) <= extreme.most_slots
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(), st.randoms(use_true_random=False))
 def test_no_iteration_takes_longer_than_the_greatest_time(
     instance: Instance, random: Random
@@ -189,7 +189,7 @@ def worst_lone_share(instance: Instance, size: int) -> float:
     return min(shares)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(instances(jobs=8))
 def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance) -> None:
     servers = len(instance.cluster.servers)

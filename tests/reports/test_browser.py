@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser import VARIABLE, Opened, chromium, opened
+from browser import Opened, opened
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
 from rarmodel.files import parse_instance
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'rarmodel[browser]'")
 pytest.importorskip("bokeh")
-pytestmark = pytest.mark.skipif(
-    chromium() is None, reason=f"no Chromium: install one, or name it in {VARIABLE}"
-)
 
 # Colours of single pixels of a chart, by parts of its frame.
 PIXELS = """([element, places]) => {
@@ -31,16 +28,14 @@ PIXELS = """([element, places]) => {
 
 
 @pytest.fixture(scope="module")
-def show(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def show(tmp_path_factory: pytest.TempPathFactory, launch: Callable[..., Any]) -> Any:
     """Write a report to a file, and open it."""
 
     def opener(instance: Any, *schedules: Any, style: str = "", **options: Any) -> Any:
         path = tmp_path_factory.mktemp("page") / "report.html"
         page = rarmodel.report(instance, schedules)
         path.write_text(page.replace("</head>", f"<style>{style}</style></head>"), encoding="utf-8")
-        executable = chromium()
-        assert executable is not None
-        return opened(path, executable, **options)
+        return opened(path, launch(), **options)
 
     return opener
 

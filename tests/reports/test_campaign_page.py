@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium, opened
+from browser import opened
 from elements import Elements
 from shown import MARKUP, TEX
 
@@ -359,16 +360,11 @@ def test_unusable_tables_are_errors(rows: list[Row], message: str) -> None:
 
 
 @pytest.fixture
-def show(tmp_path: Path) -> Any:
-    pytest.importorskip("playwright")
-    executable = chromium()
-    if executable is None:
-        pytest.skip("no Chromium")
-
+def show(tmp_path: Path, launch: Callable[..., Any]) -> Any:
     def opener(*rows: Row, width: int = 1280) -> Any:
         path = tmp_path / "campaign.html"
         path.write_text(campaign_page(rows), encoding="utf-8")
-        return opened(path, executable, width)
+        return opened(path, launch(), width)
 
     return opener
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import FRAME, VARIABLE, Opened, chromium, opened
+from browser import FRAME, Opened, opened
 from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import of_many_jobs
 
 import rarmodel
 from rarmodel.duration import duration
 
-pytest.importorskip("playwright", reason="needs Playwright: pip install 'rarmodel[browser]'")
 pytest.importorskip("bokeh")
-pytestmark = pytest.mark.skipif(
-    chromium() is None, reason=f"no Chromium: install one, or name it in {VARIABLE}"
-)
 
 FIRST = ("schedule-0-gantt", "schedule-0-contention")
 SECOND = ("schedule-1-gantt", "schedule-1-contention")
@@ -47,16 +44,20 @@ TICKS = """([name, kind]) => [...document.querySelectorAll(`[data-frame="${name}
 
 
 @pytest.fixture
-def show(tmp_path: Path) -> Any:
+def show(tmp_path: Path, launch: Callable[..., Any]) -> Any:
     """Write a report to a file with more styles, and open it."""
 
-    def opener(instance: Any, *schedules: Any, style: str = "", **options: Any) -> Any:
+    def opener(
+        instance: Any,
+        *schedules: Any,
+        style: str = "",
+        environment: dict[str, str] | None = None,
+        **options: Any,
+    ) -> Any:
         path = tmp_path / "report.html"
         page = rarmodel.report(instance, schedules)
         path.write_text(page.replace("</head>", f"<style>{style}</style></head>"), encoding="utf-8")
-        executable = chromium()
-        assert executable is not None
-        return opened(path, executable, **options)
+        return opened(path, launch(**(environment or {})), **options)
 
     return opener
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import chromium, opened
+from browser import opened
 from by_hand import worked
 from elements import Elements
 from hypothesis import given, settings
@@ -145,19 +146,17 @@ def test_schedule_without_an_end_is_refused() -> None:
         simulations_page("nothing", [])
 
 
-@pytest.mark.skipif(chromium() is None, reason="no Chromium")
 @pytest.mark.parametrize("groups", [1, 2])
-def test_page_renders_with_names_as_they_are_and_is_quiet(tmp_path: Path, groups: int) -> None:
-    pytest.importorskip("playwright")
+def test_page_renders_with_names_as_they_are_and_is_quiet(
+    tmp_path: Path, launch: Callable[..., Any], groups: int
+) -> None:
     instance = example()
     pairs: list[Any] = [(instance, schedule(instance))] * 2
     lines = {(f"{MARKUP} placement=x", MARKUP): pairs, ("b", "b"): pairs}
     path = tmp_path / "page.html"
     page = simulations_page(MARKUP, [Group(f"load={i}", lines) for i in range(groups)])
     path.write_text(page, encoding="utf-8")
-    executable = chromium()
-    assert executable is not None
-    with opened(path, executable) as shown:
+    with opened(path, launch()) as shown:
         text = shown.page.locator("main").inner_text()
         assert MARKUP in text
         assert shown.page.locator(".area canvas, .area .bk-Figure").count() > 0

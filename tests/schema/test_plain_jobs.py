@@ -44,7 +44,7 @@ def slow_outcome(data: dict[str, Any]) -> object:
         return outcome(data)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(list(Job.model_fields)), st.booleans())
 def test_outcome_is_that_of_the_class(random: Random, field: str, plain: bool) -> None:
     features = [] if plain else [random.choice(WIDE).name]

@@ -37,7 +37,7 @@ def decoded_at_random(
     return makespan, solution, layout, work
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(instances(jobs=8), st.randoms(use_true_random=False))
 def test_a_plan_is_what_the_engine_makes_of_it(instance: Instance, random: Random) -> None:
     makespan, solution, _, _ = decoded_at_random(instance, random)

@@ -22,6 +22,10 @@ from rarmodel.search import enumeration
 from rarmodel.search.enumeration import Enumeration, enumeration_of
 from rarmodel.verifier import verify
 
+MOST_SLOTS = 40
+"""Greatest bound of instances of which all schedules are tried: on fewer GPUs jobs may spread, and
+take far longer."""
+
 
 def made(instance: Instance) -> Enumeration:
     found = enumeration_of(instance, arrays_of(instance))
@@ -67,11 +71,15 @@ def with_likes(instance: Instance, random: Random) -> Instance:
     return alike
 
 
+def check(instance: Instance) -> None:
+    makespan, bound = proven(instance)
+    assert makespan == bound == optimal_makespan(instance, known=makespan)
+
+
 @settings(max_examples=60, deadline=None)
 @given(instances(jobs=4, servers=3))
 def test_the_optimum_is_found_and_proven(instance: Instance) -> None:
-    optimum = optimal_makespan(instance)
-    assert proven(instance) == (optimum, optimum)
+    check(instance)
 
 
 def check_with_likes(seed: int, most_jobs: int) -> None:
@@ -80,8 +88,8 @@ def check_with_likes(seed: int, most_jobs: int) -> None:
         random, jobs=random.randint(2, most_jobs), servers=random.randint(2, 3), tree=seed % 2 == 1
     )
     instance = with_likes(instance, random)
-    optimum = optimal_makespan(instance)
-    assert proven(instance) == (optimum, optimum)
+    assume(best_bound(instance).slots <= MOST_SLOTS)
+    check(instance)
 
 
 @settings(max_examples=30, deadline=None)

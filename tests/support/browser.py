@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 VARIABLE = "RARMODEL_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -97,54 +100,53 @@ TOOLTIPS = """element => {
 
 
 @contextmanager
-def opened(
-    path: Path,
-    executable: str,
-    width: int = 1280,
-    *,
-    environment: Mapping[str, str] | None = None,
-    **options: Any,
-) -> Iterator[Opened]:
+def launcher() -> Iterator[Callable[..., Any]]:
+    """Start headless Chromiums, one for each set of variables; skip the test if there is none."""
+    if (executable := chromium()) is None:
+        pytest.skip(f"no Chromium: install one, or name it in {VARIABLE}")
+    why = "needs Playwright: pip install 'rarmodel[browser]'"
+    sync_api = pytest.importorskip("playwright.sync_api", reason=why)
+    with sync_api.sync_playwright() as playwright:
+
+        @cache
+        def launch(**environment: str) -> Any:
+            return playwright.chromium.launch(
+                executable_path=executable, args=list(ARGUMENTS), env={**os.environ, **environment}
+            )
+
+        yield launch
+
+
+@contextmanager
+def opened(path: Path, browser: Any, width: int = 1280, **options: Any) -> Iterator[Opened]:
     """Open a page without a network, and wait until it says that it is ready.
 
     Parameters
     ----------
     path
         The page.
-    executable
+    browser
         The Chromium.
     width
         Of the window, in pixels.
-    environment
-        Variables that the Chromium gets beside those that are set.
     **options
         Of Playwright's context: a colour scheme.
     """
-    from playwright.sync_api import sync_playwright
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+    try:
+        page = context.new_page()
+        complaints: list[str] = []
+        requests: list[str] = []
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable,
-            args=list(ARGUMENTS),
-            env={**os.environ, **(environment or {})},
-        )
-        try:
-            context = browser.new_context(
-                viewport={"width": width, "height": 900}, offline=True, **options
-            )
-            page = context.new_page()
-            complaints: list[str] = []
-            requests: list[str] = []
+        def note(message: Any) -> None:
+            if message.type in {"error", "warning"}:
+                complaints.append(f"{message.type}: {message.text}")
 
-            def note(message: Any) -> None:
-                if message.type in {"error", "warning"}:
-                    complaints.append(f"{message.type}: {message.text}")
-
-            page.on("console", note)
-            page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
-            page.on("request", lambda request: requests.append(request.url))
-            page.goto(path.as_uri())
-            page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
-            yield Opened(page, complaints, [url for url in requests if url != path.as_uri()])
-        finally:
-            browser.close()
+        page.on("console", note)
+        page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        yield Opened(page, complaints, [url for url in requests if url != path.as_uri()])
+    finally:
+        context.close()

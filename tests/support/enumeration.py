@@ -29,9 +29,12 @@ def count_vectors(capacities: list[int], gpus: int) -> Iterator[dict[int, int]]:
     yield from spread(0, gpus)
 
 
-def optimal_makespan(instance: Instance) -> int | None:
-    """The optimum over all starts and placements; None if nothing meets the horizon."""
-    value = optimal_value(instance.model_copy(update={"objective": MAKESPAN.name}))
+def optimal_makespan(instance: Instance, known: int | None = None) -> int | None:
+    """The optimum over all starts and placements; None if nothing meets the horizon.
+
+    Of a makespan that is known to be possible, only shorter ones are looked for.
+    """
+    value = optimal_value(instance.model_copy(update={"objective": MAKESPAN.name}), known)
     return None if value is None else int(value)
 
 

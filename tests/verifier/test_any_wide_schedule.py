@@ -44,7 +44,7 @@ def some_schedule(instance: Instance, random: Random, latest: int) -> Schedule:
 schedules = st.tuples(wide_instances(), st.randoms(use_true_random=False), st.integers(0, 8))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schedules, st.integers(0, 2))
 def test_slot_by_slot_gives_an_equal_report(
     drawn: tuple[Instance, Random, int], breaks: int
@@ -110,7 +110,7 @@ def stays(job: Job, one: AnyAssignment) -> bool:
     return here == there and one.start == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schedules)
 def test_demands_of_jobs_are_broken_iff_a_recount_says_so(
     drawn: tuple[Instance, Random, int],
@@ -143,7 +143,7 @@ def active(
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schedules)
 def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
     drawn: tuple[Instance, Random, int],

@@ -345,7 +345,7 @@ def crowded_runs(draw: st.DrawFn) -> tuple[Instance, list[Run]]:
     return instance, [Run(job, draw(starts), y) for job, y in zip(jobs, per_job, strict=True)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(crowded_runs())
 def test_steps_from_change_to_change_are_those_of_the_naive_slot_by_slot(
     given_runs: tuple[Instance, list[Run]],

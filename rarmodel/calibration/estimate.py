@@ -74,6 +74,8 @@ def calibrate(
     given = checked_constants(given or {})
     if table is None and not runs:
         raise UsageError("no measurements; give a table or the output of nccl-tests")
+    if table is None and model is not None:
+        raise UsageError(f"model {model}: constants of contention need a table")
     model = model or (COUNT if instance is None else instance.contention.model)
     if model not in CONTENTION_MODELS:
         raise UsageError(f"no model {model!r}; choose from {', '.join(CONTENTION_MODELS)}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from made_runs import CONSTANTS, LOSSY, RATES, made, rows_of
+from measurements import nccl_output
 
 import rarmodel
 from rarmodel.calibration import Calibration
@@ -105,6 +107,13 @@ def test_what_ran_beside_must_be_known() -> None:
     with pytest.raises(InputError, match="line 1: no run; its name is expected"):
         fitted(rows)
     assert fitted(rows, "count").contention is not None
+
+
+def test_a_model_needs_a_table(tmp_path: Path) -> None:
+    run = tmp_path / "run.txt"
+    run.write_text(nccl_output(), encoding="utf-8")
+    with pytest.raises(UsageError, match="model duty: constants of contention need a table"):
+        rarmodel.calibrate(nccl_tests=[run], model="duty")
 
 
 def test_other_models_are_for_comparisons_only() -> None:

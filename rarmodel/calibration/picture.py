@@ -147,7 +147,7 @@ def _against(axes: Axes, unit: str, groups: Mapping[str, Sequence[Residual]]) ->
             label=label,
         )
     if max(both) > 20 * min(both):
-        _make_logarithmic(axes, (1.0, 2.0, 5.0) if max(both) < 500 * min(both) else (1.0,))
+        _make_logarithmic(axes, (1.0, 2.0, 5.0) if max(both) < 100 * min(both) else (1.0,))
     axes.set(xlabel=f"measured {unit}", ylabel="predicted")
     if 1 < len(groups) <= 8:
         axes.legend(frameon=False)

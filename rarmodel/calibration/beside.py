@@ -94,7 +94,7 @@ def check_runs(table: Measurements) -> None:
                 Problem(place, "no compute_ms; it is expected, to know how often a ring exchanges")
             )
         if row.network_gbps is not None:
-            message = "network_gbps; links of one rate are expected, as an option"
+            message = "network_gbps; one rate for all links is expected, as an option"
             problems.append(Problem(place, message))
         if len({one.part for one in by_run[row.run]}) > 1:
             problems.append(Problem(place, f"run {row.run!r} is in several parts; one is expected"))

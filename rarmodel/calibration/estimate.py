@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rarmodel.errors import InputError, UsageError
+from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.model.sharing import COUNT
 from rarmodel.model.sharing import MODELS as CONTENTION_MODELS
 from rarmodel.schema import Contention, Instance, StarNetwork
@@ -60,13 +60,15 @@ def calibrate(
         Least and greatest size in MB of the all-reduces to use.
     model
         Model of contention whose constants are fitted, a value of `contention.model`; by default
-        the instance's, or the count. By other models than the count, each row names its run, links
-        and compute time, and the rows of a run are all rings that ran at the same time.
+        the instance's, or the count. By other models than the count, each row has its run and
+        compute time, and its links if it is on several servers; the rows of a run are all rings
+        that ran at the same time.
 
     Raises
     ------
     InputError
-        If a rate is needed and missing, or the data determine nothing.
+        If a rate is needed and missing, rows lack what the model needs or contradict each other,
+        or the data determine nothing.
     UsageError
         If there are no measurements, no such model, a constant is out of its range, or a rate is
         given twice.
@@ -97,7 +99,11 @@ def calibrate(
         )
     defaults = DEFAULTS if instance is None else _constants(instance.contention)
     if model != COUNT:
-        check_runs(table)
+        try:
+            check_runs(table)
+        except InputError as error:
+            why = f"model {model!r} asks what ran beside each row; --model count does not"
+            raise InputError([*error.problems, Problem("", why)], table.source) from error
     beside = runs_of(table, used)
     cases = beside.cases
     try:
@@ -169,7 +175,8 @@ def _notes(
 
 def _notes_of_fit(best: Fit, values: Mapping[str, float]) -> list[str]:
     notes = []
-    if {CONCURRENCY, ALPHA} & set(best.held) and not {CONCURRENCY, ALPHA} <= set(best.held):
+    pair = {CONCURRENCY, ALPHA}
+    if pair & set(best.held) and pair & {*best.free, *best.at_limit}:
         kept = CONCURRENCY if CONCURRENCY in best.held else ALPHA
         notes.append(
             "concurrency and alpha trade off, and these rows give one number for both: "

@@ -102,7 +102,7 @@ def _settled(cases: Cases, fixed: dict[str, float], defaults: Mapping[str, float
         loose = undetermined(cases, found.values, unsure) & set(CONTENTION)
         if not loose:
             columns = [cases.names.index(name) for name in found.free]
-            units = np.array([_unit(cases, name) for name in found.free])
+            units = np.array([unit_of(cases, name) for name in found.free])
             return with_covariance(found, slopes(cases, found.values)[:, columns], units)
         places.append((CONCURRENCY, found.values[CONCURRENCY]))
     if OVERHEAD in loose:
@@ -217,14 +217,14 @@ def _range(cases: Cases, name: str) -> tuple[float, float]:
     return 0.0, math.inf
 
 
-def _unit(cases: Cases, name: str) -> float:
-    """The scale of a change in a constant."""
+def unit_of(cases: Cases, name: str) -> float:
+    """The scale of a change in a constant: 1 for ξ1 and α, of the data for others."""
     return 1.0 if name in {CONCURRENCY, ALPHA} else _generic(cases)[name]
 
 
 def _near_end(cases: Cases, name: str, value: float) -> float | None:
     low, high = _range(cases, name)
-    near = 1e-3 * _unit(cases, name)
+    near = 1e-3 * unit_of(cases, name)
     return low if value - low < near else high if high - value < near else None
 
 
@@ -258,7 +258,7 @@ def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -
                 np.clip([start[name] for name in free], low, high),
                 jac=lambda point: slopes(cases, values(point))[:, columns],
                 bounds=(low, high),
-                x_scale=[_unit(cases, name) for name in free],
+                x_scale=[unit_of(cases, name) for name in free],
                 xtol=_TOLERANCE,
                 ftol=_TOLERANCE,
                 gtol=_TOLERANCE,

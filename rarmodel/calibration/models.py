@@ -24,10 +24,8 @@ from .prediction import ALPHA, CONCURRENCY, OVERHEAD, count_factors
 Array = Any
 Values = Mapping[str, float]
 
-
 Factors = Callable[[Runs, Values], Array]
 """A model: the factor f by which sharing divides each row's rate, at least 1."""
-
 
 Share = Callable[[Array, Array], Array]
 

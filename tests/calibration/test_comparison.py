@@ -142,7 +142,7 @@ def _put(field: str, value: object) -> Change:
         ),
         (
             _put("network_gbps", 1.0),
-            "line 2: network_gbps; links of one rate are expected, as an option",
+            "line 2: network_gbps; one rate for all links is expected, as an option",
         ),
         (_put("links", ""), "line 2: no links; a ring on 2 servers uses some"),
         (_put("links", " "), "line 2: no links; a ring on 2 servers uses some"),

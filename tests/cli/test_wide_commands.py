@@ -125,6 +125,8 @@ def test_by_duty_calibrate_asks_what_ran_beside(invoke: Invoke, asked: Asked) ->
     assert outcome.code == 2
     line = "measured.csv: line 2: no run; its name is expected, to know what ran beside"
     assert outcome.lines[0] == line
+    last = "measured.csv: model 'duty' asks what ran beside each row; --model count does not"
+    assert outcome.lines[-1] == last
 
 
 @pytest.mark.parametrize(

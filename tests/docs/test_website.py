@@ -6,6 +6,7 @@ import html
 import re
 import subprocess
 import sys
+from ast import literal_eval
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,18 +21,29 @@ SOURCES = sorted(
 )
 GROUPS = {"rarmodel.policies", "rarmodel.online_policies", "rarmodel.placements"}
 """Groups of entry points, which are named like modules and are none."""
+SOURCES_OF_CODE = "sphinx.ext.viewcode"
 MADE_BY_SPHINX = {"genindex", "modindex", "py-modindex", "search"}
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The website, built once, by the command that CONTRIBUTING.md gives, but without sources.
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="with sources", marks=pytest.mark.slow),
+        pytest.param(False, id="without sources"),
+    ],
+)
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The website, built once, by the command that CONTRIBUTING.md gives.
 
     The pages of sources take a third of the time.
     """
     built = tmp_path_factory.mktemp("site")
-    extensions = "extensions=myst_parser,sphinx.ext.autodoc,sphinx.ext.napoleon"
-    options = ["-q", "-W", "--keep-going", "-b", "html", "-D", extensions]
+    options = ["-q", "-W", "--keep-going", "-b", "html"]
+    if not request.param:
+        listed = re.search(r"(?ms)^extensions = (\[.*?\])", (DOCS / "conf.py").read_text("utf-8"))
+        assert listed is not None
+        extensions = [name for name in literal_eval(listed[1]) if name != SOURCES_OF_CODE]
+        options += ["-D", f"extensions={','.join(extensions)}"]
     command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(built)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr

@@ -23,8 +23,7 @@ from rarmodel.search.enumeration import Enumeration, enumeration_of
 from rarmodel.verifier import verify
 
 MOST_SLOTS = 40
-"""Greatest bound of instances of which all schedules are tried: on fewer GPUs jobs may spread, and
-take far longer."""
+"""Greatest bound of instances of which all schedules are tried; longer ones take too long."""
 
 
 def made(instance: Instance) -> Enumeration:

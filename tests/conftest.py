@@ -23,5 +23,5 @@ def idle_search(monkeypatch: pytest.MonkeyPatch) -> None:
     from rarmodel.search.second import SecondAim
 
     monkeypatch.setattr(Session, "run", lambda *_, **__: "idle")
-    monkeypatch.setattr(Session, "prove", lambda *_: "idle")
+    monkeypatch.setattr(Session, "close_gap", lambda *_: "idle")
     monkeypatch.setattr(SecondAim, "run", lambda *_, **__: None)

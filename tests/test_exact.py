@@ -224,11 +224,11 @@ def test_where_no_model_can_be_built_there_is_a_schedule_to_repair(
 ) -> None:
     begun_with = []
 
-    def prove(session: Session, _: float) -> str:
+    def close_gap(session: Session, _: float) -> str:
         begun_with.append(session.solution)
         return "time limit"
 
-    monkeypatch.setattr(Session, "prove", prove)
+    monkeypatch.setattr(Session, "close_gap", close_gap)
     result = solve(generate("paper", seed=3), formulation="time-indexed", time_limit=2.0)
     assert "can be placed in" in result.stopped
     assert len(begun_with) == 1

@@ -78,9 +78,9 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
         _harvest(known)
 
 
-def prove_before_models(known: Known) -> None:
-    """Let the proof of `search` try, where it is about what is asked for."""
-    if known.session is None or not known.searches or known.closed or not known.session.provable:
+def close_gap_before_models(known: Known) -> None:
+    """Let the proof of `search`, or its repair, try where that is about what is asked for."""
+    if known.session is None or not known.searches or known.closed or not known.session.closable:
         return
     left = known.seconds_left
     deadline = perf_counter() + (PROOF_SECONDS if left is None else PROOF_SHARE * left)
@@ -88,7 +88,7 @@ def prove_before_models(known: Known) -> None:
         if known.schedule is None:
             search_until(known, perf_counter() + seconds_before_proof(deadline - perf_counter()))
         if not known.closed:
-            known.session.prove(deadline)
+            known.session.close_gap(deadline)
     finally:
         _harvest(known)
 

@@ -33,7 +33,7 @@ from .known import OWN_GAP, Known
 from .models import minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
-from .schedules import first_schedules, prove_before_models, search_until
+from .schedules import close_gap_before_models, first_schedules, search_until
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
@@ -129,13 +129,13 @@ def _solve(known: Known) -> None:
     by_horizon = not known.formulation.restricts and known.formulation.proves(smallest)
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
-        prove_before_models(known)
+        close_gap_before_models(known)
         known.stopped = why
         _use_the_rest(known)
         if known.schedule is not None:
             return
     first_schedules(known)
-    prove_before_models(known)
+    close_gap_before_models(known)
     if known.closed:
         known.stopped = "the schedule of a method is within the gap of the lower bound"
         return

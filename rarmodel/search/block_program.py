@@ -103,6 +103,8 @@ class BlockProgram:
     ) -> tuple[Packed | None, bool]:
         """The packing of least excess that the solver finds, and whether there is none of less.
 
+        Without a packing, the latter says whether none keeps within the room.
+
         Parameters
         ----------
         known
@@ -131,11 +133,11 @@ class BlockProgram:
             highs.setSolution(start)
         highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(stop()))
         highs.run()
+        status, statuses = highs.getModelStatus(), library.HighsModelStatus
         if highs.getInfo().primal_solution_status != library.SolutionStatus.kSolutionStatusFeasible:
-            return None, False
+            return None, status == statuses.kInfeasible
         flow = np.rint(highs.getSolution().col_value).astype(int).tolist()
-        optimal = highs.getModelStatus() == library.HighsModelStatus.kOptimal
-        return self._packed(flow), optimal
+        return self._packed(flow), status == statuses.kOptimal
 
     def _program(self, library: Any) -> Any:
         """The program as the solver wants it."""

@@ -211,7 +211,7 @@ class _Repair:
         seconds = min(seconds, max(0.0, self._deadline - perf_counter()))
         found, proven = program.solve(known, seconds, seed, self._obsolete)
         if found is None:
-            return packed, False
+            return packed, proven
         better = Packed(packed.server.copy(), packed.start.copy())
         better.server[jobs], better.start[jobs] = servers[found.server], found.start
         worse = self._excess(better).sum() > self._excess(packed).sum()

@@ -231,7 +231,7 @@ def _round(
         session = session_of(instance, limits, Turns(instance, limits), island.first)
     session.learn(best)
     before = session.values
-    stopped = session.prove(deadline) if proves and session.provable else TIME_LIMIT
+    stopped = session.close_gap(deadline) if proves and session.closable else TIME_LIMIT
     if stopped == TIME_LIMIT:
         stopped = session.run(deadline)
     schedule = session.schedule("search") if session.values < before else None

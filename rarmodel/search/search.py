@@ -155,11 +155,11 @@ def _run(
         proof = begun + seconds_before_proof(end - begun), begun + PROOF_TO * (end - begun)
     if islands is not None:
         return islands.run(session, end, proof)
-    if proof is None or not session.provable:
+    if proof is None or not session.closable:
         return session.run(end, limits.iterations, limits.patience)
     stopped = session.run(proof[0])
     if stopped == TIME_LIMIT:
-        stopped = session.prove(proof[1])
+        stopped = session.close_gap(proof[1])
     return session.run(end) if stopped == TIME_LIMIT else stopped
 
 

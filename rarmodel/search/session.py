@@ -201,12 +201,15 @@ class Session:
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
     @property
-    def provable(self) -> bool:
-        """Whether the instance is small enough for a proof, or can be repaired."""
+    def closable(self) -> bool:
+        """Whether the gap may be closed: by a proof, or by the repair of schedules."""
         return provable(self.instance) or repairable(self.instance)
 
-    def prove(self, deadline: float) -> str:
-        """Raise the bound until it is met, or repair schedules until they meet it."""
+    def close_gap(self, deadline: float) -> str:
+        """Raise the bound until it is met, or repair schedules until they meet it.
+
+        Return why that ended, or a time limit.
+        """
         if provable(self.instance):
             return prove(self, self._limits, deadline)
         self._repairs += 1

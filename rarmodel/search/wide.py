@@ -113,11 +113,11 @@ class WideSession:
         return self._search.run(deadline, iterations, patience, self._closed)
 
     @property
-    def provable(self) -> bool:
-        """Whether the instance is small enough for a proof."""
+    def closable(self) -> bool:
+        """Whether the gap may be closed, by a proof."""
         return self._sums is not None
 
-    def prove(self, deadline: float) -> str:
+    def close_gap(self, deadline: float) -> str:
         """Look for better schedules until there is none; return why that ended."""
         if self._sums is not None:
             self.learn(Attempt(None, "", aim=prove_sum(self._search, self._sums, deadline)))

@@ -54,6 +54,31 @@ def test_more_constraints_never_shorten_the_makespan_and_are_kept() -> None:
     assert all(end is not None and starts["j0"] >= end for end in others)
 
 
+@pytest.mark.parametrize("objective", ["makespan", "total-flow"])
+def test_more_constraints_hold_on_wide_instances_too(objective: str) -> None:
+    """Jobs arrive over time: what others find there does not count, unless it keeps to them."""
+    plain = instance_of()
+    jobs = tuple(
+        job.model_copy(update={"release": release})
+        for job, release in zip(plain.jobs, (0, 3, 1, 0), strict=True)
+    )
+    instance = plain.model_copy(update={"jobs": jobs, "objective": objective})
+    free = rarmodel.solve(instance, formulation="time-indexed")
+    both = [
+        rarmodel.solve(instance, formulation=base.extended("last", first_job_last))
+        for base in (TIME_INDEXED, COMPACT)
+    ]
+    for result in both:
+        assert (result.status, result.restricted) == ("optimal", True)
+        assert result.report is not None
+        assert result.schedule is not None
+        start = next(a.start for a in result.schedule.assignments if a.job == "j0")
+        others = [end for job, end in result.report.completion.items() if job != "j0"]
+        assert all(end is not None and start >= end for end in others)
+    values = [float(one.objective[0].value or 0) for one in (free, *both)]
+    assert values[1] == values[2] > values[0] > 0
+
+
 def test_a_restricted_bound_counts_for_nobody_else() -> None:
     comparison = rarmodel.compare(
         instance_of(),

@@ -37,7 +37,7 @@ def session_of(jobs: int, servers: int) -> Session:
 def test_a_schedule_is_repaired_until_it_meets_the_bound() -> None:
     session = session_of(60, 8)
     assert session.makespan > session.bound.slots
-    assert session.prove(perf_counter() + 60) == "the makespan meets the lower bound"
+    assert session.close_gap(perf_counter() + 60) == "the makespan meets the lower bound"
     schedule = session.schedule("search")
     assert schedule is not None
     report = verify(session.instance, schedule)
@@ -89,7 +89,7 @@ def test_programs_mend_what_annealing_leaves(monkeypatch: pytest.MonkeyPatch) ->
 def test_which_packings_can_be_repaired(instance: Instance, expected: bool) -> None:
     assert repairable(instance) is expected
     session = Session(instance)
-    assert session.provable is (expected or len(instance.jobs) <= MOST_PROVEN)
+    assert session.closable is (expected or len(instance.jobs) <= MOST_PROVEN)
 
 
 def test_with_a_great_gap_annealing_goes_on() -> None:
@@ -107,7 +107,7 @@ def test_it_ends_at_its_deadline() -> None:
     while session.makespan > (1 + MOST_GAP) * session.bound.slots:
         session.run(iterations=1)
     session.bound = LowerBound(session.bound.slots - 2, "too low")
-    assert session.prove(perf_counter() + 1.0) == TIME_LIMIT
+    assert session.close_gap(perf_counter() + 1.0) == TIME_LIMIT
 
 
 @pytest.mark.usefixtures("any_gap")

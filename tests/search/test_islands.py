@@ -16,6 +16,7 @@ from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island
+from rarmodel.search.solution import one_after_another
 from rarmodel.search.wide import session_of
 
 distributed = pytest.importorskip("distributed")
@@ -91,16 +92,30 @@ def test_the_first_island_alone_looks_for_a_proof(
 ) -> None:
     asked: list[int] = []
 
-    def prove(session: Session, deadline: float) -> str:
+    def close_gap(session: Session, deadline: float) -> str:
         asked.append(session._first)
         return "time limit"
 
-    monkeypatch.setattr(Session, "provable", True)
-    monkeypatch.setattr(Session, "prove", prove)
+    monkeypatch.setattr(Session, "closable", True)
+    monkeypatch.setattr(Session, "close_gap", close_gap)
     solve(open_instance, scheduler=scheduler, iterations=4, second_aim=False)
     assert asked == []
     solve(open_instance, scheduler=scheduler, time_limit=1.5, second_aim=False)
     assert set(asked) == {0}
+
+
+def test_the_first_island_repairs_packings(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Annealing finds nothing here, so that the schedule is the repair's."""
+
+    def run(session: Session, *_: object, **__: object) -> str:
+        session.take(one_after_another(session.instance))
+        return "time limit"
+
+    monkeypatch.setattr(Session, "run", run)
+    monkeypatch.setattr("rarmodel.search.block_repair.MOST_GAP", 1.0)
+    instance = generate("paper", seed=7, jobs=60, servers=8)
+    result = solve(instance, scheduler=scheduler, time_limit=60, second_aim=False)
+    assert (result.status, result.stopped) == ("optimal", "the makespan meets the lower bound")
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-flow"])

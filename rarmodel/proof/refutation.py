@@ -16,7 +16,7 @@ constraint programming take turns. A node is refuted once the search or all of i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from enum import Enum
 from threading import Condition
 from time import perf_counter
@@ -37,7 +37,7 @@ FIRST_NODES, MOST_NODES = 1_000_000, 20_000_000
 FIRST_SECONDS = 5.0
 """Time for constraint programming where no job has a choice; it doubles from turn to turn."""
 PAUSE = 0.1
-"""Seconds after which an idle thread looks at the clock."""
+"""Seconds after which an idle thread looks at the clock, and between questions whether to stop."""
 CUT_SCALE = 10**4
 """Price of a slot for constraint programming, which likes small numbers."""
 
@@ -132,7 +132,9 @@ class Refutation:
         self._idle = 0
         self._stopped = False
 
-    def decide(self, target: int, deadline: float) -> Outcome:
+    def decide(
+        self, target: int, deadline: float, over: Callable[[], bool] = lambda: False
+    ) -> Outcome:
         """Whether a schedule has at most the target's length, in slots.
 
         Parameters
@@ -141,6 +143,8 @@ class Refutation:
             Slots.
         deadline
             The reading of `time.perf_counter` at which to stop.
+        over
+            Asked again and again; once it returns True, this stops.
         """
         root = _Node(self._root, FEWEST_JOBS)
         self._waiting, self._idle, self._stopped = [root], 0, False
@@ -151,6 +155,9 @@ class Refutation:
                 for thread in range(self._threads)
             ]
             try:
+                while wait(working, PAUSE).not_done:
+                    if over():
+                        self._stopped = True
                 for work in working:
                     work.result()
             finally:
@@ -190,8 +197,15 @@ class Refutation:
                 self._changed.wait(PAUSE)
             return None
 
-    def confirm(self, deadline: float) -> bool:
+    def confirm(self, deadline: float, threads: int) -> bool:
         """Whether the other engine gives the same answers as those behind the last refutation.
+
+        Parameters
+        ----------
+        deadline
+            The reading of `time.perf_counter` at which to stop.
+        threads
+            Threads of constraint programming.
 
         Raises
         ------
@@ -208,7 +222,7 @@ class Refutation:
                 search = DepthFirst(self._instance, self._bounds[0], *question)
                 verdict = search.search(2**62, over)
             else:
-                verdict = self._ask(0, question, deadline - perf_counter(), self._threads)
+                verdict = self._ask(0, question, deadline - perf_counter(), threads)
             if verdict.plan is not None:
                 raise VerificationError(
                     "the two engines of the proof disagree about schedules of "

@@ -42,6 +42,8 @@ def provable(instance: Instance) -> bool:
 def prove(session: Session, limits: Limits, deadline: float) -> str:
     """Raise the bound of a search until it is met; return why the proof ended, or a time limit.
 
+    Of several threads, one searches on: a better schedule may meet the bound sooner than a proof.
+
     Parameters
     ----------
     session
@@ -55,26 +57,33 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
     small = gap <= max(FEWEST_SLOTS, MOST_GAP * session.makespan)
     if not small or not provable(session.instance):
         return TIME_LIMIT
-    refutation = Refutation(session.instance, limits.threads or processors())
+    threads = limits.threads or processors()
+    refutation = Refutation(session.instance, max(1, threads - 1))
     refuted = False
     begun = perf_counter()
-    while not (stopped := session.over(deadline)):
-        target = session.bound.slots
-        if target > horizon_of(session.instance):
-            break
-        outcome = refutation.decide(target, deadline)
-        if outcome is Outcome.OPEN:
-            return TIME_LIMIT
-        if outcome is Outcome.REFUTED:
-            refuted = True
-            session.raise_bound(LowerBound(target + 1, PROOF))
-        elif refutation.plan is not None:
-            session.take(solution_of_plan(session.instance, refutation.plan))
+
+    def over() -> bool:
         session.report()
+        return bool(session.over(deadline))
+
+    with session.searching_on():
+        while not (stopped := session.over(deadline)):
+            target = session.bound.slots
+            if target > horizon_of(session.instance):
+                break
+            outcome = refutation.decide(target, deadline, over)
+            if outcome is Outcome.REFUTED:
+                refuted = True
+                session.raise_bound(LowerBound(target + 1, PROOF))
+            elif outcome is Outcome.FOUND and refutation.plan is not None:
+                session.take(solution_of_plan(session.instance, refutation.plan))
+            elif not (stopped := session.over(deadline)):
+                return TIME_LIMIT
+            session.report()
     # The last refutation is the one that counts. Checking may take as long as all of the proof.
     now = perf_counter()
     until = min(deadline, now + max(CHECK_SECONDS, now - begun))
-    if refuted and stopped != TIME_LIMIT and refutation.confirm(until):
+    if refuted and stopped != TIME_LIMIT and refutation.confirm(until, threads):
         session.bound = LowerBound(session.bound.slots, CHECKED_PROOF)
     return stopped
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from math import inf
+from threading import Event, Lock
 from time import perf_counter
 from typing import Any
 
@@ -85,6 +87,7 @@ class Session:
         self._limits = limits or Limits()
         self._turns = turns
         self._stop = np.zeros(1, np.int64)
+        self._taking = Lock()
         self._decoder: Decoder | None = None
         self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
@@ -107,14 +110,15 @@ class Session:
         """Keep a solution or a feasible schedule if it is shorter; return whether it is."""
         if isinstance(found, Schedule):
             found = solution_of_schedule(self.instance, found)
-        if found is None or found.makespan >= self.makespan:
-            return False
-        self.solution = found
-        self.improvements.append(found)
-        if len(self.improvements) > MOST_IMPROVEMENTS:
-            # Every other one, so that those kept tell of the whole way.
-            del self.improvements[-2::-2]
-        return True
+        with self._taking:
+            if found is None or found.makespan >= self.makespan:
+                return False
+            self.solution = found
+            self.improvements.append(found)
+            if len(self.improvements) > MOST_IMPROVEMENTS:
+                # Every other one, so that those kept tell of the whole way.
+                del self.improvements[-2::-2]
+            return True
 
     def raise_bound(self, bound: LowerBound | None) -> bool:
         """Keep a lower bound if it is greater; return whether it is."""
@@ -214,6 +218,27 @@ class Session:
             return prove(self, self._limits, deadline)
         self._repairs += 1
         return repair(self, self._limits, deadline, self._repairs - 1)
+
+    @contextmanager
+    def searching_on(self) -> Iterator[None]:
+        """Let one thread search until the block ends, if there are several."""
+        self._stop[0] = 0
+        ended = Event()
+
+        def search() -> None:
+            while not self.over(inf) and not ended.is_set():
+                self.take(self._workers[0].step(self.solution, self.bound.slots))
+
+        with ThreadPoolExecutor(1) as pool:
+            several = (self._limits.threads or processors()) > 1
+            searching = pool.submit(search) if several and self._workers else None
+            try:
+                yield
+            finally:
+                ended.set()
+                self._stop[0] = 1
+        if searching is not None:
+            searching.result()
 
     def over(self, deadline: float) -> str:
         """The reason to stop; empty if there is none."""

@@ -58,7 +58,7 @@ def check(seed: int, refutation: Refutation | None = None) -> None:
     assert Engine(instance).evaluate(*refutation.plan).makespan == optimum
     if optimum > 1:
         assert refutation.decide(optimum - 1, inf) is Outcome.REFUTED, seed
-        assert refutation.confirm(inf)
+        assert refutation.confirm(inf, 1)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -133,7 +133,7 @@ def test_engines_that_disagree_are_an_error(monkeypatch: pytest.MonkeyPatch) -> 
         refutation = Refutation(instance, threads=1)
         assert refutation.decide(optimum, inf) is Outcome.REFUTED
     with pytest.raises(VerificationError, match=f"disagree about schedules of {optimum} slots"):
-        refutation.confirm(inf)
+        refutation.confirm(inf, 1)
 
 
 def test_without_an_answer_a_refutation_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_without_an_answer_a_refutation_is_not_confirmed(monkeypatch: pytest.Mon
     refutation = Refutation(instance, threads=1)
     assert refutation.decide(optimum - 1, inf) is Outcome.REFUTED
     monkeypatch.setattr(Timetables, "ask", lambda *_: NOT_KNOWN)
-    assert not refutation.confirm(inf)
+    assert not refutation.confirm(inf, 1)
 
 
 def test_nothing_is_known_without_time() -> None:

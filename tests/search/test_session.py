@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from threading import active_count
 from time import perf_counter, sleep
 
 import pytest
 
-from rarmodel.api import load_instance, solve
+from rarmodel.api import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.bound import in_slots
 from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
+from rarmodel.proof import Outcome, Refutation
 from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import session as session_module
 from rarmodel.search.decode import STOPPED
 from rarmodel.search.decoder import Decoder
 from rarmodel.search.session import MOST_IMPROVEMENTS
+from rarmodel.search.solution import one_after_another
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
 
@@ -176,3 +180,52 @@ def test_improvements_end_with_the_best_and_are_few(instance: Instance) -> None:
     assert MOST_IMPROVEMENTS / 2 <= len(kept) <= MOST_IMPROVEMENTS
     assert kept == sorted(kept, reverse=True)
     assert kept[-1] == session.makespan
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_beside_a_proof_one_of_several_threads_searches_on(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proof finds nothing, so that a schedule that meets the bound is the search's."""
+    decided = []
+
+    def decide(self: Refutation, target: int, deadline: float, over: Callable[[], bool]) -> Outcome:
+        decided.append(self._threads)
+        while threads > 1 and not over():
+            sleep(0.01)
+        return Outcome.OPEN
+
+    monkeypatch.setattr(Refutation, "decide", decide)
+    instance = generate("stars", jobs=20, servers=5, seed=3)
+    session = session_of(instance, threads)
+    session.run(iterations=1)
+    session.solution = one_after_another(instance)
+    session.bound = LowerBound(int(0.9 * session.makespan), "not met yet")
+    before = session.makespan
+    found = session.close_gap(perf_counter() + 60)
+    if threads == 1:
+        assert (found, session.makespan) == ("time limit", before)
+    else:
+        assert found == "the makespan meets the lower bound"
+        assert session.makespan <= session.bound.slots
+        schedule = session.schedule("search")
+        assert schedule is not None
+        assert verify(instance, schedule).feasible
+    assert set(decided) <= {1}
+
+
+def test_what_ends_a_proof_ends_the_search_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object) -> Outcome:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Refutation, "decide", interrupt)
+    session = session_of(generate("stars", jobs=20, servers=5, seed=3))
+    session.run(iterations=1)
+    session.bound = LowerBound(session.makespan - 1, "near")
+    monkeypatch.setattr(Worker, "step", lambda *_: None)
+    before = active_count()
+    with pytest.raises(KeyboardInterrupt):
+        session.close_gap(perf_counter() + 60)
+    assert active_count() == before

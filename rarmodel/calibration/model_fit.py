@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,15 @@ _STEP = 5e-3
 """Step of derivatives, as part of a constant's unit: coarse, because duties are rounded."""
 _NULL = 1e-3
 """Part of the greatest singular value below which one counts as 0, for the same reason."""
+
+
+class _Question(NamedTuple):
+    """What a fit is asked."""
+
+    model: Factors
+    runs: Runs
+    units: Mapping[str, float]
+    """The scale of a change in each constant."""
 
 
 def fit_model(
@@ -58,14 +67,15 @@ def fit_model(
         If there is a free constant, and the measurements determine none.
     """
     units = {name: unit_of(runs.cases, name) for name in CONTENTION}
+    asks = _Question(model, runs, units)
     start = {OVERHEAD: units[OVERHEAD], **_START, **given}
     asked = [name for name in CONTENTION if name not in given]
-    determined = [name for name in asked if name not in _loose(model, runs, start, units, [name])]
+    determined = [name for name in asked if name not in _loose(asks, start, [name])]
     if asked and not determined:
         raise InputError([Problem("", nothing_determined(runs.cases, sorted(asked)))])
     held = {name: defaults[name] for name in asked if name not in determined}
     pair = [*(name for name in determined if name != OVERHEAD), OVERHEAD][-2:]
-    if OVERHEAD in determined and OVERHEAD in _loose(model, runs, start, units, pair):
+    if OVERHEAD in determined and OVERHEAD in _loose(asks, start, pair):
         held[OVERHEAD] = defaults[OVERHEAD]
     holds: list[dict[str, float]] = [{}]
     if {CONCURRENCY, ALPHA} <= set(determined):
@@ -73,75 +83,58 @@ def fit_model(
         at += [(CONCURRENCY, DEFAULTS[CONCURRENCY]), (ALPHA, DEFAULTS[ALPHA])]
         holds = [{name: value} for name, value in dict.fromkeys(at)]
     found = [
-        _least_squares(model, runs, {**start, **held, **hold}, units, (*given, *held, *hold))
-        for hold in holds
+        _least_squares(asks, {**start, **held, **hold}, (*given, *held, *hold)) for hold in holds
     ]
     best, kept = found[0], holds[0]
     for other, hold in zip(found[1:], holds[1:], strict=True):
         if other.cost < best.cost * (1 - 1e-6) - 1e-15:
             best, kept = other, hold
     best = replace(best, held=(*held, *kept))
-    columns = _slopes(model, runs, best.values, units, best.free)
+    columns = _slopes(asks, best.values, best.free)
     return with_covariance(best, columns, np.array([units[name] for name in best.free]))
 
 
-def _log_predictions(model: Factors, runs: Runs, values: Mapping[str, float]) -> Any:
-    return np.log(predictions(runs.cases, values, model(runs, values)))
+def _log_predictions(asks: _Question, values: Mapping[str, float]) -> Any:
+    runs = asks.runs
+    return np.log(predictions(runs.cases, values, asks.model(runs, values)))
 
 
-def _slopes(
-    model: Factors,
-    runs: Runs,
-    values: Mapping[str, float],
-    units: Mapping[str, float],
-    free: Sequence[str],
-) -> Any:
+def _slopes(asks: _Question, values: Mapping[str, float], free: Sequence[str]) -> Any:
     """Derivatives of the logarithms of the predictions: a column for each free constant."""
-    here = _log_predictions(model, runs, values)
+    here = _log_predictions(asks, values)
     columns = []
     for name in free:
-        step = _STEP * units[name]
+        step = _STEP * asks.units[name]
         step = -step if values[name] + step > _RANGES[name][1] else step
-        there = _log_predictions(model, runs, {**values, name: values[name] + step})
+        there = _log_predictions(asks, {**values, name: values[name] + step})
         columns.append((there - here) / step)
     return np.reshape(np.transpose(columns), (len(here), len(free)))
 
 
-def _loose(
-    model: Factors,
-    runs: Runs,
-    values: Mapping[str, float],
-    units: Mapping[str, float],
-    free: Sequence[str],
-) -> set[str]:
+def _loose(asks: _Question, values: Mapping[str, float], free: Sequence[str]) -> set[str]:
     """Constants that can change, together or alone, without a change of any prediction."""
-    return null_names(_slopes(model, runs, values, units, free), free, _NULL)
+    return null_names(_slopes(asks, values, free), free, _NULL)
 
 
-def _least_squares(
-    model: Factors,
-    runs: Runs,
-    start: Mapping[str, float],
-    units: Mapping[str, float],
-    fixed: Sequence[str],
-) -> Fit:
+def _least_squares(asks: _Question, start: Mapping[str, float], fixed: Sequence[str]) -> Fit:
     """The best values of the constants that are not fixed, from a start."""
     from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
 
     free = [name for name in CONTENTION if name not in fixed]
+    units, measured = asks.units, np.log(asks.runs.cases.measured)
 
     def values(point: Sequence[float]) -> dict[str, float]:
         return {**start, **{name: float(x) for name, x in zip(free, point, strict=True)}}
 
     def residuals(point: Sequence[float]) -> Any:
-        return _log_predictions(model, runs, values(point)) - np.log(runs.cases.measured)
+        return _log_predictions(asks, values(point)) - measured
 
     if not free:
         return Fit(dict(start), (), (), (), None, float(np.sum(residuals(()) ** 2)))
     found = least_squares(
         residuals,
         [start[name] for name in free],
-        jac=lambda point: _slopes(model, runs, values(point), units, free),
+        jac=lambda point: _slopes(asks, values(point), free),
         bounds=np.transpose([_RANGES[name] for name in free]),
         x_scale=[units[name] for name in free],
         xtol=_TOLERANCE,
@@ -153,6 +146,6 @@ def _least_squares(
         for end in _RANGES[name]:
             if abs(best[name] - end) < _NEAR * units[name]:
                 # Steps from within only come close to the end.
-                at_end = _least_squares(model, runs, {**best, name: end}, units, (*fixed, name))
+                at_end = _least_squares(asks, {**best, name: end}, (*fixed, name))
                 return replace(at_end, at_limit=(name, *at_end.at_limit))
     return Fit(best, (), (), tuple(free), None, 2 * float(found.cost))

@@ -1,6 +1,7 @@
 """How good `search` is beside the paper's policies: makespans, gaps to the best bound, and time.
 
-`python tests/benchmarks/search.py FAMILY [--seeds N]` for a family of `rarmodel generate`, or
+`python tests/benchmarks/search.py FAMILY [--seeds N]` for a family of `rarmodel generate`, with
+`--alone` if rings that share a link are to stand still, or
 `python tests/benchmarks/search.py TRACE --servers N --gpus-per-server K [--slot-seconds S]` for a
 trace that `rarmodel import` reads, without contention.
 """
@@ -13,6 +14,7 @@ import os
 import rarmodel
 from rarmodel.results import Result
 from rarmodel.schema import Instance
+from rarmodel.schema.instance import LinearDegradation
 
 POLICIES = ("sjf-bco", "first-fit", "list-scheduling", "random")
 
@@ -20,10 +22,9 @@ POLICIES = ("sjf-bco", "first-fit", "list-scheduling", "random")
 def instances(options: argparse.Namespace) -> list[Instance]:
     """What to solve."""
     if not os.path.exists(options.what):  # noqa: PTH110
-        return [
-            rarmodel.generate(options.what, seed=seed)
-            for seed in range(options.first, options.first + options.seeds)
-        ]
+        seeds = range(options.first, options.first + options.seeds)
+        made = [rarmodel.generate(options.what, seed=seed) for seed in seeds]
+        return [rings_alone(instance) for instance in made] if options.alone else made
     imported = rarmodel.import_trace(
         options.what,
         servers=options.servers,
@@ -32,6 +33,13 @@ def instances(options: argparse.Namespace) -> list[Instance]:
         contention=False,
     )
     return [imported.instance]
+
+
+def rings_alone(instance: Instance) -> Instance:
+    """The instance with contention that leaves no speed to rings that share a link."""
+    steep = LinearDegradation(kind="linear", alpha=1e6)
+    contention = instance.contention.model_copy(update={"degradation": steep})
+    return instance.model_copy(update={"contention": contention})
 
 
 def row(instance: Instance, options: argparse.Namespace) -> tuple[Result, list[int | None]]:
@@ -85,6 +93,7 @@ if __name__ == "__main__":
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--servers", type=int)
     parser.add_argument("--gpus-per-server", type=int)
     parser.add_argument("--slot-seconds", type=float, default=60.0)

@@ -30,8 +30,8 @@ import numpy as np
 from rarmodel.schema import Instance
 
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
-from .cheapest_forms import IMPOSSIBLE, LONE, SHARING, Chosen, Cuts, choose, forms_of
-from .column_program import ColumnProgram
+from .cheapest_forms import IMPOSSIBLE, LONE, SHARING, Chosen, Cuts, Table, choose, forms_of
+from .column_program import ColumnProgram, Floats
 from .knapsack import Ints, fill, powers
 
 MOST_FORMS = 300_000
@@ -131,6 +131,7 @@ class ServerConfigurations:
             return
         packed = {int(size) for size in forms.size[forms.servers == 1]}
         self._labels = _Labels(packed, min(max(capacities), largest))
+        self._prices = self._labels.gpus
         self._servers = [
             (_Server(gpus, self._labels), count) for gpus, count in sorted(capacities.items())
         ]
@@ -160,7 +161,7 @@ class ServerConfigurations:
         chosen, cuts = self._cheapest(self._labels.gpus)
         for g, group in enumerate(groups):
             program.add({labels + g: 1.0} | self._pattern(group, chosen, cuts))
-        proven = known
+        proven, best = known, -1
         for _ in range(MOST_ROUNDS):
             solution = program.solve()
             if solution is None or stop() or proven >= ceil(solution.multiple - 1e-6):
@@ -183,9 +184,30 @@ class ServerConfigurations:
             if worth > 0:  # The sum in Python's numbers, which have no end.
                 slots = -(-sum(chosen.price.tolist()) // worth)
                 proven = max(proven, min(slots, self._longest + 1))
+                if slots > best:
+                    best, self._prices = slots, prices
             if not added:
                 break
         return proven
+
+    def sharing_costs(self) -> Floats:
+        """What each job costs if it shares links all the time, beside if it never does.
+
+        Returns
+        -------
+        array of float
+            (jobs) Ratios of the cheapest ways at the prices that proved the bound: below 1 if
+            sharing leaves more to the other jobs, infinite if the job cannot share links.
+        """
+        forms = self._forms
+        costs, _ = self._costs(self._prices)
+        slots = -(-self._iterations[forms.job] // np.maximum(1, forms.speeds))
+        worth = np.where(forms.speeds > 0, slots * costs.astype(np.float64), np.inf)
+        first = np.searchsorted(forms.job, np.arange(len(self._iterations)))
+        lone, sharing = np.minimum.reduceat(worth, first, axis=1)
+        ratios = np.full(len(lone), np.inf)
+        np.divide(sharing, lone, out=ratios, where=(lone > 0) & (sharing < np.inf))
+        return ratios
 
     def _groups(self) -> list[Ints]:
         """Groups of jobs, of like size and slowed down alike by sharing."""
@@ -195,8 +217,8 @@ class ServerConfigurations:
         order = np.lexsort((sharing / np.maximum(1, lone), self._forms.size[last]))
         return np.array_split(order, min(jobs, MOST_GROUPS))
 
-    def _cheapest(self, prices: Ints) -> tuple[Chosen, list[Cuts]]:
-        """The cheapest form of each job at these prices of labels, and how its ring is cut."""
+    def _costs(self, prices: Ints) -> tuple[Table, list[Cuts]]:
+        """What a slot of each form costs at these prices of labels, and how its ring is cut."""
         forms, labels = self._forms, self._labels
         most = int(forms.servers.max()), int(forms.size.max())
         pieces = prices[labels.lone.start :].reshape(2, -1)
@@ -204,11 +226,15 @@ class ServerConfigurations:
         packed = np.zeros(most[1] + 1, np.int64)
         packed[list(labels.packed)] = prices[: labels.lone.start]
         spread = np.array([cut.costs[forms.servers, forms.size] for cut in cuts])
-        costs = np.where(forms.servers == 1, packed[forms.size], spread)
+        return np.where(forms.servers == 1, packed[forms.size], spread), cuts
+
+    def _cheapest(self, prices: Ints) -> tuple[Chosen, list[Cuts]]:
+        """The cheapest form of each job at these prices, and how its ring is cut."""
+        costs, cuts = self._costs(prices)
         jobs = len(self._iterations)
         slots = np.zeros((2, jobs), np.int64)
         chosen = Chosen(np.zeros(jobs, np.int64), np.zeros(jobs, np.int64), slots)
-        choose(forms, costs, self._iterations, self._longest, chosen)
+        choose(self._forms, costs, self._iterations, self._longest, chosen)
         return chosen, cuts
 
     def _pattern(self, jobs: Ints, chosen: Chosen, cuts: Sequence[Cuts]) -> dict[int, float]:

@@ -15,16 +15,8 @@ from rarmodel.engine.arrays import NEVER, Arrays, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 
-from .layout import (
-    ANY_ALONE,
-    FEWEST_PAIRED,
-    MANY,
-    MODES,
-    PACK,
-    SPREAD,
-    Layout,
-    Work,
-)
+from .layout import MANY, MODES, PACK, SPREAD, Layout, Work
+from .spreading import spread
 
 _inner = partial(compiled, inner=True)
 
@@ -164,7 +156,7 @@ def _start_all(
         if chosen < 0:
             break
         job = work.queue[chosen]
-        used = _place(arrays, state, layout, work, job, mode[job])
+        used = _place(arrays, state, layout, work, mode, job)
         if used == 0:
             work.shut[chosen] = 1
             continue
@@ -182,31 +174,27 @@ def _start_all(
 
 
 @_inner
-def _place(arrays: Arrays, state: State, layout: Layout, work: Work, job: int, mode: int) -> int:
+def _place(arrays: Arrays, state: State, layout: Layout, work: Work, mode: Ints, job: int) -> int:
     """Choose servers for a job; return their number, or 0 if it finds no place."""
-    size = layout.size[job]
-    if mode == SPREAD:
-        for group in range(len(layout.group_at) - 1):
-            used = _spread(arrays, state, layout, work, job, group, MANY, MANY)
-            if used > 0:
-                return used
-    server = _tightest(work, size) if layout.packed[job] > 0 else -1
-    at = layout.place_at[job]
-    if server >= 0:
-        work.server[at] = server
-        work.workers[at] = size
-        return 1
-    if mode == SPREAD or (mode == PACK and layout.packed[job] > 0):
+    used = 0
+    if mode[job] == SPREAD:
+        used = spread(arrays, state, layout, work, mode, job)
+    if used == 0 and layout.packed[job] > 0:
+        used = _pack(layout, work, job)
+    if used > 0 or mode[job] == SPREAD or (mode[job] == PACK and layout.packed[job] > 0):
+        return used
+    return spread(arrays, state, layout, work, mode, job)
+
+
+@_inner
+def _pack(layout: Layout, work: Work, job: int) -> int:
+    """Choose the server on which a job leaves the fewest idle GPUs; return 1, or 0 for none."""
+    server = _tightest(work, layout.size[job])
+    if server < 0:
         return 0
-    servers = layout.fewest[job] if mode <= FEWEST_PAIRED else MANY
-    rings = MANY
-    if mode <= ANY_ALONE:
-        rings = 2 if mode == FEWEST_PAIRED else 1
-    for group in range(len(layout.group_at) - 1):
-        used = _spread(arrays, state, layout, work, job, group, servers, rings)
-        if used > 0:
-            return used
-    return 0
+    work.server[layout.place_at[job]] = server
+    work.workers[layout.place_at[job]] = layout.size[job]
+    return 1
 
 
 @_inner
@@ -223,82 +211,6 @@ def _tightest(work: Work, size: int) -> int:
         if idle >= size and (tightest < 0 or idle < work.idle[tightest]):
             tightest = server
     return tightest
-
-
-@_inner
-def _spread(
-    arrays: Arrays,
-    state: State,
-    layout: Layout,
-    work: Work,
-    job: int,
-    group: int,
-    servers: int,
-    rings: int,
-) -> int:
-    """Spread a job over servers of a group, most idle GPUs first; the last server fits tightly.
-
-    The job uses only servers with fewer than `rings` rings on each link up to the group's switch,
-    and at most `servers` of them.
-    """
-    left = layout.size[job]
-    pool = work.pool
-    count = 0
-    room = 0
-    for entry in range(layout.group_at[group], layout.group_at[group + 1]):
-        server = layout.group_server[entry]
-        if work.idle[server] > 0:
-            first = arrays.path_at[server]
-            free = True
-            for place in range(first, first + layout.group_hops[entry]):
-                if state.links[arrays.path[place]].rings >= rings:
-                    free = False
-                    break
-            if free:
-                pool[count] = server
-                count += 1
-                room += work.idle[server]
-    if room < left:
-        return 0
-    for place in range(count // 2 - 1, -1, -1):
-        _sink(work, place, count)
-    used = 0
-    at = layout.place_at[job]
-    while left > 0:
-        if used == servers or count == 0:
-            return 0
-        chosen = pool[0]
-        if left < layout.size[job] and work.idle[chosen] >= left:
-            for place in range(1, count):
-                idle = work.idle[pool[place]]
-                if left <= idle < work.idle[chosen]:
-                    chosen = pool[place]
-        work.server[at + used] = chosen
-        # The first one leaves a worker to the others: on one server alone it would be packed.
-        work.workers[at + used] = min(left, work.idle[chosen], layout.size[job] - 1)
-        left -= work.workers[at + used]
-        used += 1
-        count -= 1
-        pool[0] = pool[count]
-        _sink(work, 0, count)
-    return used
-
-
-@_inner
-def _sink(work: Work, place: int, count: int) -> None:
-    """Move a server down the heap: most idle GPUs first, ties in server order."""
-    pool, idle = work.pool, work.idle
-    while 2 * place + 1 < count:
-        child = 2 * place + 1
-        if child + 1 < count and (idle[pool[child + 1]], -pool[child + 1]) > (
-            idle[pool[child]],
-            -pool[child],
-        ):
-            child += 1
-        if (idle[pool[place]], -pool[place]) >= (idle[pool[child]], -pool[child]):
-            return
-        pool[place], pool[child] = pool[child], pool[place]
-        place = child
 
 
 @_inner

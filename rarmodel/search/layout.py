@@ -11,11 +11,13 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.model import LeastSlots, job_extremes, least_slots_by_placement, topology
 from rarmodel.schema import Instance
 
-PACK, FEWEST_ALONE, FEWEST_PAIRED, ANY_ALONE, ANY, SPREAD = range(6)
+PACK, FEWEST_ALONE, ANY_ALONE, FEWEST_PAIRED, ANY, SPREAD = range(6)
 """How a job may be placed if no server has room for all of it: not at all (a job that fits no
-server spreads as FEWEST_ALONE does); on as few servers as possible over links that no ring uses,
-or at most one; on any number of servers over links that no ring uses; in any way. SPREAD spreads
-it in any way even if a server has room: some networks are faster than what is within servers."""
+server spreads as FEWEST_ALONE does); on as few servers as possible, or on any number, over links
+that no other ring uses while the job runs; on as few servers as possible over links that at most
+one other ring uses when the job starts; in any way. SPREAD spreads it in any way even if a server
+has room: some networks are faster than what is within servers. The first three keep the links to
+themselves."""
 MODES = 6
 MANY = 2**62
 
@@ -88,7 +90,7 @@ class Work(NamedTuple):
     delayed: Ints
     """(jobs) Jobs that may not start at slot 0, by earliest start."""
     pool: Ints
-    """(servers) Servers that a job may spread over, as a heap."""
+    """(servers) Servers that a job may spread over."""
     completed: Ints
     """(jobs) Scratch for the engine."""
     stop: Ints

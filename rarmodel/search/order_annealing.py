@@ -19,7 +19,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .decode import decode
-from .layout import MODES, Layout, Work
+from .layout import ANY, ANY_ALONE, FEWEST_PAIRED, Layout, Work
 
 _inner = partial(compiled, inner=True)
 
@@ -28,6 +28,10 @@ PASSES = 3
 MOST_CHANGES = 4
 MODE_SHARE, DELAY_SHARE = 0.1, 0.01
 """Shares of the changes to a job's mode, and to its earliest start."""
+ANY_SHARE = 0.2
+"""Share of modes without restriction, among those that let a job share links by its odds."""
+EVENLY = -1.0
+"""Odds of a job for which all modes are as likely."""
 HISTORY = 5
 """A change is also kept if it is no worse than the current order this many iterations ago."""
 NOTHING = 1e300
@@ -48,12 +52,14 @@ class Orders(NamedTuple):
     NOTHING where it is not known for the present target."""
     makespan: Ints
     """(1) Makespan of SHORTEST in slots."""
+    odds: Floats
+    """(jobs) How often a new mode lets the job share links; or EVENLY."""
 
 
 CURRENT, BEST, SHORTEST, TRIAL, PASS = range(5)
 
 
-def new_orders(order: Ints, mode: Ints) -> Orders:
+def new_orders(order: Ints, mode: Ints, odds: Floats) -> Orders:
     """Start with one order."""
     jobs = len(order)
     return Orders(
@@ -62,6 +68,7 @@ def new_orders(order: Ints, mode: Ints) -> Orders:
         earliest=np.zeros((5, jobs), np.int64),
         excess=np.full(2 + HISTORY, NOTHING),
         makespan=np.array([NEVER], np.int64),
+        odds=odds,
     )
 
 
@@ -94,7 +101,7 @@ def _change(
     one, other = below(generator, jobs), below(generator, jobs)
     kind = fraction(generator)
     if kind < MODE_SHARE:
-        orders.mode[TRIAL, one] = below(generator, min(MODES, layout.most_modes[one]))
+        orders.mode[TRIAL, one] = _mode(layout, orders, one, generator)
     elif kind < MODE_SHARE + DELAY_SHARE:
         # Until another job completes, as far as the last schedule tells.
         slot = state.rings[other].finish
@@ -108,6 +115,16 @@ def _change(
             order[one] = order[one + step]
             one += step
         order[one] = job
+
+
+@_inner
+def _mode(layout: Layout, orders: Orders, job: int, generator: Generator) -> int:
+    """A mode, at random."""
+    if orders.odds[job] == EVENLY:
+        return below(generator, layout.most_modes[job])
+    if fraction(generator) >= orders.odds[job]:
+        return below(generator, ANY_ALONE + 1)
+    return ANY if fraction(generator) < ANY_SHARE else FEWEST_PAIRED
 
 
 @partial(compiled, parallel=True)

@@ -25,7 +25,10 @@ from .block_repair import repair, repairable
 from .decode import STOPPED
 from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
+from .layout import Layout
+from .order_annealing import EVENLY
 from .proving import provable, prove
+from .sharing import sharing_odds
 from .solution import Solution, one_after_another, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
@@ -93,6 +96,7 @@ class Session:
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
+        self._odds, self._learned = np.full(len(instance.jobs), EVENLY), False
         self._iterations = self._repairs = 0
         self._slow_bounds = slow_bounds(instance, MAKESPAN)
 
@@ -201,6 +205,8 @@ class Session:
                 if self._iterations >= BOUND_AFTER and not tried_slow_bounds:
                     tried_slow_bounds = True
                     self._prove_more(deadline)
+                    if self._decoder is not None:
+                        self._learn_odds(self._decoder.layout, deadline)
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
@@ -284,7 +290,15 @@ class Session:
             index = self._first + thread
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
-                Worker(decoder.arrays, decoder.layout, index, starts, generator, self._stop)
+                Worker(
+                    decoder.arrays,
+                    decoder.layout,
+                    index,
+                    starts,
+                    self._odds,
+                    generator,
+                    self._stop,
+                )
             )
         self._enumeration = enumeration_of(self.instance, decoder.arrays)
         return True
@@ -324,6 +338,14 @@ class Session:
             wait(futures, None if deadline == inf else max(0.0, deadline - perf_counter()))
         finally:
             self._stop[0] = not all(future.done() for future in futures)
+
+    def _learn_odds(self, layout: Layout, deadline: float) -> None:
+        """Tell the workers which rings are to share links."""
+        if self._learned or self.over(deadline):
+            return
+        end = perf_counter() + BOUND_SHARE * (deadline - perf_counter())
+        self._odds[:] = sharing_odds(self.instance, layout, lambda: perf_counter() >= end)
+        self._learned = True
 
     def _prove_more(self, deadline: float) -> None:
         """Prove more, now that a good makespan is known; the rest has the next run."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine import NEVER, Arrays, new_state
-from rarmodel.engine.arrays import Ints
+from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.random_numbers import Generator, below_plain
 
 from .buddy_annealing import anneal_blocks
@@ -127,6 +127,8 @@ class Worker:
         Number of the thread.
     starts
         Orders and modes to start from, the best one first.
+    odds
+        (jobs) How often a new mode lets each job share links; they may change between steps.
     generator
         The thread's random numbers.
     stop
@@ -139,6 +141,7 @@ class Worker:
         layout: Layout,
         index: int,
         starts: Sequence[tuple[Ints, Ints]],
+        odds: Floats,
         generator: Generator,
         stop: Ints,
     ) -> None:
@@ -148,7 +151,7 @@ class Worker:
         # What was found is worth a last schedule, whoever asked to stop.
         self._unstopped = self._work._replace(stop=np.zeros(1, np.int64))
         self._starts = starts
-        self._orders = new_orders(*starts[index % len(starts)])
+        self._orders = new_orders(*starts[index % len(starts)], odds)
         self._turn = 0
         self._incumbent = 0
         self._temperature, self._cooling = 0.0, 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -9,11 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
+from rarmodel import generate
 from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
-from rarmodel.model import horizon_of
+from rarmodel.model import horizon_of, topology
 from rarmodel.schema import Instance
 from rarmodel.search.decode import CUT_OFF, STOPPED, STUCK, decode
-from rarmodel.search.layout import MODES, PACK, Layout, Work, layout_of, new_work
+from rarmodel.search.layout import (
+    ANY_ALONE,
+    FEWEST_PAIRED,
+    MODES,
+    PACK,
+    Layout,
+    Work,
+    layout_of,
+    new_work,
+)
 from rarmodel.search.solution import Solution, decoded, one_after_another
 from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
@@ -33,8 +45,33 @@ def decoded_at_random(
         return makespan, None, layout, work
     solution = decoded(layout, work, state)
     assert (solution.starts >= earliest).all()
-    assert (solution.used[(mode == PACK) & (layout.packed > 0)] == 1).all()
+    spread = solution.used > 1
+    assert not (spread & (mode == PACK) & (layout.packed > 0)).any()
+    few = spread & (mode <= FEWEST_PAIRED) & (mode != ANY_ALONE)
+    assert (solution.used[few] == layout.fewest[few]).all()
+    assert not (beside(instance, solution) & (mode <= ANY_ALONE)).any()
     return makespan, solution, layout, work
+
+
+def beside(instance: Instance, solution: Solution) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether each job ever shares a link with another, by where and when they run."""
+    paths = topology(instance.cluster).paths
+    links = []
+    for first, used in zip(solution.at[:-1], solution.used, strict=True):
+        below = Counter(
+            link for server in solution.server[first : first + used] for link in paths[server]
+        )
+        # A link above all servers of a ring carries nothing of it.
+        links.append({link for link, servers in below.items() if servers < used})
+    shares = np.zeros(len(links), np.bool_)
+    for one, other in combinations(range(len(links)), 2):
+        apart = (
+            solution.completions[one] <= solution.starts[other]
+            or solution.completions[other] <= solution.starts[one]
+        )
+        if not apart and links[one] & links[other]:
+            shares[[one, other]] = True
+    return shares
 
 
 @settings(max_examples=200, deadline=None)
@@ -90,6 +127,23 @@ def test_modes_say_where_a_job_may_spread() -> None:
     assert (layout.most_modes == 1).all()  # There is nowhere to spread.
     layout = layout_of(random_instance(Random(2), jobs=6, servers=4, tree=False))
     assert set(layout.most_modes.tolist()) <= {1, MODES - 1, MODES}  # One GPU does not spread.
+
+
+def test_rings_that_may_share_form_a_chain() -> None:
+    # 5, 5 and 6 GPUs fill four servers of 4: each takes first what the one before it leaves.
+    instance = generate("spread", jobs=3, servers=4, sizes=[(5, 1)], capacities=[4], seed=1)
+    jobs = tuple(
+        job.model_copy(update={"gpus": gpus})
+        for job, gpus in zip(instance.jobs, (5, 5, 6), strict=True)
+    )
+    instance = instance.model_copy(update={"jobs": jobs})
+    arrays, layout = arrays_of(instance), layout_of(instance)
+    work = new_work(arrays, layout)
+    genes = np.arange(3), np.full(3, FEWEST_PAIRED), np.zeros(3, np.int64)
+    assert decode(arrays, new_state(arrays), layout, work, *genes, NEVER) > 0
+    assert work.starts.tolist() == [0, 0, 0]
+    workers = [work.workers[at : at + 2].tolist() for at in layout.place_at[:3]]
+    assert workers == [[4, 1], [3, 2], [2, 4]]
 
 
 def test_told_to_stop_it_does() -> None:

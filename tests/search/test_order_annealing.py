@@ -11,10 +11,11 @@ from random_instances import random_instance
 from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.search import worker as worker_module
 from rarmodel.search.decode import decode
-from rarmodel.search.layout import layout_of, new_work
+from rarmodel.search.layout import ANY_ALONE, FEWEST_PAIRED, layout_of, new_work
 from rarmodel.search.order_annealing import (
     BEST,
     CURRENT,
+    EVENLY,
     SHORTEST,
     Orders,
     anneal_orders,
@@ -29,11 +30,11 @@ INSTANCE = random_instance(Random(5), jobs=25, servers=4, tree=True, most_slots=
 ARRAYS, LAYOUT = arrays_of(INSTANCE), layout_of(INSTANCE)
 
 
-def searched(hot: float, stop: int = 0) -> tuple[Orders, int]:
+def searched(hot: float, stop: int = 0, odds: float = EVENLY) -> tuple[Orders, int]:
     """Orders after 300 trials, and the makespan that the shortest one leads to."""
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
     work.stop[0] = stop
-    orders = new_orders(*next(first_orders(LAYOUT)))
+    orders = new_orders(*next(first_orders(LAYOUT)), np.full(25, odds))
     generator = np.zeros(1, np.uint64)
     memory = ARRAYS, state, LAYOUT, work, orders
     anneal_orders(*memory, 1, 300, hot, 1.0, generator)
@@ -58,6 +59,15 @@ def test_heat_takes_changes_for_the_worse() -> None:
     assert cold.excess[CURRENT] < hot.excess[CURRENT]
 
 
+def test_modes_are_drawn_by_the_odds_of_sharing() -> None:
+    begun = next(first_orders(LAYOUT))[1]
+    never, always = (searched(1e9, odds=odds)[0].mode[CURRENT] for odds in (0.0, 1.0))
+    assert (never != begun).any()
+    assert (never[never != begun] <= ANY_ALONE).all()
+    assert (always != begun).any()
+    assert (always[always != begun] >= FEWEST_PAIRED).all()
+
+
 def test_told_to_stop_it_tries_nothing() -> None:
     assert searched(0.0, stop=1)[0].makespan[0] == NEVER
 
@@ -72,7 +82,8 @@ def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     decode(ARRAYS, state, LAYOUT, work, *starts[0], np.zeros(25, np.int64), NEVER)
     best = decoded(LAYOUT, work, state)
     for better in (0, 1):
-        worker = Worker(ARRAYS, LAYOUT, 0, starts, np.zeros(1, np.uint64), np.zeros(1, np.int64))
+        own = np.full(25, EVENLY), np.zeros(1, np.uint64), np.zeros(1, np.int64)
+        worker = Worker(ARRAYS, LAYOUT, 0, starts, *own)
         begun: list[object] = []
         monkeypatch.setattr(worker, "_reorder_from", lambda order, _, to=begun: to.append(order))
         for step in range(60):

@@ -13,6 +13,7 @@ from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import worker as worker_module
 from rarmodel.search.layout import layout_of
+from rarmodel.search.order_annealing import EVENLY
 from rarmodel.search.starts import first_orders
 from rarmodel.search.worker import HOT, Worker, packed_bound
 from rarmodel.verifier import verify
@@ -21,7 +22,8 @@ from rarmodel.verifier import verify
 def worker_of(instance: Instance) -> Worker:
     layout, stop = layout_of(instance), np.zeros(1, np.int64)
     starts = list(first_orders(layout))
-    return Worker(arrays_of(instance), layout, 0, starts, np.zeros(1, np.uint64), stop)
+    odds = np.full(len(instance.jobs), EVENLY)
+    return Worker(arrays_of(instance), layout, 0, starts, odds, np.zeros(1, np.uint64), stop)
 
 
 def wide(jobs: int, servers: int) -> Instance:

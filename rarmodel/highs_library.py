@@ -14,12 +14,32 @@ def highspy() -> Any:
     Raises
     ------
     UsageError
-        If it cannot be loaded: most often OR-Tools is in the same process.
+        If it cannot be loaded: most often it is older than 1.16 and OR-Tools is in the process.
     """
     try:
         return import_module("highspy")
     except ImportError as error:
         raise UsageError(
-            f"rarmodel cannot load HiGHS ({error}); if your program imports OR-Tools, call "
-            "rarmodel in a process that does not: both contain a library of the same name"
+            f"rarmodel cannot load HiGHS ({error}); if your program imports OR-Tools, install "
+            "highspy 1.16 or later: before, both contain a library of the same name"
         ) from error
+
+
+def silent_highs() -> Any:
+    """A new instance of HiGHS that prints nothing, from its first call on.
+
+    Its option `output_flag` is off; with `log_to_console` off as well, it may be turned on.
+
+    Raises
+    ------
+    UsageError
+        As `highspy` raises it.
+    """
+
+    class Silent(highspy().Highs):  # type: ignore[misc]
+        # HiGHS 1.16 prints its name with its first callback, which the constructor sets.
+        def enableCallbacks(self) -> None:  # noqa: N802
+            self.silent()
+            super().enableCallbacks()
+
+    return Silent()

@@ -1,4 +1,4 @@
-"""The process that runs CP-SAT, because OR-Tools and highspy cannot share one.
+"""The process that runs CP-SAT, because OR-Tools and highspy before 1.16 cannot share one.
 
 Both contain a library of the same name, HiGHS, in different versions. Whichever is loaded first is
 used by the other, which then fails. So this file runs as a program and imports nothing from

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
-from rarmodel.highs_library import highspy
+from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.limits import Limits
 
 from .answer import Answer, Termination, finite
@@ -68,8 +68,7 @@ def _hand_over(model: pyo.ConcreteModel) -> tuple[Any, list[Any]]:
     from .lp_file import lp_file  # noqa: PLC0415
 
     library = highspy()
-    highs = library.Highs()
-    highs.silent()
+    highs = silent_highs()
     with lp_file(model, "highs") as (path, by_name):
         if highs.readModel(str(path)) == library.HighsStatus.kError:
             raise UsageError("solver 'highs' refuses the model; its numbers may be too large")

@@ -1,28 +1,55 @@
-"""HiGHS and OR-Tools cannot share a process: rarmodel says so in a line."""
+"""HiGHS is silent, and shares a process with OR-Tools from version 1.16 on."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
+
+from rarmodel.errors import UsageError
+from rarmodel.highs_library import highspy, silent_highs
 
 CALLER = """
 import ortools.sat.python.cp_model
 import rarmodel
 try:
-    rarmodel.solve("two-servers", {}, time_limit=5)
+    print(rarmodel.solve("two-servers", {}, time_limit=60).makespan)
 except rarmodel.UsageError as error:
     print(error)
 """
 
 
 @pytest.mark.parametrize("part", ['method="search"', 'formulation="time-indexed", solver="highs"'])
-def test_a_caller_that_has_loaded_or_tools_reads_why_highs_is_refused(part: str) -> None:
+def test_a_caller_that_has_loaded_or_tools_gets_an_answer_or_reads_why_not(part: str) -> None:
     pytest.importorskip("highspy")
+    pytest.importorskip("ortools")
     ran = subprocess.run(
         [sys.executable, "-c", CALLER.format(part)], capture_output=True, text=True, check=True
     )
-    assert "cannot load HiGHS" in ran.stdout
-    assert "OR-Tools" in ran.stdout
-    assert "\n" not in ran.stdout.strip()
+    (line,) = ran.stdout.splitlines()
+    if tuple(map(int, version("highspy").split(".")[:2])) < (1, 16):
+        assert "cannot load HiGHS" in line
+        assert "OR-Tools" in line
+    else:
+        assert line == "12"
+
+
+def test_highs_that_cannot_be_loaded_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(UsageError, match="rarmodel cannot load HiGHS") as refused:
+        highspy()
+    assert "\n" not in str(refused.value)
+
+
+def test_highs_prints_nothing_unless_told_to(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("highspy")
+    highs = silent_highs()
+    highs.addVar(0.0, 1.0)
+    highs.run()
+    assert capfd.readouterr() == ("", "")
+    highs.setOptionValue("output_flag", True)
+    highs.clearSolver()
+    highs.run()
+    assert "HiGHS" in capfd.readouterr().out

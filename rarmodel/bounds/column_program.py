@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.highs_library import highspy
+from rarmodel.highs_library import highspy, silent_highs
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,8 +53,7 @@ class ColumnProgram:
         library = highspy()
         self._rows = len(needs)
         self._optimal = library.HighsModelStatus.kOptimal
-        self._highs = library.Highs()
-        self._highs.setOptionValue("output_flag", False)  # noqa: FBT003
+        self._highs = silent_highs()
         self._highs.setOptionValue("threads", 1)
         self._highs.addVar(0.0, inf)
         self._highs.changeColCost(0, 1.0)

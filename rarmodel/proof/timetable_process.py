@@ -1,7 +1,8 @@
 """The program that decides by CP-SAT whether a schedule is as short as a target.
 
-It runs in its own process, because OR-Tools and highspy cannot share one; it imports nothing from
-rarmodel. Standard input is a request in JSON, standard output the answer; see `timetable`.
+It runs in its own process, because OR-Tools and highspy before 1.16 cannot share one; it imports
+nothing from rarmodel. Standard input is a request in JSON, standard output the answer; see
+`timetable`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.highs_library import highspy
+from rarmodel.highs_library import highspy, silent_highs
 
 MOST_ARCS = 20_000
 """Most variables; the paper's instances of 160 jobs have up to 18,000."""
@@ -117,9 +117,8 @@ class BlockProgram:
             Asked again and again; if it returns True, the solver stops.
         """
         library = highspy()
-        highs = library.Highs()
+        highs = silent_highs()
         for option, value in (
-            ("output_flag", False),
             ("threads", 1),
             ("time_limit", seconds),
             ("random_seed", seed),

@@ -27,7 +27,7 @@ from rarmodel.bounds.column_program import ColumnProgram, Floats
 from rarmodel.bounds.patterns import cheapest_pattern
 from rarmodel.bounds.ring_states import RingState, Spreading, ring_states
 from rarmodel.bounds.server_configurations import ServerConfigurations
-from rarmodel.highs_library import highspy
+from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.schema import Instance
 
 SCALE = 10**6
@@ -230,7 +230,7 @@ class Program:
 
 
 def _program() -> Any:
-    program = highspy().Highs()
+    program = silent_highs()
     program.setOptionValue("output_flag", False)
     program.setOptionValue("threads", 1)
     program.setOptionValue("mip_rel_gap", 0.0)

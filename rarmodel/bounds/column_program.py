@@ -31,11 +31,14 @@ class Solution(NamedTuple):
         (rows) Price of a unit in each, at least 0.
     supply_prices
         (supplies) Price of a unit of each; all supplies together are worth 1.
+    columns
+        (columns) Units of each, in the order in which they were added.
     """
 
     multiple: float
     prices: Floats
     supply_prices: Floats
+    columns: Floats
 
 
 class ColumnProgram:
@@ -51,7 +54,7 @@ class ColumnProgram:
 
     def __init__(self, needs: Sequence[float], supplies: Sequence[float]) -> None:
         library = highspy()
-        self._rows = len(needs)
+        self._rows, self._columns = len(needs), 0
         self._optimal = library.HighsModelStatus.kOptimal
         self._highs = silent_highs()
         self._highs.setOptionValue("threads", 1)
@@ -64,22 +67,29 @@ class ColumnProgram:
         for units in supplies:
             self._highs.addRow(-inf, 0.0, 1, multiple, np.array([-float(units)]))
 
-    def add(self, content: Mapping[int, float], supply: int | None = None) -> None:
-        """Add a column: what it gives to rows, or takes from them, for a unit of a supply."""
+    def add(self, content: Mapping[int, float], supply: int | None = None) -> int:
+        """Add a column: what it gives to rows, or takes from them, for a unit of a supply.
+
+        Return its number.
+        """
         rows, numbers = list(content), [float(number) for number in content.values()]
         if supply is not None:
             rows.append(self._rows + supply)
             numbers.append(1.0)
         self._highs.addCol(0.0, 0.0, inf, len(rows), np.array(rows, np.int32), np.array(numbers))
+        self._columns += 1
+        return self._columns - 1
 
     def solve(self) -> Solution | None:
         """The optimum; None if the solver finds none."""
         self._highs.run()
         if self._highs.getModelStatus() != self._optimal:
             return None
-        duals = np.array(self._highs.getSolution().row_dual)
+        found = self._highs.getSolution()
+        duals = np.array(found.row_dual)
         return Solution(
             multiple=self._highs.getObjectiveValue(),
             prices=np.maximum(0.0, duals[: self._rows]),
             supply_prices=-duals[self._rows :],
+            columns=np.array(found.col_value)[1:],
         )

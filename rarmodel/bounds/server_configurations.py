@@ -1,22 +1,29 @@
 """The server configuration bound: the configuration bound server by server, for many jobs.
 
 A server in a slot holds packed jobs, and pieces of rings that are spread. A ring is *lone* in a
-slot if no other ring is on the links of its servers; otherwise it *shares*. So beside packed jobs,
-a server holds either one piece of a lone ring, or pieces of sharing rings.
+slot if no other ring is on the links of its servers; otherwise it *shares*.
 
-**Proof.** Give prices, at least 0, to a packed job by its size, and to a piece by its GPUs and by
-whether its ring is lone. Let `V_s` be the price of the dearest content of server s. Let `v_j` be
-the cheapest way for job j to do its iterations: one size, one number of servers, and slots in which
-it is lone or shares, where each costs as much as its cheapest cut into so many pieces. Take a
-schedule of length H. A server's content is worth at most `V_s` in each slot, so the schedule is
-worth at most `H·Σ_s V_s`. Job j is worth at least `v_j`, because a lone ring is no faster than
-`ring_states` says of a ring beside no other, and a sharing one no faster than beside one other. A
-ring that is as fast beside another counts as sharing, which allows more. So `H ≥ Σ v_j / Σ V_s`.
+**Proof.** Give prices, at least 0, to a packed job by its size, to a piece of a lone ring by its
+GPUs, and to a sharing ring by its form: its job, size and number of servers. Let `V_s` be the price
+of the dearest content of server s: packed jobs, and at most one piece. Let E be by how much the
+rings of a group that shares links are at most worth more than the cheapest cut of their GPUs into
+pieces, one for each server of the group (`ring_groups`); at least 0. Let `v_j` be the cheapest way
+for job j to do its iterations: one form, and slots in which it is lone or shares, where a lone one
+costs as much as its cheapest cut. Take a schedule of length H. Put a piece of a lone ring in place
+of the rings of a group on each of its servers, with as many GPUs: a slot then loses at most E for
+each group, and is worth at most `Σ_s V_s`. No group has fewer than two servers. So a slot of S
+servers is worth at most `V = Σ_s V_s + ⌊S/2⌋·E`. Job j is worth at least `v_j`, because a lone ring
+is no faster than `ring_states` says of a ring beside no other, and a sharing one no faster than
+beside one other. A ring that is as fast beside another counts as sharing, which allows more. So
+`H ≥ Σ v_j / V`.
 
-Against `configurations`, this forgets that the pieces of a ring run at the same time, and how much
-slower a third ring makes two. It sees the GPUs that a lone ring strands, and what it costs to
-share. Prices come from a linear program by column generation. They count as whole numbers, for
-which both sides are computed exactly.
+Where forms are many, sharing rings have prices by their pieces instead, and a server may hold
+several of these. That forgets that the pieces of a ring run at the same time.
+
+Against `configurations`, this forgets which jobs share in which slot, beyond a group, and how much
+slower a third ring makes two. It sees the GPUs that rings strand, and what it costs to share.
+Prices come from a linear program by column generation. They count as whole numbers, for which both
+sides are computed exactly.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +41,7 @@ from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
 from .cheapest_forms import IMPOSSIBLE, LONE, SHARING, Chosen, Cuts, Table, choose, forms_of
 from .column_program import ColumnProgram, Floats
 from .knapsack import Ints, fill, powers
+from .ring_groups import RingGroups
 
 MOST_FORMS = 300_000
 """Most pairs of a ring size and a number of servers, of all jobs."""
@@ -43,18 +52,26 @@ MOST_GROUPS = 300
 MOST_ROUNDS = 500
 MOST_SCALE, LEAST_SCALE = 10**12, 10**6
 """Prices are whole multiples of one over such a number, as great as 64 bits allow."""
+NOISE = 1e-9
+"""Excess of a group, as a share of all servers, that is but rounding."""
 Content = dict[int, int]
 """What a server holds: labels, with their numbers."""
 
 
 class _Labels:
-    """What has a price: packed jobs by size, pieces of lone rings by GPUs, and of sharing ones."""
+    """What has a price: packed jobs by size, pieces of lone rings by GPUs, and sharing rings.
 
-    def __init__(self, packed: Iterable[int], largest: int) -> None:
+    The latter have prices as wholes, by their forms; or, if they are many, by pieces as well.
+    """
+
+    def __init__(self, packed: Iterable[int], largest: int, whole: Ints | None = None) -> None:
         self.packed = {size: label for label, size in enumerate(sorted(packed))}
         self.lone = range(len(self.packed), len(self.packed) + largest)
         pieces = range(1, largest + 1)
-        self.gpus = np.array([*self.packed, *pieces, *pieces], np.int64)
+        sharing = pieces if whole is None else whole
+        self.gpus = np.array([*self.packed, *pieces, *sharing], np.int64)
+        self.whole = range(len(self.gpus) if whole is None else self.lone.stop, len(self.gpus))
+        """Labels of sharing rings as wholes."""
 
     def piece(self, kind: int, gpus: int) -> int:
         """Label of a piece of a lone or sharing ring."""
@@ -69,7 +86,7 @@ class _Server:
         pieces = [
             (label, piece)
             for label, size in enumerate(labels.gpus)
-            if label not in labels.lone
+            if label not in labels.lone and label not in labels.whole
             for piece in powers(gpus // int(size))
         ]
         self._pieces = np.array(pieces, np.int64).reshape(-1, 2)
@@ -98,6 +115,15 @@ class _Server:
         return value, {int(label): int(taken[label]) for label in np.flatnonzero(taken)}
 
 
+class _Pattern(NamedTuple):
+    """What jobs do in a column of the linear program."""
+
+    column: int
+    jobs: Ints
+    slots: Table
+    """(2, jobs) Slots of each kind."""
+
+
 class ServerConfigurations:
     """The server configuration bound of an instance.
 
@@ -112,12 +138,16 @@ class ServerConfigurations:
     ----------
     fits
         Whether the instance and its numbers are small enough.
+    sharing
+        (jobs) The part of its slots in which each job shares links, where the linear program that
+        the prices come from has its optimum; 0 before a bound is proven.
     """
 
     def __init__(self, instance: Instance, longest: int | None = None) -> None:
         jobs, servers = instance.jobs, instance.cluster.servers
         capacities = Counter(server.gpus for server in servers)
         self._longest = IMPOSSIBLE if longest is None else longest
+        self.sharing = np.zeros(len(jobs))
         number = sum(min(size, len(servers)) for job in jobs for size in job.sizes)
         largest = max(size for job in jobs for size in job.sizes)
         small = largest <= MOST_SIZE and max(capacities) <= MOST_CAPACITY
@@ -130,8 +160,18 @@ class ServerConfigurations:
         if not self._possible:
             return
         packed = {int(size) for size in forms.size[forms.servers == 1]}
-        self._labels = _Labels(packed, min(max(capacities), largest))
-        self._prices = self._labels.gpus
+        total = sum(server.gpus for server in servers)
+        self._rings = RingGroups(forms, len(servers), total)
+        whole = forms.size[self._rings.form] if self._rings.fits else None
+        # The rings of a group may together have more GPUs of a server than the largest one.
+        piece = max(capacities) if self._rings.fits else min(max(capacities), largest)
+        self._labels = _Labels(packed, piece, whole)
+        self._most_groups = len(servers) // 2
+        self._most = (
+            (len(servers), total)
+            if self._rings.fits
+            else (int(forms.servers.max()), int(forms.size.max()))
+        )
         self._servers = [
             (_Server(gpus, self._labels), count) for gpus, count in sorted(capacities.items())
         ]
@@ -139,6 +179,7 @@ class ServerConfigurations:
         slots = int((self._iterations[forms.job] // slowest).max()) + 1
         self._scale = min(MOST_SCALE, IMPOSSIBLE // (2 * int(forms.servers.max()) * slots))
         self.fits = self._scale >= LEAST_SCALE
+        self._alike = self._alike_jobs()
 
     def prove(self, known: int, stop: Callable[[], bool] = lambda: False) -> int:
         """The bound in slots, or what is known if that is greater.
@@ -152,19 +193,14 @@ class ServerConfigurations:
         """
         if not self._possible:
             return max(known, self._longest + 1)
-        labels, groups = len(self._labels.gpus), self._groups()
-        needs = [0.0] * labels + [1.0] * len(groups)
-        program = ColumnProgram(needs, [number for _, number in self._servers])
-        for place, (server, _) in enumerate(self._servers):
-            for only in np.eye(labels, dtype=np.int64):
-                program.add(server.dearest(only)[1], place)
-        chosen, cuts = self._cheapest(self._labels.gpus)
-        for g, group in enumerate(groups):
-            program.add({labels + g: 1.0} | self._pattern(group, chosen, cuts))
-        proven, best = known, -1
+        program, patterns = self._program()
+        labels, proven = len(self._labels.gpus), known
         for _ in range(MOST_ROUNDS):
             solution = program.solve()
-            if solution is None or stop() or proven >= ceil(solution.multiple - 1e-6):
+            if solution is None:
+                break
+            self.sharing = self._shared(patterns, solution.columns)
+            if stop() or proven >= ceil(solution.multiple - 1e-6):
                 break
             scaled = np.minimum(solution.prices[:labels], 1.0) * self._scale
             prices = np.floor(scaled).astype(np.int64)
@@ -176,41 +212,67 @@ class ServerConfigurations:
                     program.add(content, place)
                     added = True
             chosen, cuts = self._cheapest(prices)
-            for g, group in enumerate(groups):
-                known_price = solution.prices[labels + g] * self._scale
-                if chosen.price[group].sum(dtype=float) < known_price * (1 - 1e-7):
-                    program.add({labels + g: 1.0} | self._pattern(group, chosen, cuts))
+            for row, jobs in enumerate(self._alike, labels):
+                known_price = solution.prices[row] * self._scale
+                if chosen.price[jobs].sum(dtype=float) < known_price * (1 - 1e-7):
+                    self._add_pattern(program, patterns, row, chosen, cuts)
                     added = True
+            if self._rings.fits:
+                found = self._rings.dearest(prices[self._labels.whole.start :], cuts[LONE].costs)
+                for group in found:
+                    if group.excess > NOISE * self._scale:
+                        program.add(self._group(*group[1:], cuts[LONE]))
+                        added = True
+                most = max((group.excess for group in found), default=0)
+                worth += max(0, most) * self._most_groups
             if worth > 0:  # The sum in Python's numbers, which have no end.
                 slots = -(-sum(chosen.price.tolist()) // worth)
                 proven = max(proven, min(slots, self._longest + 1))
-                if slots > best:
-                    best, self._prices = slots, prices
             if not added:
                 break
         return proven
 
-    def sharing_costs(self) -> Floats:
-        """What each job costs if it shares links all the time, beside if it never does.
+    def _program(self) -> tuple[ColumnProgram, list[_Pattern]]:
+        """The linear program with its first columns: each thing by itself."""
+        labels, whole = len(self._labels.gpus), self._labels.whole
+        needs = [0.0] * labels + [1.0] * len(self._alike)
+        program = ColumnProgram(needs, [number for _, number in self._servers])
+        for place, (server, _) in enumerate(self._servers):
+            for only in np.eye(labels, dtype=np.int64)[: labels - len(whole)]:
+                program.add(server.dearest(only)[1], place)
+        chosen, cuts = self._cheapest(self._labels.gpus)
+        for ring in range(len(whole)):
+            form = self._rings.form[ring]
+            servers, size = int(self._forms.servers[form]), int(self._forms.size[form])
+            program.add(self._group([ring], servers, size, cuts[LONE]))
+        patterns: list[_Pattern] = []
+        for row in range(labels, labels + len(self._alike)):
+            self._add_pattern(program, patterns, row, chosen, cuts)
+        return program, patterns
 
-        Returns
-        -------
-        array of float
-            (jobs) Ratios of the cheapest ways at the prices that proved the bound: below 1 if
-            sharing leaves more to the other jobs, infinite if the job cannot share links.
-        """
-        forms = self._forms
-        costs, _ = self._costs(self._prices)
-        slots = -(-self._iterations[forms.job] // np.maximum(1, forms.speeds))
-        worth = np.where(forms.speeds > 0, slots * costs.astype(np.float64), np.inf)
-        first = np.searchsorted(forms.job, np.arange(len(self._iterations)))
-        lone, sharing = np.minimum.reduceat(worth, first, axis=1)
-        ratios = np.full(len(lone), np.inf)
-        np.divide(sharing, lone, out=ratios, where=(lone > 0) & (sharing < np.inf))
-        return ratios
+    def _add_pattern(
+        self,
+        program: ColumnProgram,
+        patterns: list[_Pattern],
+        row: int,
+        chosen: Chosen,
+        cuts: Sequence[Cuts],
+    ) -> None:
+        """Add what the jobs of a row take."""
+        jobs = self._alike[row - len(self._labels.gpus)]
+        column = program.add({row: 1.0} | self._pattern(jobs, chosen, cuts))
+        patterns.append(_Pattern(column, jobs, chosen.slots[:, jobs]))
 
-    def _groups(self) -> list[Ints]:
-        """Groups of jobs, of like size and slowed down alike by sharing."""
+    def _shared(self, patterns: Sequence[_Pattern], columns: Floats) -> Floats:
+        """(jobs) The part of its slots in which each shares links."""
+        slots = np.zeros((2, len(self._iterations)))
+        for pattern in patterns:
+            slots[:, pattern.jobs] += columns[pattern.column] * pattern.slots
+        shared: Floats = slots[SHARING] / np.maximum(slots.sum(axis=0), NOISE)
+        return shared
+
+    def _alike_jobs(self) -> list[Ints]:
+        """Jobs that have one row: of like size and slowed down alike by sharing."""
         jobs = len(self._iterations)
         last = np.searchsorted(self._forms.job, np.arange(jobs), side="right") - 1
         lone, sharing = self._forms.speeds[:, last]
@@ -220,13 +282,16 @@ class ServerConfigurations:
     def _costs(self, prices: Ints) -> tuple[Table, list[Cuts]]:
         """What a slot of each form costs at these prices of labels, and how its ring is cut."""
         forms, labels = self._forms, self._labels
-        most = int(forms.servers.max()), int(forms.size.max())
-        pieces = prices[labels.lone.start :].reshape(2, -1)
-        cuts = [Cuts(row, *most) for row in pieces]
-        packed = np.zeros(most[1] + 1, np.int64)
+        pieces = [prices[labels.lone.start : labels.lone.stop]]
+        if not self._rings.fits:
+            pieces.append(prices[labels.lone.stop :])
+        cuts = [Cuts(row, *self._most) for row in pieces]
+        packed = np.zeros(int(forms.size.max()) + 1, np.int64)
         packed[list(labels.packed)] = prices[: labels.lone.start]
-        spread = np.array([cut.costs[forms.servers, forms.size] for cut in cuts])
-        return np.where(forms.servers == 1, packed[forms.size], spread), cuts
+        spread = [cut.costs[forms.servers, forms.size] for cut in cuts]
+        if self._rings.fits:
+            spread.append(np.append(prices[labels.whole.start :], 0)[self._rings.ring])
+        return np.where(forms.servers == 1, packed[forms.size], np.array(spread)), cuts
 
     def _cheapest(self, prices: Ints) -> tuple[Chosen, list[Cuts]]:
         """The cheapest form of each job at these prices, and how its ring is cut."""
@@ -247,9 +312,21 @@ class ServerConfigurations:
                 content[self._labels.packed[size]] -= float(chosen.slots[LONE, j])
                 continue
             for kind in (LONE, SHARING):
-                if chosen.slots[kind, j]:
-                    for gpus in cuts[kind].pieces(servers, size):
-                        content[self._labels.piece(kind, gpus)] -= float(chosen.slots[kind, j])
+                if not (slots := float(chosen.slots[kind, j])):
+                    continue
+                if kind == SHARING and self._rings.fits:
+                    content[self._labels.whole[self._rings.ring[form]]] -= slots
+                    continue
+                for gpus in cuts[kind].pieces(servers, size):
+                    content[self._labels.piece(kind, gpus)] -= slots
+        return content
+
+    def _group(self, rings: list[int], servers: int, gpus: int, cuts: Cuts) -> dict[int, float]:
+        """A slot of each of these rings, and the pieces of servers that they take, as a column."""
+        content: dict[int, float] = defaultdict(float)
+        content.update({self._labels.whole[ring]: 1.0 for ring in rings})
+        for piece in cuts.pieces(servers, gpus):
+            content[self._labels.piece(LONE, piece)] -= 1.0
         return content
 
 

@@ -1,4 +1,4 @@
-"""Which rings are to share links: those for which the bound's prices say that it pays."""
+"""Which rings are to share links: those that do where the bound has its optimum."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from rarmodel.schema import Instance
 from .layout import Layout
 from .order_annealing import EVENLY
 
-EVEN_COST, WIDTH = 1.1, 0.1
-"""Cost of sharing, beside being alone, at which a ring shares as often as not; and how much more
-makes that e times as rare."""
-MOST_WIDTHS = 50
+LEAST, MOST = 0.1, 0.9
+"""Odds of a job that never shares in the optimum, and of one that always does."""
 
 
 def sharing_odds(instance: Instance, layout: Layout, stop: Callable[[], bool]) -> Floats:
-    """How often each job is to share links, by the prices of the server configuration bound.
+    """How often each job is to share links, by the server configuration bound.
 
     Few rings gain by sharing, and the others lose. A search that draws modes evenly lets too many
-    share to find the schedules in which the right ones do.
+    share to find the schedules in which the right ones do. The linear program of the bound says
+    which rings those are: they make up groups that strand few GPUs.
 
     Parameters
     ----------
     instance, layout
         The problem.
     stop
-        Called repeatedly; if it returns True, the prices found so far count.
+        Called repeatedly; if it returns True, what is found so far counts.
 
     Returns
     -------
@@ -42,6 +41,5 @@ def sharing_odds(instance: Instance, layout: Layout, stop: Callable[[], bool]) -
     wide = (layout.packed == 0) & (layout.most_modes > 1)
     if wide.any() and (configurations := ServerConfigurations(instance)).fits:
         configurations.prove(0, stop)
-        over = np.minimum(configurations.sharing_costs() - EVEN_COST, MOST_WIDTHS * WIDTH)
-        odds[wide] = 1 / (1 + np.exp(over[wide] / WIDTH))
+        odds[wide] = np.clip(configurations.sharing[wide], LEAST, MOST)
     return odds

@@ -233,7 +233,7 @@ def test_it_trusts_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def nonsense(program: ColumnProgram) -> Solution:
         jobs = len(instance.jobs)
         prices = random.uniform(0, 3, program._rows - jobs), random.uniform(0, 1e6, jobs)
-        return Solution(1e9, np.concatenate(prices), np.ones(1))
+        return Solution(1e9, np.concatenate(prices), np.ones(1), np.zeros(0))
 
     monkeypatch.setattr("rarmodel.bounds.configurations.MOST_ROUNDS", 50)
     monkeypatch.setattr(ColumnProgram, "solve", nonsense)

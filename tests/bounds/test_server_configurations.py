@@ -11,7 +11,7 @@ from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_instances import tiny_instance
+from random_instances import random_instance, tiny_instance
 
 from rarmodel.bounds import best_bound
 from rarmodel.bounds.cheapest_forms import Chosen, Cuts, Forms, choose
@@ -21,9 +21,13 @@ from rarmodel.bounds.server_configurations import (
     _Server,
     server_configuration_bound,
 )
+from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
-from rarmodel.model import job_extremes
-from rarmodel.schema import Instance
+from rarmodel.limits import Limits
+from rarmodel.model import check_instance, job_extremes
+from rarmodel.schema import Instance, Spread
+from rarmodel.search import SEARCH
+from rarmodel.verifier import verify
 
 
 @settings(max_examples=100, deadline=None)
@@ -112,7 +116,12 @@ def test_cheapest_form_is_that_of_trying_everything(
         assert lone * table[0, form] + sharing * table[1, form] >= iterations
 
 
-def check_against_enumeration(seed: int) -> bool:
+MOST_RINGS = "rarmodel.bounds.ring_groups.MOST_RINGS"
+WHOLE_OR_PIECES = pytest.mark.parametrize("whole", [True, False], ids=["whole", "pieces"])
+"""How the bound looks at rings that share links: by pieces if they are many."""
+
+
+def check_against_enumeration(seed: int, whole: bool) -> bool:
     """Whether the bound says something, which is not false."""
     random = Random(seed)
     instance = tiny_instance(random)
@@ -120,22 +129,71 @@ def check_against_enumeration(seed: int) -> bool:
     if optimum is None:
         return False
     for upper in (None, optimum + 1, optimum):
-        found = server_configuration_bound(instance, 0, upper)
+        with pytest.MonkeyPatch.context() as patch:
+            if not whole:
+                patch.setattr(MOST_RINGS, -1)
+            found = server_configuration_bound(instance, 0, upper)
         assert found is not None
         assert found <= optimum, seed
     return True
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 10**9))
-def test_bound_is_never_above_the_optimum(seed: int) -> None:
-    check_against_enumeration(seed)
+@WHOLE_OR_PIECES
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_bound_is_never_above_the_optimum(seed: int, whole: bool) -> None:
+    check_against_enumeration(seed, whole)
 
 
 @pytest.mark.slow
+@WHOLE_OR_PIECES
 @pytest.mark.parametrize("block", range(40))
-def test_bound_is_never_above_thousands_of_optima(block: int) -> None:
-    assert sum(map(check_against_enumeration, range(100 * block, 100 * block + 100))) > 50
+def test_bound_is_never_above_thousands_of_optima(block: int, whole: bool) -> None:
+    seeds = range(100 * block, 100 * block + 100)
+    assert sum(check_against_enumeration(seed, whole) for seed in seeds) > 50
+
+
+def check_against_search(seed: int) -> bool:
+    """Whether the bound says something, and no more than there is a schedule for.
+
+    All rings spread, also those that fit a server, so that many can be on one.
+    """
+    random = Random(seed)
+    drawn = random_instance(
+        random,
+        jobs=random.randint(2, 5),
+        servers=random.randint(2, 4),
+        tree=False,
+        most_slots=20,
+        sizes=(2, 3, 4),
+    )
+    apart = Spread(min_servers=2)
+    jobs = tuple(job.model_copy(update={"spread": apart}) for job in drawn.jobs)
+    instance = drawn.model_copy(update={"jobs": jobs})
+    try:
+        check_instance(instance)
+    except InputError:
+        return False  # Some ring is too slow if it spreads.
+    found = server_configuration_bound(instance, 0)
+    schedule = SEARCH(instance, Limits(iterations=3, threads=1, second_aim=False)).schedule
+    assert schedule is not None
+    makespan = verify(instance, schedule).makespan
+    assert found is not None
+    assert makespan is not None
+    assert found <= makespan, seed
+    return True
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_bound_is_never_above_a_schedule_of_rings_that_all_spread(seed: int) -> None:
+    check_against_search(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_bound_is_never_above_thousands_of_such_schedules(block: int) -> None:
+    assert sum(map(check_against_search, range(100 * block, 100 * block + 100))) > 50
 
 
 def lone_rings(jobs: int) -> Instance:
@@ -155,6 +213,17 @@ def test_it_sees_the_gpus_that_a_lone_ring_strands() -> None:
     assert best_bound(instance).slots < found
 
 
+@WHOLE_OR_PIECES
+def test_a_server_may_hold_more_of_sharing_rings_than_the_largest_ring_has(
+    whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not whole:
+        monkeypatch.setattr(MOST_RINGS, -1)
+    rings = [job_data(f"j{i}", 2, 40, spread={"min_servers": 2}) for i in range(4)]
+    instance = parse_instance(instance_data(*rings, servers=[4, 4]))
+    assert server_configuration_bound(instance, 0) == 4  # All at once, as none exchanges anything.
+
+
 def test_it_proves_nothing_beyond_what_is_possible_or_asked() -> None:
     instance = lone_rings(4)
     found = server_configuration_bound(instance, 0)
@@ -164,14 +233,18 @@ def test_it_proves_nothing_beyond_what_is_possible_or_asked() -> None:
     assert server_configuration_bound(instance, 0, stop=lambda: True) is None
 
 
-def test_it_trusts_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+@WHOLE_OR_PIECES
+def test_it_trusts_no_solver(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    if not whole:
+        monkeypatch.setattr(MOST_RINGS, -1)
     instance = lone_rings(6)
     found = server_configuration_bound(instance, 0)
     assert found is not None
     random = np.random.default_rng(1)
 
     def nonsense(program: ColumnProgram) -> Solution:
-        return Solution(1e9, random.uniform(0, 2, program._rows), random.uniform(0, 1, 1))
+        prices, columns = (random.uniform(0, 2, n) for n in (program._rows, program._columns))
+        return Solution(1e9, prices, random.uniform(0, 1, 1), columns)
 
     monkeypatch.setattr("rarmodel.bounds.server_configurations.MOST_ROUNDS", 50)
     monkeypatch.setattr(ColumnProgram, "solve", nonsense)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rarmodel.engine.compilation import compiled
 
@@ -31,7 +30,6 @@ MOST_RINGS = 1_500
 MOST_WORK = 10_000_000
 """Most of these forms times servers times their GPUs: the steps of the dynamic program."""
 Tables = np.ndarray[tuple[int, int, int], np.dtype[np.int32]]
-Worths = npt.NDArray[np.int64]
 
 
 class Group(NamedTuple):
@@ -118,9 +116,7 @@ class RingGroups:
 
 
 @compiled
-def _fill(
-    bounds: Ints, size: Ints, more: Ints, prices: Ints, worth: Worths, chosen: Tables
-) -> None:
+def _fill(bounds: Ints, size: Ints, more: Ints, prices: Ints, worth: Table, chosen: Tables) -> None:
     """The greatest worth of sets of rings, at most one of a job, by their servers and GPUs.
 
     Rows of `worth` are for the servers beyond the first of each ring, the last one for as many or
@@ -146,7 +142,7 @@ def _fill(
 
 
 @compiled
-def _exceed(worth: Worths, costs: Table, found: Table) -> None:
+def _exceed(worth: Table, costs: Table, found: Table) -> None:
     """The greatest excess of worth over costs for each number of servers, with its row and GPUs."""
     for servers in range(len(found)):
         found[servers, 0] = -IMPOSSIBLE

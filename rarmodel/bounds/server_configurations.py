@@ -160,18 +160,15 @@ class ServerConfigurations:
         if not self._possible:
             return
         packed = {int(size) for size in forms.size[forms.servers == 1]}
-        total = sum(server.gpus for server in servers)
-        self._rings = RingGroups(forms, len(servers), total)
-        whole = forms.size[self._rings.form] if self._rings.fits else None
-        # The rings of a group may together have more GPUs of a server than the largest one.
-        piece = max(capacities) if self._rings.fits else min(max(capacities), largest)
-        self._labels = _Labels(packed, piece, whole)
-        self._most_groups = len(servers) // 2
-        self._most = (
-            (len(servers), total)
-            if self._rings.fits
-            else (int(forms.servers.max()), int(forms.size.max()))
-        )
+        self._most_groups, gpus = len(servers) // 2, sum(server.gpus for server in servers)
+        self._rings = RingGroups(forms, len(servers), gpus)
+        if self._rings.fits:
+            # The rings of a group may together have more GPUs, also of one server, than any ring.
+            self._labels = _Labels(packed, max(capacities), forms.size[self._rings.form])
+            self._longest_cut = len(servers), gpus
+        else:
+            self._labels = _Labels(packed, min(max(capacities), largest))
+            self._longest_cut = int(forms.servers.max()), int(forms.size.max())
         self._servers = [
             (_Server(gpus, self._labels), count) for gpus, count in sorted(capacities.items())
         ]
@@ -285,7 +282,7 @@ class ServerConfigurations:
         pieces = [prices[labels.lone.start : labels.lone.stop]]
         if not self._rings.fits:
             pieces.append(prices[labels.lone.stop :])
-        cuts = [Cuts(row, *self._most) for row in pieces]
+        cuts = [Cuts(row, *self._longest_cut) for row in pieces]
         packed = np.zeros(int(forms.size.max()) + 1, np.int64)
         packed[list(labels.packed)] = prices[: labels.lone.start]
         spread = [cut.costs[forms.servers, forms.size] for cut in cuts]

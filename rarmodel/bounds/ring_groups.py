@@ -1,7 +1,9 @@
 """Groups of rings that share links: which there can be, and what they are worth.
 
 The rings that share links in a slot fall into *groups*: two rings that are on one server are in one
-group. A group's servers are those of its rings. Let ring i be on `n_i` of them.
+group. A ring that shares with nobody, but is as fast as if it did, may be a group of its own. A
+ring without any progress counts as absent. A group's servers are those of its rings. Let ring i be
+on `n_i` of them.
 
 - Whoever goes from ring to server to ring reaches the whole group. So it has at least as many pairs
   of a ring and a server on which it is as it has rings and servers, less one: a group has at most
@@ -11,11 +13,13 @@ group. A group's servers are those of its rings. Let ring i be on `n_i` of them.
 
 A group is worth at most its servers if the prices of its rings are no more than the cheapest such
 cut. By how much they exceed it at most is computed exactly, over all sets of rings and numbers of
-servers, by dynamic programming over the jobs.
+servers, by dynamic programming over the jobs. This forgets which GPUs are whose, and which rings
+are on which servers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +32,8 @@ from .knapsack import Ints
 MOST_RINGS = 1_500
 """Most forms in which rings can share links."""
 MOST_WORK = 10_000_000
-"""Most of these forms times servers times their GPUs: the steps of the dynamic program."""
+"""Most forms, or GPUs of a server, times servers times GPUs that a group can have: about the steps
+of the dynamic program, and of the cheapest cuts."""
 Tables = np.ndarray[tuple[int, int, int], np.dtype[np.int32]]
 
 
@@ -58,11 +63,13 @@ class RingGroups:
     ----------
     forms
         The forms of all jobs.
-    servers, gpus
-        Servers of the cluster, and their GPUs.
+    capacities
+        GPUs of each server of the cluster.
 
     Attributes
     ----------
+    servers, gpus
+        The most that a group can have.
     form
         (rings) The forms in which rings can share links; the other numbers of rings refer to these.
     ring
@@ -71,17 +78,22 @@ class RingGroups:
         Whether there are few enough.
     """
 
-    def __init__(self, forms: Forms, servers: int, gpus: int) -> None:
+    def __init__(self, forms: Forms, capacities: Sequence[int]) -> None:
         self.form = np.flatnonzero((forms.servers > 1) & (forms.speeds[SHARING] > 0))
         self.ring = np.full(len(forms.job), -1)
         self.ring[self.form] = np.arange(len(self.form))
-        self.fits = len(self.form) <= MOST_RINGS and len(self.form) * servers * gpus <= MOST_WORK
+        self._size, self._more = forms.size[self.form], forms.servers[self.form] - 1
+        jobs, owner = np.unique(forms.job[self.form], return_inverse=True)
+        most = np.zeros((2, len(jobs)), np.int64)
+        np.maximum.at(most[0], owner, self._more)
+        np.maximum.at(most[1], owner, self._size)
+        servers = self.servers = min(len(capacities), 1 + int(most[0].sum()))
+        gpus = self.gpus = min(sum(capacities), int(most[1].sum()))
+        work = max(len(self.form), *capacities) * servers * gpus
+        self.fits = len(self.form) <= MOST_RINGS and work <= MOST_WORK
         if not self.fits:
             return
-        jobs, owner = np.unique(forms.job[self.form], return_inverse=True)
         self._bounds = np.searchsorted(owner, np.arange(len(jobs) + 1))
-        self._size = forms.size[self.form]
-        self._more = forms.servers[self.form] - 1
         self._worth = np.zeros((servers, gpus + 1), np.int64)
         self._chosen = np.zeros((len(jobs), servers, gpus + 1), np.int32)
         self._found = np.zeros((servers + 1, 3), np.int64)

@@ -18,12 +18,13 @@ beside one other. A ring that is as fast beside another counts as sharing, which
 `H ≥ Σ v_j / V`.
 
 Where forms are many, sharing rings have prices by their pieces instead, and a server may hold
-several of these. That forgets that the pieces of a ring run at the same time.
+several of these. That forgets that the pieces of a ring run at the same time. Where servers are
+unequal, it is tried as well: a group forgets which rings are on which of its servers.
 
-Against `configurations`, this forgets which jobs share in which slot, beyond a group, and how much
-slower a third ring makes two. It sees the GPUs that rings strand, and what it costs to share.
-Prices come from a linear program by column generation. They count as whole numbers, for which both
-sides are computed exactly.
+Against `configurations`, this forgets who is where within a group, that a job is in one group only,
+and how much slower a third ring makes two. It sees the GPUs that rings strand, and what it costs to
+share. Prices come from a linear program by column generation. They count as whole numbers, for
+which both sides are computed exactly.
 """
 
 from __future__ import annotations
@@ -133,21 +134,27 @@ class ServerConfigurations:
         The problem.
     longest
         Schedules that are longer are not considered; None for all.
+    whole
+        Whether sharing rings have prices as wholes, if they are few enough.
 
     Attributes
     ----------
     fits
         Whether the instance and its numbers are small enough.
+    whole
+        Whether sharing rings have prices as wholes.
     sharing
         (jobs) The part of its slots in which each job shares links, where the linear program that
         the prices come from has its optimum; 0 before a bound is proven.
     """
 
-    def __init__(self, instance: Instance, longest: int | None = None) -> None:
+    def __init__(
+        self, instance: Instance, longest: int | None = None, *, whole: bool = True
+    ) -> None:
         jobs, servers = instance.jobs, instance.cluster.servers
         capacities = Counter(server.gpus for server in servers)
         self._longest = IMPOSSIBLE if longest is None else longest
-        self.sharing = np.zeros(len(jobs))
+        self.sharing, self.whole = np.zeros(len(jobs)), False
         number = sum(min(size, len(servers)) for job in jobs for size in job.sizes)
         largest = max(size for job in jobs for size in job.sizes)
         small = largest <= MOST_SIZE and max(capacities) <= MOST_CAPACITY
@@ -160,15 +167,16 @@ class ServerConfigurations:
         if not self._possible:
             return
         packed = {int(size) for size in forms.size[forms.servers == 1]}
-        self._most_groups, gpus = len(servers) // 2, sum(server.gpus for server in servers)
-        self._rings = RingGroups(forms, len(servers), gpus)
-        if self._rings.fits:
+        self._most_groups = len(servers) // 2
+        self._rings = rings = RingGroups(forms, [server.gpus for server in servers])
+        self.whole = whole and rings.fits
+        self._most = int(forms.servers.max()), int(forms.size.max())
+        if self.whole:
             # The rings of a group may together have more GPUs, also of one server, than any ring.
-            self._labels = _Labels(packed, max(capacities), forms.size[self._rings.form])
-            self._longest_cut = len(servers), gpus
+            self._labels = _Labels(packed, max(capacities), forms.size[rings.form])
+            self._most = max(self._most[0], rings.servers), max(self._most[1], rings.gpus)
         else:
             self._labels = _Labels(packed, min(max(capacities), largest))
-            self._longest_cut = int(forms.servers.max()), int(forms.size.max())
         self._servers = [
             (_Server(gpus, self._labels), count) for gpus, count in sorted(capacities.items())
         ]
@@ -214,7 +222,7 @@ class ServerConfigurations:
                 if chosen.price[jobs].sum(dtype=float) < known_price * (1 - 1e-7):
                     self._add_pattern(program, patterns, row, chosen, cuts)
                     added = True
-            if self._rings.fits:
+            if self.whole:
                 found = self._rings.dearest(prices[self._labels.whole.start :], cuts[LONE].costs)
                 for group in found:
                     if group.excess > NOISE * self._scale:
@@ -280,13 +288,13 @@ class ServerConfigurations:
         """What a slot of each form costs at these prices of labels, and how its ring is cut."""
         forms, labels = self._forms, self._labels
         pieces = [prices[labels.lone.start : labels.lone.stop]]
-        if not self._rings.fits:
+        if not self.whole:
             pieces.append(prices[labels.lone.stop :])
-        cuts = [Cuts(row, *self._longest_cut) for row in pieces]
+        cuts = [Cuts(row, *self._most) for row in pieces]
         packed = np.zeros(int(forms.size.max()) + 1, np.int64)
         packed[list(labels.packed)] = prices[: labels.lone.start]
         spread = [cut.costs[forms.servers, forms.size] for cut in cuts]
-        if self._rings.fits:
+        if self.whole:
             spread.append(np.append(prices[labels.whole.start :], 0)[self._rings.ring])
         return np.where(forms.servers == 1, packed[forms.size], np.array(spread)), cuts
 
@@ -311,7 +319,7 @@ class ServerConfigurations:
             for kind in (LONE, SHARING):
                 if not (slots := float(chosen.slots[kind, j])):
                     continue
-                if kind == SHARING and self._rings.fits:
+                if kind == SHARING and self.whole:
                     content[self._labels.whole[self._rings.ring[form]]] -= slots
                     continue
                 for gpus in cuts[kind].pieces(servers, size):
@@ -348,8 +356,14 @@ def server_configuration_bound(
         None if the bound is not above `known`, or if the instance is too large: servers of more
         than 256 GPUs, jobs of more than 512, or more than 300,000 forms of all jobs.
     """
-    configurations = ServerConfigurations(instance, None if upper is None else upper - 1)
-    proven = configurations.prove(known, stop) if configurations.fits else known
+    longest, proven = None if upper is None else upper - 1, known
+    configurations = ServerConfigurations(instance, longest)
+    if configurations.fits:
+        proven = configurations.prove(proven, stop)
+    if configurations.whole and len({server.gpus for server in instance.cluster.servers}) > 1:
+        # Of unequal servers, pieces know which can hold them, and sometimes prove more.
+        pieces = ServerConfigurations(instance, longest, whole=False)
+        proven = pieces.prove(proven, stop) if pieces.fits else proven
     return proven if proven > known else None
 
 

@@ -30,7 +30,7 @@ def test_dearest_groups_are_those_of_trying_everything(
 ) -> None:
     table = np.array(sorted(rows), np.int64).T.copy()
     forms = Forms(table[0], table[1], table[2], np.array([table[3] + 1, table[3]]))
-    groups = RingGroups(forms, servers, gpus)
+    groups = RingGroups(forms, [gpus, *[0] * (servers - 1)])
     random = np.random.default_rng(seed)
     prices = random.integers(0, 20, len(groups.form))
     costs = Cuts(random.integers(0, 20, 3), servers, gpus).costs
@@ -70,6 +70,20 @@ def test_rings_as_wholes_prove_more_than_their_pieces(monkeypatch: pytest.Monkey
 def test_many_rings_are_looked_at_by_pieces(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.array([[0, 0], [3, 4], [2, 2]], np.int64)
     forms = Forms(table[0], table[1], table[2], np.ones((2, 2), np.int64))
-    assert RingGroups(forms, 2, 4).fits
+    assert RingGroups(forms, [2, 2]).fits
     monkeypatch.setattr(f"rarmodel.bounds.ring_groups.{limit}", 1)
-    assert not RingGroups(forms, 2, 4).fits
+    assert not RingGroups(forms, [2, 2]).fits
+
+
+def test_without_rings_that_share_a_cluster_may_be_large() -> None:
+    one = np.ones(1, np.int64)
+    forms = Forms(one, one, one, np.ones((2, 1), np.int64))
+    groups = RingGroups(forms, [8] * 100_000)
+    assert groups.fits
+    assert groups.dearest(np.zeros(0, np.int64), np.zeros((2, 2), np.int64)) == []
+
+
+def test_few_rings_on_large_servers_are_looked_at_by_pieces() -> None:
+    forms = Forms(np.arange(6), np.full(6, 512), np.full(6, 60), np.ones((2, 6), np.int64))
+    assert not RingGroups(forms, [200] * 60).fits
+    assert RingGroups(forms, [20] * 60).fits

@@ -231,7 +231,6 @@ class Program:
 
 def _program() -> Any:
     program = silent_highs()
-    program.setOptionValue("output_flag", False)
     program.setOptionValue("threads", 1)
     program.setOptionValue("mip_rel_gap", 0.0)
     return program

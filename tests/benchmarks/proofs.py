@@ -63,7 +63,8 @@ def cell_of_another(python: str, instance: Instance, by: str, seconds: float) ->
     text = instance.model_dump_json(exclude_unset=True)
     which = "formulation" if by == "time-indexed" else "method"
     options = json.dumps({which: by, "time_limit": seconds})
-    command = [python, "-c", ANOTHER_VERSION, options]
+    # -P: in a checkout, its own rarmodel would come before the one of the environment.
+    command = [python, "-P", "-c", ANOTHER_VERSION, options]
     outcome = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     value, proven = json.loads(outcome.stdout)
     return value, proven

@@ -79,7 +79,7 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 
 def close_gap_before_models(known: Known) -> None:
-    """Let the proof of `search`, or its repair, try where that is about what is asked for."""
+    """Let the proof of `search`, or its dives, try where that is about what is asked for."""
     if known.session is None or not known.searches or known.closed or not known.session.closable:
         return
     left = known.seconds_left

@@ -1,13 +1,9 @@
-"""Jobs packed on some servers with the least excess: an integer program over buddy blocks.
+"""Jobs packed on servers by a target: an integer program over buddy blocks.
 
 Where sizes divide one another, each job gets a block of its own size (see `buddy_blocks`). Here a
-block runs first its own jobs, mostly the longest first, and then those of its parts. Blocks of one
-size with as many slots left before the target are alike, so the program only counts them: it is a
-flow. A job takes a block from some slots left to fewer, and a block without a further job is
-divided.
-
-A job may end past the target by a few slots, if nothing follows it on its block. The excess is the
-GPU slots past the target.
+block runs first its own jobs, the longest first, and then those of its parts. Blocks of one size
+with as many slots left before the target are alike, so the program only counts them: it is a flow.
+A job takes a block from some slots left to fewer, and a block without a further job is divided.
 """
 
 from __future__ import annotations
@@ -18,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarmodel.engine.arrays import Ints
+from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.highs_library import highspy, silent_highs
 
-MOST_ARCS = 20_000
-"""Most variables; the paper's instances of 160 jobs have up to 18,000."""
+MOST_ARCS = 40_000
+"""Most variables; the paper's instances of 160 jobs have about 15,000."""
 
 
 class Packed(NamedTuple):
@@ -42,28 +38,24 @@ class BlockProgram:
     jobs
         Size and slots of each job. Of two sizes, the smaller one divides the greater one.
     target
-        The makespan to reach in slots.
-    room
-        Slots that a job may end past it.
+        Slot by which all jobs must end.
     """
 
-    def __init__(
-        self, gpus: Sequence[int], jobs: Sequence[tuple[int, int]], target: int, room: int
-    ) -> None:
+    def __init__(self, gpus: Sequence[int], jobs: Sequence[tuple[int, int]], target: int) -> None:
         self._jobs, self._target = jobs, target
         self._count = Counter(jobs)
         self._sizes = sorted({size for size, _ in jobs}, reverse=True)
         self._blocks = [_top_blocks(room_there, self._sizes) for room_there in gpus]
         supply = Counter(size for sizes in self._blocks for size in sizes)
         self._supply = {(size, target): number for size, number in supply.items()}
-        self._columns = self._arcs(room)
+        self._columns = self._arcs()
 
     @property
     def too_large(self) -> bool:
         """Whether the program would have too many variables; then it cannot be solved."""
         return len(self._columns) > MOST_ARCS
 
-    def _arcs(self, room: int) -> dict[tuple[int, int, int], int]:
+    def _arcs(self) -> dict[tuple[int, int, int], int]:
         """Columns by size of a block, slots left before, and slots of a job, 0 for a division."""
         columns: dict[tuple[int, int, int], int] = {}
         reached: dict[int, set[int]] = defaultdict(set)
@@ -79,64 +71,65 @@ class BlockProgram:
                     arcs = {
                         left: (size, left, slots)
                         for left in here
-                        if left > max(0, slots - room - 1) and (size, left, slots) not in columns
+                        if left >= slots and (size, left, slots) not in columns
                     }
                     for arc in arcs.values():
                         columns[arc] = len(columns)
-                    here = {left - slots for left in arcs if left >= slots}
+                    here = {left - slots for left in arcs}
                     own |= here
                 if len(columns) > MOST_ARCS:
                     return columns
             if part:
                 for left in own:
-                    if left > max(0, shortest - room - 1):
+                    if left >= shortest:
                         columns[size, left, 0] = len(columns)
                         reached[part].add(left)
         return columns
 
+    @property
+    def column_sizes(self) -> Ints:
+        """(columns) Size of the block that each unit of flow is on."""
+        return np.array([size for size, _, _ in self._columns])
+
+    def relaxed(self) -> Any:
+        """The linear program, for the solver: parts of units count, too."""
+        program = self._program(highspy())
+        program.integrality_ = []
+        return program
+
     def solve(
         self,
-        known: Packed | None,
         seconds: float,
         seed: int,
         stop: Callable[[], bool],
+        units: tuple[Floats, Floats] | None = None,
     ) -> tuple[Packed | None, bool]:
-        """The packing of least excess that the solver finds, and whether there is none of less.
-
-        Without a packing, the latter says whether none keeps within the room.
+        """A packing by the target, if the solver finds one, and whether there is surely none.
 
         Parameters
         ----------
-        known
-            A packing to start from, if there is one.
         seconds
             Most seconds.
         seed
             Seed of the solver's random numbers.
         stop
             Asked again and again; if it returns True, the solver stops.
+        units
+            Least and most units of flow in each column, if the flow is known in part.
         """
         library = highspy()
         highs = silent_highs()
-        for option, value in (
-            ("threads", 1),
-            ("time_limit", seconds),
-            ("random_seed", seed),
-            ("mip_rel_gap", 0.0),
-        ):
+        for option, value in (("threads", 1), ("time_limit", seconds), ("random_seed", seed)):
             highs.setOptionValue(option, value)
-        highs.passModel(self._program(library))
-        if known is not None and (flow := self._flow(known)) is not None:
-            start = library.HighsSolution()
-            start.col_value = flow
-            highs.setSolution(start)
+        program = self._program(library)
+        if units is not None:
+            program.col_lower_, program.col_upper_ = units
+        highs.passModel(program)
         highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(stop()))
         highs.run()
-        status, statuses = highs.getModelStatus(), library.HighsModelStatus
         if highs.getInfo().primal_solution_status != library.SolutionStatus.kSolutionStatusFeasible:
-            return None, status == statuses.kInfeasible
-        flow = np.rint(highs.getSolution().col_value).astype(int).tolist()
-        return self._packed(flow), status == statuses.kOptimal
+            return None, refuted(highs)
+        return self._packed(np.rint(highs.getSolution().col_value).astype(int).tolist()), False
 
     def _program(self, library: Any) -> Any:
         """The program as the solver wants it."""
@@ -144,7 +137,7 @@ class BlockProgram:
         row_of = {node: row for row, node in enumerate(tails)}
         needs = {job: len(row_of) + row for row, job in enumerate(self._count)}
         parts = dict(zip(self._sizes, self._sizes[1:], strict=False))
-        first, rows, numbers, costs, most = [0], [], [], [], []
+        first, rows, numbers, most = [0], [], [], []
         for size, left, slots in self._columns:
             rows.append(row_of[size, left])
             numbers.append(-1.0)
@@ -159,11 +152,10 @@ class BlockProgram:
             if head in row_of:
                 rows.append(row_of[head])
                 numbers.append(many)
-            costs.append(float(size * max(0, slots - left)))
             first.append(len(rows))
         program = library.HighsLp()
-        program.num_col_, program.num_row_ = len(costs), len(row_of) + len(needs)
-        program.col_cost_, program.col_lower_ = np.array(costs), np.zeros(len(costs))
+        program.num_col_, program.num_row_ = len(most), len(row_of) + len(needs)
+        program.col_cost_, program.col_lower_ = np.zeros((2, len(most)))
         program.col_upper_ = np.array(most)
         program.row_lower_ = np.array(
             [-float(self._supply.get(node, 0)) for node in row_of]
@@ -176,29 +168,8 @@ class BlockProgram:
         program.a_matrix_.start_ = np.array(first, np.int32)
         program.a_matrix_.index_ = np.array(rows, np.int32)
         program.a_matrix_.value_ = np.array(numbers)
-        program.integrality_ = [library.HighsVarType.kInteger] * len(costs)
+        program.integrality_ = [library.HighsVarType.kInteger] * len(most)
         return program
-
-    def _flow(self, known: Packed) -> list[float] | None:
-        """(columns) A packing as a flow; None if it is not of the program's form."""
-        flow = [0.0] * len(self._columns)
-        blocks: Counter[tuple[int, int]] = Counter(self._supply)
-        for (size, slots), start in zip(self._jobs, known.start.tolist(), strict=True):
-            left = self._target - start
-            column = self._columns.get((size, left, slots))
-            if column is None:
-                return None
-            flow[column] += 1
-            blocks[size, left] -= 1
-            blocks[size, left - slots] += 1
-        for size, part in zip(self._sizes, self._sizes[1:], strict=False):
-            for (of, left), number in list(blocks.items()):
-                if of == size and number < 0:
-                    return None
-                if of == size and (column := self._columns.get((size, left, 0))) is not None:
-                    flow[column] = number
-                    blocks[part, left] += size // part * number
-        return None if min(blocks.values()) < 0 else flow
 
     def _packed(self, flow: list[int]) -> Packed:
         """The packing of a flow."""
@@ -226,6 +197,15 @@ class BlockProgram:
             for size in sizes:
                 fill(server, size, self._target)
         return packed
+
+
+def refuted(highs: Any) -> bool:
+    """Whether the solver says that its program has no solution.
+
+    If no job is short enough for the target, the program has no columns, and counts as empty.
+    """
+    statuses = highspy().HighsModelStatus
+    return highs.getModelStatus() in (statuses.kInfeasible, statuses.kModelEmpty)
 
 
 def _top_blocks(gpus: int, sizes: Sequence[int]) -> list[int]:

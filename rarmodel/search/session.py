@@ -21,7 +21,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
 
-from .block_repair import repair, repairable
+from .block_packing import pack, packable
 from .decode import STOPPED
 from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
@@ -97,7 +97,7 @@ class Session:
         self._tried: list[tuple[int, int]] = []
         self._workers: list[Worker] = []
         self._odds, self._learned = np.full(len(instance.jobs), EVENLY), False
-        self._iterations = self._repairs = 0
+        self._iterations = self._attempts = 0
         self._slow_bounds = slow_bounds(instance, MAKESPAN)
 
     @property
@@ -212,18 +212,18 @@ class Session:
 
     @property
     def closable(self) -> bool:
-        """Whether the gap may be closed: by a proof, or by the repair of schedules."""
-        return provable(self.instance) or repairable(self.instance)
+        """Whether the gap may be closed: by a proof, or by dives for shorter packings."""
+        return provable(self.instance) or packable(self.instance)
 
     def close_gap(self, deadline: float) -> str:
-        """Raise the bound until it is met, or repair schedules until they meet it.
+        """Raise the bound until it is met, or pack jobs until they meet it.
 
         Return why that ended, or a time limit.
         """
         if provable(self.instance):
             return prove(self, self._limits, deadline)
-        self._repairs += 1
-        return repair(self, self._limits, deadline, self._repairs - 1)
+        self._attempts += 1
+        return pack(self, self._limits, deadline, self._attempts - 1)
 
     @contextmanager
     def searching_on(self) -> Iterator[None]:

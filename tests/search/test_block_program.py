@@ -1,4 +1,4 @@
-"""Programs over buddy blocks: their packings are packings, and no excess is missed."""
+"""Programs over buddy blocks, and dives into them: packings are packings, and few are missed."""
 
 from __future__ import annotations
 
@@ -6,25 +6,22 @@ from collections import Counter
 from functools import cache
 
 import numpy as np
-from hypothesis import assume, given, settings
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rarmodel.search.block_dive import BlockDive
 from rarmodel.search.block_program import BlockProgram, Packed
 
 SIZES = (1, 2, 4)
 Jobs = list[tuple[int, int]]
 
 
-def excess(jobs: Jobs, packed: Packed, target: int) -> int:
-    ends = zip(jobs, packed.start.tolist(), strict=True)
-    return sum(size * max(0, start + slots - target) for (size, slots), start in ends)
-
-
-def check(gpus: list[int], jobs: Jobs, packed: Packed) -> None:
-    """No server ever holds more workers than it has GPUs."""
+def check(gpus: list[int], jobs: Jobs, packed: Packed, target: int) -> None:
+    """No server ever holds more workers than it has GPUs, and no job ends past the target."""
     held: Counter[tuple[int, int]] = Counter()
     for (size, slots), server, start in zip(jobs, packed.server, packed.start, strict=True):
-        assert start >= 0
+        assert 0 <= start <= target - slots
         for slot in range(start, start + slots):
             held[int(server), slot] += size
     assert all(count <= gpus[server] for (server, _), count in held.items())
@@ -52,82 +49,104 @@ def fits(gpus: list[int], jobs: Jobs, target: int) -> bool:
     return put(0, tuple((target,) * count for count in gpus))
 
 
-@given(
-    gpus=st.lists(st.integers(1, 6), min_size=1, max_size=3),
-    sizes=st.lists(st.sampled_from(SIZES), min_size=1, max_size=7),
-    slots=st.lists(st.integers(1, 6), min_size=7, max_size=7),
-    target=st.integers(3, 9),
-)
-@settings(deadline=None, max_examples=150)
-def test_a_program_finds_a_packing_by_the_target_if_there_is_one(
-    gpus: list[int], sizes: list[int], slots: list[int], target: int
-) -> None:
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[int], Jobs, int]:
+    """GPUs of the servers, jobs, and a target that may or may not be met."""
+    gpus = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     widest = 2 ** (max(gpus).bit_length() - 1)
-    jobs = [(min(size, widest), n) for size, n in zip(sizes, slots, strict=False)]
-    packed, proven = BlockProgram(gpus, jobs, target, 60).solve(None, 60, 1, lambda: False)
-    assert proven
-    if packed is None:  # More than one job would have to end past the target on some block.
-        assert not fits(gpus, jobs, target)
-        return
-    check(gpus, jobs, packed)
-    assert (excess(jobs, packed, target) == 0) == fits(gpus, jobs, target)
+    sizes = st.sampled_from(SIZES).map(lambda size: min(size, widest))
+    jobs = draw(st.lists(st.tuples(sizes, st.integers(1, 6)), min_size=1, max_size=7))
+    return gpus, jobs, draw(st.integers(3, 9))
 
 
-@given(seed=st.integers(0, 2**20), room=st.integers(0, 12))
-@settings(deadline=None, max_examples=40)
-def test_a_packing_to_start_from_is_never_lost(seed: int, room: int) -> None:
-    """Whatever packing one program finds, another one takes it as it is."""
+def go_on() -> bool:
+    return False
+
+
+@given(problem=problems())
+@settings(deadline=None, max_examples=150)
+def test_a_program_finds_a_packing_if_and_only_if_there_is_one(
+    problem: tuple[list[int], Jobs, int],
+) -> None:
+    gpus, jobs, target = problem
+    packed, surely_none = BlockProgram(*problem).solve(60, 1, go_on)
+    assert (packed is None) == surely_none == (not fits(*problem))
+    if packed is not None:
+        check(gpus, jobs, packed, target)
+
+
+@given(problem=problems(), seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=150)
+def test_a_dive_finds_packings_only_where_there_are_some(
+    problem: tuple[list[int], Jobs, int], seed: int
+) -> None:
+    gpus, jobs, target = problem
     random = np.random.default_rng(seed)
-    gpus = random.choice([2, 4, 8], 3).tolist()
-    most = int(max(gpus))
-    jobs = [(int(random.choice([1, 2, most])), int(random.integers(1, 9))) for _ in range(9)]
-    target = -(-sum(size * slots for size, slots in jobs) // sum(gpus))
-    first, _ = BlockProgram(gpus, jobs, target, 60).solve(None, 60, 1, lambda: False)
-    assume(first is not None)
-    assert first is not None
-    late = max(0, int((first.start + np.array([slots for _, slots in jobs])).max()) - target)
-    program = BlockProgram(gpus, jobs, target, max(room, late))
-    assert program._flow(first) is not None
-    again, _ = program.solve(first, 60, 2, lambda: False)
-    assert again is not None
-    check(gpus, jobs, again)
-    assert excess(jobs, again, target) <= excess(jobs, first, target)
+    packed, surely_none = BlockDive(BlockProgram(*problem), random, go_on).packing()
+    if packed is not None:
+        assert not surely_none
+        check(gpus, jobs, packed, target)
+    if surely_none:
+        assert not fits(*problem)
 
 
-def test_without_room_there_may_be_no_packing() -> None:
-    jobs = [(1, 5), (1, 5), (1, 5)]
-    assert BlockProgram([2], jobs, 9, 0).solve(None, 60, 1, lambda: False) == (None, True)
-    packed, proven = BlockProgram([2], jobs, 10, 0).solve(None, 60, 1, lambda: False)
-    assert packed is not None
-    assert proven
-    assert excess(jobs, packed, 10) == 0
+def tight(seed: int) -> tuple[list[int], Jobs, int]:
+    """Jobs cut out of full servers, so that there is a packing without an idle slot."""
+    random = np.random.default_rng(seed)
+    jobs: Jobs = []
+    for size, blocks in ((4, 8), (2, 12), (1, 16)):
+        for _ in range(blocks):
+            cut = int(random.integers(30, 71))
+            jobs += [(size, cut), (size, 100 - cut)]
+    return [4] * 18, jobs, 100
 
 
-def test_a_packing_of_another_form_is_no_start() -> None:
-    """On a block the longest jobs are first; the other order is left out."""
-    jobs = [(2, 3), (2, 4)]
-    program = BlockProgram([2], jobs, 8, 0)
-    assert program._flow(Packed(np.array([0, 0]), np.array([4, 0]))) is not None
-    assert program._flow(Packed(np.array([0, 0]), np.array([0, 3]))) is None
-    assert program._flow(Packed(np.array([0, 0]), np.array([0, 0]))) is None
+@given(seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=5)
+def test_dives_find_packings_that_leave_no_slot_idle(seed: int) -> None:
+    gpus, jobs, target = tight(seed)
+    random = np.random.default_rng(seed)
+    program = BlockProgram(gpus, jobs, target)
+    dives = (BlockDive(program, random, go_on).packing() for _ in range(20))
+    packed = next(packed for packed, _ in dives if packed is not None)
+    check(gpus, jobs, packed, target)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_random_numbers_give_the_same_packing(seed: int) -> None:
+    def made() -> tuple[list[int], list[int]]:
+        random = np.random.default_rng(seed)
+        packed, _ = BlockDive(BlockProgram(*tight(1)), random, go_on).packing()
+        return ([], []) if packed is None else (packed.server.tolist(), packed.start.tolist())
+
+    assert made() == made()
+
+
+def test_a_dive_says_where_there_is_surely_no_packing() -> None:
+    random = np.random.default_rng(0)
+    program = BlockProgram([2], [(1, 5), (1, 5), (1, 5)], 9)
+    assert BlockDive(program, random, go_on).packing() == (None, True)
 
 
 def test_it_stops_when_it_is_told_to() -> None:
-    random = np.random.default_rng(0)
-    jobs = [(2 ** int(random.integers(3)), int(random.integers(50, 250))) for _ in range(60)]
-    target = -(-sum(size * slots for size, slots in jobs) // 40)
-    program = BlockProgram([4] * 10, jobs, target, 5)
+    gpus, jobs, target = tight(0)
     asked: list[None] = []
 
     def stop() -> bool:
         asked.append(None)
         return True
 
-    assert not program.solve(None, 600, 1, stop)[1]
+    program = BlockProgram(gpus, jobs, target)
+    for packed, surely_none in (
+        program.solve(600, 1, stop),
+        BlockDive(program, np.random.default_rng(0), stop).packing(),
+    ):
+        assert packed is None
+        assert not surely_none
     assert asked
 
 
 def test_too_many_variables_are_not_written_down() -> None:
     jobs = [(1, slots) for slots in range(1, 400)]
-    assert BlockProgram([1], jobs, 50_000, 0).too_large
-    assert not BlockProgram([1], jobs[:9], 50, 0).too_large
+    assert BlockProgram([1], jobs, 50_000).too_large
+    assert not BlockProgram([1], jobs[:9], 50).too_large

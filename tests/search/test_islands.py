@@ -104,15 +104,15 @@ def test_the_first_island_alone_looks_for_a_proof(
     assert set(asked) == {0}
 
 
-def test_the_first_island_repairs_packings(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Annealing finds nothing here, so that the schedule is the repair's."""
+def test_the_first_island_dives(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Annealing finds nothing here, so that the schedule is a dive's."""
 
     def run(session: Session, *_: object, **__: object) -> str:
         session.take(one_after_another(session.instance))
         return "time limit"
 
     monkeypatch.setattr(Session, "run", run)
-    monkeypatch.setattr("rarmodel.search.block_repair.MOST_GAP", 1.0)
+    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
     instance = generate("paper", seed=7, jobs=60, servers=8)
     result = solve(instance, scheduler=scheduler, time_limit=60, second_aim=False)
     assert (result.status, result.stopped) == ("optimal", "the makespan meets the lower bound")

@@ -1,8 +1,7 @@
-"""The repair of packings: from a bad schedule to one that is proven to be the shortest."""
+"""Shorter packings by dives: from a bad schedule to one that is proven to be the shortest."""
 
 from __future__ import annotations
 
-from threading import Lock
 from time import perf_counter
 
 import pytest
@@ -13,16 +12,15 @@ from rarmodel.bounds import LowerBound
 from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
-from rarmodel.search.block_repair import MOST_GAP, MOST_JOBS, _Repair, _solution, repair, repairable
-from rarmodel.search.layout import layout_of
+from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, pack, packable
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.verifier import verify
 
 
 @pytest.fixture
 def any_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repair even the worst schedules."""
-    monkeypatch.setattr("rarmodel.search.block_repair.MOST_GAP", 1.0)
+    """Improve even the worst schedules."""
+    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
 
 
 def session_of(jobs: int, servers: int) -> Session:
@@ -34,7 +32,7 @@ def session_of(jobs: int, servers: int) -> Session:
 
 
 @pytest.mark.usefixtures("any_gap")
-def test_a_schedule_is_repaired_until_it_meets_the_bound() -> None:
+def test_dives_go_on_until_the_bound_is_met() -> None:
     session = session_of(60, 8)
     assert session.makespan > session.bound.slots
     assert session.close_gap(perf_counter() + 60) == "the makespan meets the lower bound"
@@ -45,8 +43,8 @@ def test_a_schedule_is_repaired_until_it_meets_the_bound() -> None:
 
 
 @pytest.mark.usefixtures("any_gap")
-def test_search_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where annealing ends with a bad schedule, the repair has the rest of the time."""
+def test_search_dives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where annealing ends with a bad schedule, the dives have the rest of the time."""
 
     def run(self: Session, *_: object, **__: object) -> str:
         self.take(one_after_another(self.instance))
@@ -58,27 +56,6 @@ def test_search_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.status == "optimal"
 
 
-def test_programs_mend_what_annealing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rarmodel.search.block_repair.WHOLE_SECONDS", 0.5)
-    # Programs for some servers end when they are solved, also on a machine that is busy.
-    monkeypatch.setattr("rarmodel.search.block_repair.PART_SECONDS", 30.0)
-    monkeypatch.setattr("rarmodel.search.block_repair.BLOCK_MOVES", 200)
-    session = session_of(60, 5)
-    one = _Repair(session, layout_of(session.instance), 1, perf_counter() + 600, Lock())
-    one._target = session.bound.slots + 8
-    annealed = one._annealed()
-    assert one._excess(annealed).sum() > 0
-    mended, hopeless = one._mended(annealed)
-    assert not hopeless
-    assert one._excess(mended).sum() == 0
-    session.take(_solution(one._layout, mended))
-    assert session.makespan <= one._target
-    schedule = session.schedule("search")
-    assert schedule is not None
-    report = verify(session.instance, schedule)
-    assert (report.feasible, report.makespan) == (True, session.makespan)
-
-
 @pytest.mark.parametrize(
     ("instance", "expected"),
     [
@@ -88,8 +65,8 @@ def test_programs_mend_what_annealing_leaves(monkeypatch: pytest.MonkeyPatch) ->
     ],
     ids=["sizes nest", "too many jobs", "sizes do not nest"],
 )
-def test_which_packings_can_be_repaired(instance: Instance, expected: bool) -> None:
-    assert repairable(instance) is expected
+def test_which_instances_dives_can_pack(instance: Instance, expected: bool) -> None:
+    assert packable(instance) is expected
     session = Session(instance)
     assert session.closable is (expected or len(instance.jobs) <= MOST_PROVEN)
 
@@ -98,7 +75,7 @@ def test_with_a_great_gap_annealing_goes_on() -> None:
     session = session_of(60, 8)
     before = session.makespan
     assert before > 1.1 * session.bound.slots
-    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+    assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
     assert session.makespan == before
 
 
@@ -120,16 +97,15 @@ def test_it_ends_where_no_packing_is_shorter() -> None:
     session = Session(instance, Limits(threads=2))
     session.take(one_after_another(instance))
     session.bound = LowerBound(15, "too low")
-    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+    assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
     assert session.makespan == 20
 
 
 @pytest.mark.usefixtures("any_gap")
-def test_it_ends_where_programs_are_of_no_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_ends_where_the_program_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rarmodel.search.block_program.MOST_ARCS", 0)
-    monkeypatch.setattr("rarmodel.search.block_repair.BLOCK_MOVES", 200)
     session = session_of(60, 5)
-    assert repair(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
+    assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
 
 
 @pytest.mark.usefixtures("any_gap")
@@ -140,7 +116,7 @@ def test_ctrl_c_stops_all_threads() -> None:
     session = Session(generate("paper", seed=3), Limits(threads=2, progress=interrupt))
     session.take(one_after_another(session.instance))
     with pytest.raises(KeyboardInterrupt):
-        repair(session, Limits(threads=2), perf_counter() + 600)
+        pack(session, Limits(threads=2), perf_counter() + 600)
 
 
 @pytest.mark.usefixtures("any_gap")
@@ -148,6 +124,6 @@ def test_an_error_on_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
     def fail(*_: object) -> None:
         raise RuntimeError("failed")
 
-    monkeypatch.setattr("rarmodel.search.block_repair.new_blocks", fail)
+    monkeypatch.setattr("rarmodel.search.block_packing.BlockProgram", fail)
     with pytest.raises(RuntimeError, match="failed"):
-        repair(session_of(60, 8), Limits(threads=2), perf_counter() + 60)
+        pack(session_of(60, 8), Limits(threads=2), perf_counter() + 60)

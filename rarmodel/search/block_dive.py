@@ -1,9 +1,10 @@
 """A packing that keeps to a target, found by a dive into the program over buddy blocks.
 
-The dive goes from the widest blocks to the narrowest. For one size after another, it rounds the
-flow of the linear program up, a little at random, and solves the program again, until the flow of
-that size is whole. Where the program has no solution any more, the dive rounds the size anew, and
-then goes back by a size. An integer program packs the blocks of the last size.
+The dive goes from the widest blocks to the narrowest, after the rings that spread. For one size
+after another, it rounds the flow of the linear program up, a little at random, and solves the
+program again, until the flow of that size is whole. Where the program has no solution any more, the
+dive takes back the last unit, and forbids it. After some such failures it rounds the size anew, and
+then goes back by a size. An integer program packs the blocks of the last sizes.
 
 The program has no objective of its own. Each dive has random costs, and so leads elsewhere.
 """
@@ -22,11 +23,14 @@ from .block_program import BlockProgram, Packed, refuted
 
 TRIES = 2
 """Times that a size is rounded before the dive goes back to the size before it."""
+MOST_FORBIDDEN = 3
+"""Most units that are forbidden while a size is rounded."""
 NEARLY, NOISE = 0.8, 0.1
 """A part of a unit of flow is rounded up if it is as much as the first, or the greatest of all,
 after up to the second is added at random."""
-LAST_SECONDS = 8.0
-"""Most seconds of the integer program; it seldom takes more than one."""
+LAST_JOBS, LAST_SECONDS = 40, 20.0
+"""Most jobs of the integer program, unless those of the last size are more, and its most seconds;
+on the paper's instances, which have up to 80 such jobs, it seldom takes more than one."""
 WHOLE = 1e-6
 """Less of a unit of flow counts as none."""
 
@@ -61,14 +65,15 @@ class BlockDive:
         self, program: BlockProgram, random: np.random.Generator, stop: Callable[[], bool]
     ) -> None:
         self._program, self._random, self._stop = program, random, stop
-        sizes = program.column_sizes
-        self._levels = [np.flatnonzero(sizes == size) for size in np.unique(sizes)[::-1]]
-        self._columns = np.arange(len(sizes), dtype=np.int32)
+        self._levels = program.levels
+        self._columns = np.arange(program.size, dtype=np.int32)
         self._highs = silent_highs()
         self._highs.setOptionValue("threads", 1)
 
     def packing(self) -> tuple[Packed | None, bool]:
         """A packing by the target, if the dive finds one, and whether there is surely none."""
+        if self._last(0):
+            return self._last_packed(None)
         highs = self._highs
         model = self._program.relaxed()
         model.col_cost_ = self._random.random(len(self._columns))
@@ -81,13 +86,21 @@ class BlockDive:
             return None, refuted(highs)
         return self._below(top, 0), False
 
+    def _last(self, level: int) -> bool:
+        """Whether an integer program packs the jobs from a level on."""
+        return level >= len(self._levels) - 1 or self._levels[level].jobs <= LAST_JOBS
+
+    def _last_packed(self, units: tuple[Floats, Floats] | None) -> tuple[Packed | None, bool]:
+        """A packing with so many units of flow, if there is one, and whether there is none."""
+        seed = int(self._random.integers(2**31 - 1))
+        return self._program.solve(LAST_SECONDS, seed, self._stop, units)
+
     def _below(self, flow: _Flow, level: int) -> Packed | None:
-        """A packing with a flow that is whole down to a level; None if the dive finds none."""
-        if level == len(self._levels) - 1:
-            seed, units = int(self._random.integers(2**31 - 1)), (flow.lower, flow.upper)
-            return self._program.solve(LAST_SECONDS, seed, self._stop, units)[0]
+        """A packing with a flow that is whole above a level; None if the dive finds none."""
+        if self._last(level):
+            return self._last_packed((flow.lower, flow.upper))[0]
         for _ in range(TRIES):
-            rounded = self._rounded(flow, self._levels[level])
+            rounded = self._rounded(flow, self._levels[level].columns)
             packed = None if rounded is None else self._below(rounded, level + 1)
             if packed is not None or self._stop():
                 return packed
@@ -95,19 +108,27 @@ class BlockDive:
 
     def _rounded(self, flow: _Flow, columns: Ints) -> _Flow | None:
         """A flow that is whole in these columns, too; None if rounding leaves none."""
-        lower, upper = flow.lower.copy(), flow.upper.copy()
         self._highs.setBasis(flow.basis)
         rounded: _Flow | None = flow
+        forbidden = 0
         while rounded is not None and not self._stop():
             units = rounded.units[columns]
-            part = units - np.floor(units + WHOLE)
+            whole = np.floor(units + WHOLE)
+            part = units - whole
             if part.max() <= WHOLE:
-                lower[columns] = upper[columns] = np.rint(units)
-                return self._solved(lower, upper)
+                return self._solved(*_set(rounded, columns, np.rint(units), np.rint(units)))
             noisy = np.where(part > WHOLE, part + NOISE * self._random.random(len(part)), 0.0)
-            up = noisy >= min(NEARLY, noisy.max())
-            lower[columns[up]] = np.floor(units[up] + WHOLE) + 1
-            rounded = self._solved(lower, upper)
+            for least in sorted({min(NEARLY, noisy.max()), noisy.max()}):
+                up = noisy >= least
+                more = self._solved(*_set(rounded, columns[up], lower=whole[up] + 1))
+                if more is not None:
+                    break
+            else:
+                forbidden += 1
+                if forbidden > MOST_FORBIDDEN:
+                    return None
+                more = self._solved(*_set(rounded, columns[up], upper=whole[up]))
+            rounded = more
         return None
 
     def _solved(self, lower: Floats, upper: Floats) -> _Flow | None:
@@ -118,3 +139,14 @@ class BlockDive:
         if highs.getModelStatus() != highspy().HighsModelStatus.kOptimal:
             return None
         return _Flow(lower, upper, np.array(highs.getSolution().col_value), highs.getBasis())
+
+
+def _set(
+    flow: _Flow, columns: Ints, lower: Floats | None = None, upper: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """The bounds of a flow, with other ones for some columns."""
+    bounds = flow.lower.copy(), flow.upper.copy()
+    for own, new in zip(bounds, (lower, upper), strict=True):
+        if new is not None:
+            own[columns] = new
+    return bounds

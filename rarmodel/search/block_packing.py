@@ -1,27 +1,30 @@
-"""Shorter packings, where the rings of an instance fit buddy blocks and the gap is small.
+"""Shorter packings, where the jobs of an instance fit buddy blocks and the gap is small.
 
 With two or three jobs on each GPU, an exchange of jobs seldom fits, so annealing over buddy blocks
 ends a slot or two above the bound. Dives into the program over buddy blocks start from nothing, and
-often meet the bound. Every thread dives on its own: by turns for the least makespan that there may
-be, and for one slot less than the incumbent's.
+often meet the bound. They look for a makespan one slot above the bound, and then for the bound.
+Every thread dives on its own, but for one that goes on with the search.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import count
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rarmodel.engine import Engine, placements_of
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.model import plain_pace, topology
 
+from .block_columns import Kind, Ring, nested_sizes
 from .block_dive import BlockDive
 from .block_program import BlockProgram, Packed
-from .buddy_blocks import nests
-from .layout import Layout, layout_of
+from .layout import SPREAD, Layout, layout_of
 from .solution import Solution
+from .worker import packed_bound
 
 if TYPE_CHECKING:
     from rarmodel.schema import Instance
@@ -30,15 +33,30 @@ if TYPE_CHECKING:
 
 MOST_JOBS, MOST_GAP = 500, 0.02
 """With more jobs, or a greater relative gap, annealing gains more in the same time."""
-DIVE_SECONDS = 30.0
+MOST_RINGS = 2
+"""Most jobs that fit no server. Of two, one starts at slot 0 and the other one ends at the target,
+so they seldom share a link."""
+MOST_ODD = 8
+"""Most jobs of other sizes than those that divide one another: each one doubles the columns."""
+DIVE_SECONDS = 40.0
 """Most seconds of a dive; those that succeed seldom take half as long."""
 PAUSE = 0.2
 """Seconds between reports."""
 
 
-def packable(instance: Instance) -> bool:
-    """Whether dives can pack an instance."""
-    return len(instance.jobs) <= MOST_JOBS and nests(layout_of(instance))
+def packable(instance: Instance, bound: int) -> bool:
+    """Whether dives may pack an instance by a lower bound.
+
+    Almost all jobs must have one server each, and most sizes must divide one another.
+    """
+    if len(instance.jobs) > MOST_JOBS or packed_bound(layout_of(instance)) > bound:
+        return False
+    layout = layout_of(instance)
+    sizes = layout.size[layout.packed > 0]
+    nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
+    few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
+    few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
+    return bool(nested and few_odd and few_rings and layout.most_modes.max() <= SPREAD)
 
 
 def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) -> str:
@@ -59,11 +77,11 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     """
     if session.makespan - session.bound.slots > MOST_GAP * session.makespan:
         return TIME_LIMIT
-    threads = limits.threads or processors()
-    seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
     layout = layout_of(session.instance)
-    divers = [_Diver(session, layout, seed, first) for first, seed in enumerate(seeds)]
-    with ThreadPoolExecutor(threads) as pool:
+    threads = max(1, (limits.threads or processors()) - 1)
+    seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
+    divers = [_Diver(session, layout, seed) for seed in seeds]
+    with session.searching_on(), ThreadPoolExecutor(threads) as pool:
         tasks = [pool.submit(diver.run) for diver in divers]
         try:
             while not (stopped := session.over(deadline)):
@@ -88,8 +106,6 @@ class _Diver:
         The search, and its instance.
     seed
         Seed of the random numbers.
-    first
-        Number of the first dive: those of even numbers look for the least makespan.
 
     Attributes
     ----------
@@ -97,29 +113,26 @@ class _Diver:
         Another thread sets it to stop this one.
     """
 
-    def __init__(self, session: Session, layout: Layout, seed: int, first: int) -> None:
-        self._session, self._layout, self._first = session, layout, first
+    def __init__(self, session: Session, layout: Layout, seed: int) -> None:
+        self._session, self._layout = session, layout
         self._random = np.random.default_rng(seed)
+        self._engine = Engine(session.instance)
         self.stopped = False
 
     def run(self) -> None:
         """Look for shorter and shorter schedules, while there is hope for one."""
         layout, session = self._layout, self._session
-        gpus = layout.server_gpus.tolist()
-        jobs = list(zip(layout.size.tolist(), layout.packed.tolist(), strict=True))
+        gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
+        rings = _rings(session.instance, kinds)
         least = session.bound.slots
-        for dive in count(self._first):
-            if self.stopped or session.makespan <= least:
-                return
-            target = session.makespan - 1 if dive % 2 else least
-            program = BlockProgram(gpus, jobs, target)
+        while not self.stopped and least < session.makespan:
+            target = least + int(session.makespan > least + 1)
+            program = BlockProgram(gpus, kinds, target, rings)
             if program.too_large:
-                if target == least:
-                    return
-                continue
+                return
             packed, surely_none = self._dive(program, target)
             if packed is not None:
-                session.take(_solution(layout, packed))
+                session.take(self._solution(packed))
             if surely_none:
                 least = target + 1
 
@@ -133,15 +146,31 @@ class _Diver:
 
         return BlockDive(program, self._random, over).packing()
 
+    def _solution(self, packed: Packed) -> Solution | None:
+        """The solution of a packing; None if rings that share links hold their GPUs too long."""
+        placements = placements_of(packed.workers)
+        makespan, completions = self._engine.evaluate(packed.starts, placements)
+        if makespan < 0:
+            return None
+        return Solution(makespan, packed.starts, completions, *placements)
 
-def _solution(layout: Layout, packed: Packed) -> Solution:
-    """The solution of jobs on one server each."""
-    completions = packed.start + layout.packed
-    return Solution(
-        makespan=int(completions.max()),
-        starts=packed.start,
-        completions=completions,
-        at=np.arange(len(completions) + 1),
-        server=packed.server,
-        workers=layout.size.copy(),
-    )
+
+def _kinds(layout: Layout) -> list[Kind]:
+    """(jobs) The kind of each job."""
+    return [
+        Kind(size, slots)
+        for size, slots in zip(layout.size.tolist(), layout.packed.tolist(), strict=True)
+    ]
+
+
+def _rings(instance: Instance, kinds: Sequence[Kind]) -> list[Ring]:
+    """The jobs that fit no server, with the slots that they need on the slowest links."""
+    links, servers = topology(instance.cluster).links, len(instance.cluster.servers)
+    gbps = min((link.gbps for link in links), default=0.0)
+    found: list[Ring] = []
+    for job, kind in enumerate(kinds):
+        if not kind.slots:
+            pace = plain_pace(instance, job)
+            slots = (pace.slots(many, gbps) or 0 for many in range(2, min(kind.size, servers) + 1))
+            found.append(Ring(job, kind, tuple(slots), last=len(found) % 2 == 1))
+    return found

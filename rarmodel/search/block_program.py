@@ -1,9 +1,7 @@
 """Jobs packed on servers by a target: an integer program over buddy blocks.
 
-Where sizes divide one another, each job gets a block of its own size (see `buddy_blocks`). Here a
-block runs first its own jobs, the longest first, and then those of its parts. Blocks of one size
-with as many slots left before the target are alike, so the program only counts them: it is a flow.
-A job takes a block from some slots left to fewer, and a block without a further job is divided.
+Blocks of one size with as many slots left before the target are alike, so the program only counts
+them: it is a flow. `block_columns` says what a block may do.
 """
 
 from __future__ import annotations
@@ -17,15 +15,28 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.highs_library import highspy, silent_highs
 
-MOST_ARCS = 40_000
+from .block_columns import Column, Kind, Problem, Ring, columns_of, nested_sizes, parts
+
+MOST_COLUMNS = 40_000
 """Most variables; the paper's instances of 160 jobs have about 15,000."""
 
 
 class Packed(NamedTuple):
-    """A packing: (jobs) server, and start slot."""
+    """A packing: start slots, and workers by server."""
 
-    server: Ints
-    start: Ints
+    starts: Ints
+    """(jobs) Start slots."""
+    workers: list[dict[int, int]]
+    """(jobs) Workers by server."""
+
+
+class Level(NamedTuple):
+    """Columns about blocks of one size, or about rings."""
+
+    columns: Ints
+    """Indices of the columns."""
+    jobs: int
+    """Number of jobs of this level and the later ones."""
 
 
 class BlockProgram:
@@ -35,61 +46,47 @@ class BlockProgram:
     ----------
     gpus
         (servers) GPUs of each.
-    jobs
-        Size and slots of each job. Of two sizes, the smaller one divides the greater one.
+    kinds
+        (jobs) Kind of each.
     target
         Slot by which all jobs must end.
+    rings
+        The jobs that may spread. All of those that fit no server are among them.
     """
 
-    def __init__(self, gpus: Sequence[int], jobs: Sequence[tuple[int, int]], target: int) -> None:
-        self._jobs, self._target = jobs, target
-        self._count = Counter(jobs)
-        self._sizes = sorted({size for size, _ in jobs}, reverse=True)
-        self._blocks = [_top_blocks(room_there, self._sizes) for room_there in gpus]
-        supply = Counter(size for sizes in self._blocks for size in sizes)
-        self._supply = {(size, target): number for size, number in supply.items()}
-        self._columns = self._arcs()
+    def __init__(
+        self,
+        gpus: Sequence[int],
+        kinds: Sequence[Kind],
+        target: int,
+        rings: Sequence[Ring] = (),
+    ) -> None:
+        self._kinds = kinds
+        nested = nested_sizes(gpus, [kind.size for kind in self._kinds if kind.slots])
+        self._blocks = [parts(many, nested) for many in gpus]
+        blocks = Counter(size for sizes in self._blocks for size in sizes)
+        self._problem = Problem(nested, blocks, Counter(self._kinds), rings, target)
+        self._columns = columns_of(self._problem, MOST_COLUMNS)
 
     @property
     def too_large(self) -> bool:
         """Whether the program would have too many variables; then it cannot be solved."""
-        return len(self._columns) > MOST_ARCS
-
-    def _arcs(self) -> dict[tuple[int, int, int], int]:
-        """Columns by size of a block, slots left before, and slots of a job, 0 for a division."""
-        columns: dict[tuple[int, int, int], int] = {}
-        reached: dict[int, set[int]] = defaultdict(set)
-        for size, left in self._supply:
-            reached[size].add(left)
-        shortest = min(slots for _, slots in self._jobs)
-        for size, part in zip(self._sizes, [*self._sizes[1:], 0], strict=True):
-            own = reached[size]
-            # Other orders of the jobs on a block are no other packings.
-            for slots in sorted((slots for s, slots in self._count if s == size), reverse=True):
-                here = own
-                for _ in range(self._count[size, slots]):
-                    arcs = {
-                        left: (size, left, slots)
-                        for left in here
-                        if left >= slots and (size, left, slots) not in columns
-                    }
-                    for arc in arcs.values():
-                        columns[arc] = len(columns)
-                    here = {left - slots for left in arcs}
-                    own |= here
-                if len(columns) > MOST_ARCS:
-                    return columns
-            if part:
-                for left in own:
-                    if left >= shortest:
-                        columns[size, left, 0] = len(columns)
-                        reached[part].add(left)
-        return columns
+        return len(self._columns) > MOST_COLUMNS
 
     @property
-    def column_sizes(self) -> Ints:
-        """(columns) Size of the block that each unit of flow is on."""
-        return np.array([size for size, _, _ in self._columns])
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self._columns)
+
+    @property
+    def levels(self) -> list[Level]:
+        """Columns in the order in which a dive rounds them: rings first, then the widest blocks."""
+        sizes = np.array([column.size for column in self._columns])
+        levels = [Level(np.flatnonzero(sizes == 0), len(self._kinds))]
+        for size in self._problem.nested:
+            left = sum(kind.size <= size for kind in self._kinds)
+            levels.append(Level(np.flatnonzero(sizes == size), left))
+        return [level for level in levels if len(level.columns)]
 
     def relaxed(self) -> Any:
         """The linear program, for the solver: parts of units count, too."""
@@ -133,70 +130,111 @@ class BlockProgram:
 
     def _program(self, library: Any) -> Any:
         """The program as the solver wants it."""
-        tails = dict.fromkeys((size, left) for size, left, _ in self._columns)
-        row_of = {node: row for row, node in enumerate(tails)}
-        needs = {job: len(row_of) + row for row, job in enumerate(self._count)}
-        parts = dict(zip(self._sizes, self._sizes[1:], strict=False))
-        first, rows, numbers, most = [0], [], [], []
-        for size, left, slots in self._columns:
-            rows.append(row_of[size, left])
-            numbers.append(-1.0)
-            if slots:
-                head, many = (size, left - slots), 1.0
-                rows.append(needs[size, slots])
-                numbers.append(1.0)
-                most.append(float(self._count[size, slots]))
-            else:
-                head, many = (parts[size], left), float(size // parts[size])
-                most.append(library.kHighsInf)
-            if head in row_of:
-                rows.append(row_of[head])
-                numbers.append(many)
-            first.append(len(rows))
+        problem, columns, most = self._problem, self._columns, library.kHighsInf
+        pieces = dict.fromkeys(piece for column in columns for piece in column.cut)
+        # Each row has the least and the most that its columns may add up to.
+        rows: dict[object, tuple[float, float]] = {
+            _block(column.size, column.left): (-float(self._supply(column)), most)
+            for column in columns
+            if column.size
+        }
+        rows |= {kind: (float(many), float(many)) for kind, many in problem.jobs.items()}
+        rows |= dict.fromkeys(pieces, (0.0, 0.0)) | dict.fromkeys(problem.rings, (0.0, 1.0))
+        row_of = {row: index for index, row in enumerate(rows)}
+        first, indices, numbers = [0], list[int](), list[float]()
+        for column in columns:
+            for row, number in _entries(column).items():
+                if row in row_of:
+                    indices.append(row_of[row])
+                    numbers.append(float(number))
+            first.append(len(indices))
         program = library.HighsLp()
-        program.num_col_, program.num_row_ = len(most), len(row_of) + len(needs)
-        program.col_cost_, program.col_lower_ = np.zeros((2, len(most)))
-        program.col_upper_ = np.array(most)
-        program.row_lower_ = np.array(
-            [-float(self._supply.get(node, 0)) for node in row_of]
-            + [float(number) for number in self._count.values()]
-        )
-        program.row_upper_ = np.array(
-            [library.kHighsInf] * len(row_of) + [float(n) for n in self._count.values()]
-        )
+        program.num_col_, program.num_row_ = len(columns), len(rows)
+        program.col_cost_, program.col_lower_ = np.zeros((2, len(columns)))
+        program.col_upper_ = np.array([self._most(column, most) for column in columns])
+        program.row_lower_, program.row_upper_ = np.array(list(rows.values())).T
         program.a_matrix_.format_ = library.MatrixFormat.kColwise
         program.a_matrix_.start_ = np.array(first, np.int32)
-        program.a_matrix_.index_ = np.array(rows, np.int32)
+        program.a_matrix_.index_ = np.array(indices, np.int32)
         program.a_matrix_.value_ = np.array(numbers)
-        program.integrality_ = [library.HighsVarType.kInteger] * len(most)
+        program.integrality_ = [library.HighsVarType.kInteger] * len(columns)
         return program
+
+    def _supply(self, column: Column) -> int:
+        """Number of blocks like that of a column that there are at slot 0."""
+        return self._problem.blocks[column.size] if column.left == self._problem.target else 0
+
+    def _most(self, column: Column, unlimited: float) -> float:
+        """Most units of flow in a column."""
+        if column.cut:
+            return 1.0
+        jobs = Counter(column.jobs)
+        least = (self._problem.jobs[kind] // many for kind, many in jobs.items())
+        return float(min(least, default=unlimited))
 
     def _packed(self, flow: list[int]) -> Packed:
         """The packing of a flow."""
-        jobs: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for index, job in enumerate(self._jobs):
-            jobs[job].append(index)
-        leaving: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for (size, left, slots), units in zip(self._columns, flow, strict=True):
-            leaving[size, left] += [slots] * units
-        packed = Packed(*np.zeros((2, len(self._jobs)), np.int64))
-        parts = dict(zip(self._sizes, self._sizes[1:], strict=False))
+        target = self._problem.target
+        unplaced: dict[Kind, list[int]] = defaultdict(list)
+        for job, kind in enumerate(self._kinds):
+            unplaced[kind].append(job)
+        leaving: dict[tuple[int, int], list[Column]] = defaultdict(list)
+        for column, units in zip(self._columns, flow, strict=True):
+            leaving[column.size, column.left] += [column] * units
+        for column in leaving.pop((0, 0), []):
+            ring = column.cut[0].ring
+            unplaced[ring.kind].remove(ring.job)
+        starts = np.zeros(len(self._kinds), np.int64)
+        workers: list[dict[int, int]] = [{} for _ in self._kinds]
 
-        def fill(server: int, size: int, left: int) -> None:
-            while leaving[size, left]:
-                slots = leaving[size, left].pop()
-                if not slots:
-                    for _ in range(size // parts[size]):
-                        fill(server, parts[size], left)
-                    return
-                job = jobs[size, slots].pop()
-                packed.server[job], packed.start[job] = server, self._target - left
-                left -= slots
+        def run(job: int, server: int, size: int, start: int) -> None:
+            starts[job] = start
+            workers[job][server] = workers[job].get(server, 0) + size
 
-        for server, sizes in enumerate(self._blocks):
-            for size in sizes:
-                fill(server, size, self._target)
-        return packed
+        # Blocks that are still to run something: server, size, slots left, and end.
+        waiting = [
+            (server, size, target, target)
+            for server, sizes in enumerate(self._blocks)
+            for size in sizes
+        ]
+        while waiting:
+            server, size, left, end = waiting.pop()
+            if not leaving[size, left]:
+                continue
+            column = leaving[size, left].pop()
+            start = end - left
+            for kind in column.jobs:
+                run(unplaced[kind].pop(), server, kind.size, start)
+                start += kind.slots
+            for piece in column.pieces:
+                at = end - piece.slots if piece.ring.last else start
+                run(piece.ring.job, server, piece.size, at)
+            for head in column.heads:
+                block = server, head.size, head.left, end - head.earlier
+                waiting += [block] * head.many
+        return Packed(starts, workers)
+
+
+def _block(size: int, left: int) -> object:
+    """The row of blocks that are alike."""
+    return "block", size, left
+
+
+def _entries(column: Column) -> Counter[object]:
+    """What a unit of flow adds to each row."""
+    entries = Counter[object](column.jobs)
+    if column.size:
+        entries[_block(column.size, column.left)] -= 1
+    for head in column.heads:
+        entries[_block(head.size, head.left)] += head.many
+    for piece in column.pieces:
+        entries[piece] += 1
+    for piece in column.cut:
+        entries[piece] -= 1
+    for ring in {piece.ring for piece in column.cut}:
+        entries[ring] += 1
+        entries[ring.kind] += 1
+    return entries
 
 
 def refuted(highs: Any) -> bool:
@@ -206,12 +244,3 @@ def refuted(highs: Any) -> bool:
     """
     statuses = highspy().HighsModelStatus
     return highs.getModelStatus() in (statuses.kInfeasible, statuses.kModelEmpty)
-
-
-def _top_blocks(gpus: int, sizes: Sequence[int]) -> list[int]:
-    """Sizes of the greatest blocks of a server."""
-    blocks = []
-    for size in sizes:
-        blocks += [size] * (gpus // size)
-        gpus %= size
-    return blocks

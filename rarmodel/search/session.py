@@ -213,7 +213,7 @@ class Session:
     @property
     def closable(self) -> bool:
         """Whether the gap may be closed: by a proof, or by dives for shorter packings."""
-        return provable(self.instance) or packable(self.instance)
+        return provable(self.instance) or packable(self.instance, self.bound.slots)
 
     def close_gap(self, deadline: float) -> str:
         """Raise the bound until it is met, or pack jobs until they meet it.

@@ -12,7 +12,7 @@ from rarmodel.bounds import LowerBound
 from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
-from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, pack, packable
+from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.verifier import verify
 
@@ -31,6 +31,12 @@ def session_of(jobs: int, servers: int) -> Session:
     return session
 
 
+def sizes_of(*sizes: int, servers: list[int]) -> Instance:
+    """Jobs of these sizes."""
+    jobs = [job_data(f"job-{index}", size) for index, size in enumerate(sizes)]
+    return instance_of(*jobs, servers=servers)
+
+
 @pytest.mark.usefixtures("any_gap")
 def test_dives_go_on_until_the_bound_is_met() -> None:
     session = session_of(60, 8)
@@ -40,6 +46,37 @@ def test_dives_go_on_until_the_bound_is_met() -> None:
     assert schedule is not None
     report = verify(session.instance, schedule)
     assert (report.feasible, report.makespan) == (True, session.bound.slots)
+
+
+@pytest.mark.usefixtures("any_gap")
+@pytest.mark.parametrize("seed", [1, 3])
+def test_dives_pack_beside_rings_that_spread(seed: int) -> None:
+    """Jobs of 12 GPUs, whose size does not nest, and one of 24, which no server has."""
+    instance = generate("contention", seed=seed, jobs=30, servers=6)
+    session = Session(instance, Limits(threads=2))
+    session.run(iterations=1)
+    before = session.makespan
+    pack(session, Limits(threads=2), perf_counter() + 10)
+    assert session.bound.slots <= session.makespan < before
+    schedule = session.schedule("search")
+    assert schedule is not None
+    report = verify(instance, schedule)
+    assert (report.feasible, report.makespan) == (True, session.makespan)
+    assert any(len(assignment.gpus) > 1 for assignment in schedule.assignments)
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_rings_that_hold_their_gpus_too_long_give_no_schedule() -> None:
+    """Two rings that overlap share the links of two servers, whatever the bound says."""
+    jobs = [job_data(f"job-{j}", 3, gradient_mb=100.0, iterations=100) for j in range(2)]
+    instance = instance_of(*jobs, job_data("one", 1), servers=[2, 2, 2], horizon=10_000)
+    session = Session(instance, Limits(threads=2))
+    session.take(one_after_another(instance))
+    session.bound = LowerBound(1, "too low")
+    pack(session, Limits(threads=2), perf_counter() + 5)
+    schedule = session.schedule("search")
+    assert schedule is not None
+    assert verify(instance, schedule).feasible
 
 
 @pytest.mark.usefixtures("any_gap")
@@ -61,13 +98,31 @@ def test_search_dives(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (generate("paper", jobs=MOST_JOBS), True),
         (generate("paper", jobs=MOST_JOBS + 1), False),
-        (instance_of(*[job_data(f"job-{size}", size) for size in (2, 3)], servers=[4]), False),
+        (generate("contention"), True),
+        (generate("contention", seed=6), False),
+        (generate("spread", jobs=MOST_PROVEN + 1), False),
+        (sizes_of(*[3] * 9, *[2] * MOST_ODD, servers=[4, 6]), True),
+        (sizes_of(*[3] * 9, *[2] * (MOST_ODD + 1), servers=[4, 6]), False),
+        (sizes_of(2, 5, 5, servers=[4, 4]), True),
+        (sizes_of(2, 5, 5, 5, servers=[4, 4]), False),
+        (sizes_of(2, 2, 3, servers=[3]), False),
     ],
-    ids=["sizes nest", "too many jobs", "sizes do not nest"],
+    ids=[
+        "sizes nest",
+        "too many jobs",
+        "some odd sizes and rings",
+        "jobs that must spread although they fit a server",
+        "most jobs spread",
+        "few odd",
+        "too many odd",
+        "two rings",
+        "three rings",
+        "no block for a size",
+    ],
 )
 def test_which_instances_dives_can_pack(instance: Instance, expected: bool) -> None:
-    assert packable(instance) is expected
     session = Session(instance)
+    assert packable(instance, session.bound.slots) is expected
     assert session.closable is (expected or len(instance.jobs) <= MOST_PROVEN)
 
 
@@ -103,7 +158,7 @@ def test_it_ends_where_no_packing_is_shorter() -> None:
 
 @pytest.mark.usefixtures("any_gap")
 def test_it_ends_where_the_program_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rarmodel.search.block_program.MOST_ARCS", 0)
+    monkeypatch.setattr("rarmodel.search.block_program.MOST_COLUMNS", 0)
     session = session_of(60, 5)
     assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
 

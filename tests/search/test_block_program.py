@@ -10,20 +10,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rarmodel.search.block_columns import Kind, Ring, nested_sizes
 from rarmodel.search.block_dive import BlockDive
 from rarmodel.search.block_program import BlockProgram, Packed
 
 SIZES = (1, 2, 4)
-Jobs = list[tuple[int, int]]
+Jobs = list[Kind]
+Problem = tuple[list[int], Jobs, int]
 
 
-def check(gpus: list[int], jobs: Jobs, packed: Packed, target: int) -> None:
+def check(
+    gpus: list[int], jobs: Jobs, packed: Packed, target: int, rings: tuple[Ring, ...] = ()
+) -> None:
     """No server ever holds more workers than it has GPUs, and no job ends past the target."""
     held: Counter[tuple[int, int]] = Counter()
-    for (size, slots), server, start in zip(jobs, packed.server, packed.start, strict=True):
+    spread = {ring.job: ring for ring in rings}
+    for job, (kind, workers) in enumerate(zip(jobs, packed.workers, strict=True)):
+        assert sum(workers.values()) == kind.size
+        assert min(workers.values()) > 0
+        start, slots = packed.starts[job], kind.slots
+        if len(workers) > 1:
+            slots = spread[job].spread[len(workers) - 2]
+        assert slots > 0
         assert 0 <= start <= target - slots
-        for slot in range(start, start + slots):
-            held[int(server), slot] += size
+        for server, many in workers.items():
+            for slot in range(start, start + slots):
+                held[server, slot] += many
     assert all(count <= gpus[server] for (server, _), count in held.items())
 
 
@@ -50,12 +62,12 @@ def fits(gpus: list[int], jobs: Jobs, target: int) -> bool:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[int], Jobs, int]:
+def problems(draw: st.DrawFn) -> Problem:
     """GPUs of the servers, jobs, and a target that may or may not be met."""
     gpus = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     widest = 2 ** (max(gpus).bit_length() - 1)
     sizes = st.sampled_from(SIZES).map(lambda size: min(size, widest))
-    jobs = draw(st.lists(st.tuples(sizes, st.integers(1, 6)), min_size=1, max_size=7))
+    jobs = draw(st.lists(st.builds(Kind, sizes, st.integers(1, 6)), min_size=1, max_size=7))
     return gpus, jobs, draw(st.integers(3, 9))
 
 
@@ -63,11 +75,16 @@ def go_on() -> bool:
     return False
 
 
+def dive(program: BlockProgram, seed: int, last_jobs: int = 0) -> tuple[Packed | None, bool]:
+    """The outcome of a dive that leaves at most so many jobs to the integer program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rarmodel.search.block_dive.LAST_JOBS", last_jobs)
+        return BlockDive(program, np.random.default_rng(seed), go_on).packing()
+
+
 @given(problem=problems())
 @settings(deadline=None, max_examples=150)
-def test_a_program_finds_a_packing_if_and_only_if_there_is_one(
-    problem: tuple[list[int], Jobs, int],
-) -> None:
+def test_a_program_finds_a_packing_if_and_only_if_there_is_one(problem: Problem) -> None:
     gpus, jobs, target = problem
     packed, surely_none = BlockProgram(*problem).solve(60, 1, go_on)
     assert (packed is None) == surely_none == (not fits(*problem))
@@ -75,14 +92,13 @@ def test_a_program_finds_a_packing_if_and_only_if_there_is_one(
         check(gpus, jobs, packed, target)
 
 
-@given(problem=problems(), seed=st.integers(0, 2**20))
+@given(problem=problems(), seed=st.integers(0, 2**20), last_jobs=st.integers(0, 8))
 @settings(deadline=None, max_examples=150)
 def test_a_dive_finds_packings_only_where_there_are_some(
-    problem: tuple[list[int], Jobs, int], seed: int
+    problem: Problem, seed: int, last_jobs: int
 ) -> None:
     gpus, jobs, target = problem
-    random = np.random.default_rng(seed)
-    packed, surely_none = BlockDive(BlockProgram(*problem), random, go_on).packing()
+    packed, surely_none = dive(BlockProgram(*problem), seed, last_jobs)
     if packed is not None:
         assert not surely_none
         check(gpus, jobs, packed, target)
@@ -90,14 +106,14 @@ def test_a_dive_finds_packings_only_where_there_are_some(
         assert not fits(*problem)
 
 
-def tight(seed: int) -> tuple[list[int], Jobs, int]:
+def tight(seed: int) -> Problem:
     """Jobs cut out of full servers, so that there is a packing without an idle slot."""
     random = np.random.default_rng(seed)
     jobs: Jobs = []
     for size, blocks in ((4, 8), (2, 12), (1, 16)):
         for _ in range(blocks):
             cut = int(random.integers(30, 71))
-            jobs += [(size, cut), (size, 100 - cut)]
+            jobs += [Kind(size, cut), Kind(size, 100 - cut)]
     return [4] * 18, jobs, 100
 
 
@@ -114,18 +130,17 @@ def test_dives_find_packings_that_leave_no_slot_idle(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_random_numbers_give_the_same_packing(seed: int) -> None:
-    def made() -> tuple[list[int], list[int]]:
+    def made() -> tuple[list[dict[int, int]], list[int]]:
         random = np.random.default_rng(seed)
         packed, _ = BlockDive(BlockProgram(*tight(1)), random, go_on).packing()
-        return ([], []) if packed is None else (packed.server.tolist(), packed.start.tolist())
+        return ([], []) if packed is None else (packed.workers, packed.starts.tolist())
 
     assert made() == made()
 
 
 def test_a_dive_says_where_there_is_surely_no_packing() -> None:
-    random = np.random.default_rng(0)
-    program = BlockProgram([2], [(1, 5), (1, 5), (1, 5)], 9)
-    assert BlockDive(program, random, go_on).packing() == (None, True)
+    program = BlockProgram([2], [Kind(1, 5)] * 3, 9)
+    assert dive(program, 0) == dive(program, 0, last_jobs=3) == (None, True)
 
 
 def test_it_stops_when_it_is_told_to() -> None:
@@ -147,6 +162,140 @@ def test_it_stops_when_it_is_told_to() -> None:
 
 
 def test_too_many_variables_are_not_written_down() -> None:
-    jobs = [(1, slots) for slots in range(1, 400)]
+    jobs = [Kind(1, slots) for slots in range(1, 400)]
     assert BlockProgram([1], jobs, 50_000).too_large
     assert not BlockProgram([1], jobs[:9], 50).too_large
+
+
+@pytest.mark.parametrize(
+    ("gpus", "sizes", "expected"),
+    [
+        ([4, 8, 16], [1, 2, 4, 8, 12, 16], [16, 8, 4, 2, 1]),
+        ([8], [1, 3, 3, 6], [6, 3, 1]),
+        ([5, 4], [2, 2, 3], [4, 2]),
+        ([6, 5], [2, 3], [3]),
+        ([5], [2, 2, 3], []),
+        ([4], [], []),
+    ],
+    ids=["an odd size", "most jobs", "a server's size", "neither divides", "no block", "no job"],
+)
+def test_nested_sizes(gpus: list[int], sizes: list[int], expected: list[int]) -> None:
+    assert nested_sizes(gpus, sizes) == expected
+
+
+def possible(gpus: list[int], jobs: Jobs, target: int) -> bool:
+    """Whether any schedule ends by the target: each job on one server, in any slots."""
+
+    @cache
+    def put(index: int, free: tuple[tuple[int, ...], ...]) -> bool:
+        """`free` has the free GPUs of each server in each slot."""
+        if index == len(jobs):
+            return True
+        size, slots = jobs[index]
+        for server in range(len(gpus)):
+            for start in range(target - slots + 1):
+                row = list(free[server])
+                row[start : start + slots] = [one - size for one in row[start : start + slots]]
+                if min(row) >= 0 and put(
+                    index + 1, (*free[:server], tuple(row), *free[server + 1 :])
+                ):
+                    return True
+        return False
+
+    return put(0, tuple((many,) * target for many in gpus))
+
+
+@st.composite
+def odd_problems(draw: st.DrawFn) -> Problem:
+    """Jobs of 1 to 4 GPUs: those of 3 run beside narrower ones."""
+    gpus = draw(st.lists(st.sampled_from([4, 5, 8]), min_size=1, max_size=2))
+    kinds = st.builds(Kind, st.sampled_from([1, 2, 3, 3, 4]), st.integers(1, 4))
+    return gpus, draw(st.lists(kinds, min_size=1, max_size=6)), draw(st.integers(3, 7))
+
+
+@given(problem=odd_problems(), seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=150)
+def test_jobs_of_odd_sizes_run_on_blocks_of_greater_ones(problem: Problem, seed: int) -> None:
+    gpus, jobs, target = problem
+    program = BlockProgram(gpus, jobs, target)
+    packed, surely_none = program.solve(60, 1, go_on)
+    assert (packed is None) == surely_none
+    if packed is not None:
+        check(gpus, jobs, packed, target)
+    dived, refuted = dive(program, seed)
+    if dived is not None:
+        assert packed is not None
+        check(gpus, jobs, dived, target)
+    assert not (refuted and packed)
+
+
+def test_few_packings_with_odd_sizes_are_missed() -> None:
+    """Beside all schedules of tiny instances, by enumeration."""
+    random = np.random.default_rng(1)
+    exist = found = 0
+    for _ in range(300):
+        gpus = [4] * int(random.integers(1, 3))
+        jobs = [
+            Kind(int(random.integers(1, 5)), int(random.integers(1, 5)))
+            for _ in range(3 * len(gpus))
+        ]
+        area = sum(size * slots for size, slots in jobs)
+        target = max(-(-area // sum(gpus)), *(slots for _, slots in jobs))
+        exists = possible(gpus, jobs, target)
+        packed, _ = BlockProgram(gpus, jobs, target).solve(60, 1, go_on)
+        assert exists or packed is None
+        exist, found = exist + exists, found + (packed is not None)
+    assert exist > 50
+    assert found >= 0.9 * exist
+
+
+@st.composite
+def ring_problems(draw: st.DrawFn) -> tuple[Problem, tuple[Ring, ...]]:
+    """One or two jobs that fit no server, beside others that do."""
+    gpus = draw(st.lists(st.sampled_from([2, 4]), min_size=3, max_size=4))
+    sizes = st.sampled_from([size for size in (1, 2, 3, 4) if size <= max(gpus)])
+    jobs = draw(st.lists(st.builds(Kind, sizes, st.integers(1, 3)), min_size=1, max_size=5))
+    rings = []
+    for last in range(draw(st.integers(1, 2))):
+        size = draw(st.integers(max(gpus) + 1, max(gpus) + 2))
+        least = draw(st.integers(1, 3))
+        spread = tuple(least + more // 2 for more in range(3))
+        rings.append(Ring(len(jobs), Kind(size, 0), spread, last=bool(last)))
+        jobs.append(rings[-1].kind)
+    return (gpus, jobs, draw(st.integers(4, 9))), tuple(rings)
+
+
+@given(given_rings=ring_problems(), seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=150)
+def test_rings_get_pieces_at_either_end(
+    given_rings: tuple[Problem, tuple[Ring, ...]], seed: int
+) -> None:
+    (gpus, jobs, target), rings = given_rings
+    program = BlockProgram(gpus, jobs, target, rings)
+    packed, surely_none = program.solve(60, 1, go_on)
+    assert (packed is None) == surely_none
+    if packed is not None:
+        check(gpus, jobs, packed, target, rings)
+        for ring in rings:
+            if not ring.last:
+                assert packed.starts[ring.job] == 0
+    dived, refuted = dive(program, seed)
+    if dived is not None:
+        check(gpus, jobs, dived, target, rings)
+    assert not (refuted and packed)
+
+
+def test_a_ring_leaves_the_rest_of_its_servers_to_others() -> None:
+    """12 GPUs for 5 slots, all busy: the ring on 4 + 2, and then another one the other way."""
+    gpus, target = [4, 4, 4], 5
+    first = Ring(0, Kind(6, 0), (3, 3, 3), last=False)
+    last = Ring(1, Kind(6, 0), (2, 2, 2), last=True)
+    jobs = [first.kind, last.kind, Kind(4, 3), Kind(2, 3), Kind(2, 2), Kind(4, 2)]
+    packed, _ = BlockProgram(gpus, jobs, target, (first, last)).solve(60, 1, go_on)
+    assert packed is not None
+    check(gpus, jobs, packed, target, (first, last))
+    assert (packed.starts[0], packed.starts[1]) == (0, 3)
+    assert BlockProgram(gpus, [*jobs, Kind(1, 1)], target, (first, last)).solve(60, 1, go_on) == (
+        None,
+        True,
+    )

@@ -49,14 +49,15 @@ def packable(instance: Instance, bound: int) -> bool:
 
     Almost all jobs must have one server each, and most sizes must divide one another.
     """
-    if len(instance.jobs) > MOST_JOBS or packed_bound(layout_of(instance)) > bound:
+    if len(instance.jobs) > MOST_JOBS:
         return False
     layout = layout_of(instance)
     sizes = layout.size[layout.packed > 0]
     nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
     few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
     few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
-    return bool(nested and few_odd and few_rings and layout.most_modes.max() <= SPREAD)
+    alone = layout.most_modes.max() <= SPREAD and packed_bound(layout) <= bound
+    return bool(nested and few_odd and few_rings and alone)
 
 
 def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) -> str:

@@ -25,6 +25,11 @@ MOST_CHARACTERS = 50_000_000
 MOST_RETOLD = 1_000_000
 """Up to this many characters, PyYAML's own parser explains errors instead of the parser in C."""
 
+TOO_DEEP = "exceeded maximum nesting depth"
+"""Words of the parser in C, from LibYAML 0.2.6 on. It looks ahead, and so may say this before it
+tells of the nodes around.
+"""
+
 Lines = dict[str, int]
 """Line, from 1, of each place in a text."""
 
@@ -159,16 +164,21 @@ def _events(text: str) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     levels = 0
-    for event in yaml.parse(text, _Loader):
-        line = _line(event)
-        if isinstance(event, yaml.CollectionStartEvent):
-            levels += 1
-            if levels > MOST_LEVELS:
-                return [*found, (line, levels)]
-        elif isinstance(event, yaml.CollectionEndEvent):
-            levels -= 1
-        elif isinstance(event, yaml.AliasEvent):
-            found.append((line, 0))
+    try:
+        for event in yaml.parse(text, _Loader):
+            line = _line(event)
+            if isinstance(event, yaml.CollectionStartEvent):
+                levels += 1
+                if levels > MOST_LEVELS:
+                    return [*found, (line, levels)]
+            elif isinstance(event, yaml.CollectionEndEvent):
+                levels -= 1
+            elif isinstance(event, yaml.AliasEvent):
+                found.append((line, 0))
+    except yaml.scanner.ScannerError as error:
+        if error.problem != TOO_DEEP or error.problem_mark is None:
+            raise
+        found.append((error.problem_mark.line + 1, MOST_LEVELS + 1))
     return found
 
 

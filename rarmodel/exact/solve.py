@@ -38,6 +38,8 @@ from .schedules import close_gap_before_models, first_schedules, search_until
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
 
+WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
+
 
 def solve_formulation(
     instance: Instance,
@@ -130,14 +132,14 @@ def _solve(known: Known) -> None:
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         close_gap_before_models(known)
-        known.stopped = why
+        known.stopped = f"{why}; {WITHIN_GAP}" if known.closed else why
         _use_the_rest(known)
         if known.schedule is not None:
             return
     first_schedules(known)
     close_gap_before_models(known)
     if known.closed:
-        known.stopped = "the schedule of a method is within the gap of the lower bound"
+        known.stopped = WITHIN_GAP
         return
     minimise(known)
     _use_the_rest(known)

@@ -3,13 +3,14 @@
 With two or three jobs on each GPU, an exchange of jobs seldom fits, so annealing over buddy blocks
 ends a slot or two above the bound. Dives into the program over buddy blocks start from nothing, and
 often meet the bound. They look for a makespan one slot above the bound, and then for the bound.
-Every thread dives on its own, but for one that goes on with the search.
+Every thread dives on its own, but for one that goes on with the search. Once a single slot is
+missing, annealing seldom finds it, so this thread dives, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -79,16 +80,18 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     if session.makespan - session.bound.slots > MOST_GAP * session.makespan:
         return TIME_LIMIT
     layout = layout_of(session.instance)
-    threads = max(1, (limits.threads or processors()) - 1)
+    threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
     divers = [_Diver(session, layout, seed) for seed in seeds]
-    with session.searching_on(), ThreadPoolExecutor(threads) as pool:
-        tasks = [pool.submit(diver.run) for diver in divers]
+    first = max(1, threads - 1)
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            while not (stopped := session.over(deadline)):
-                if wait(tasks, PAUSE, FIRST_COMPLETED).done:
-                    break
-                session.report()
+            with session.searching_on():
+                tasks = [pool.submit(diver.run) for diver in divers[:first]]
+                stopped = _wait(session, tasks, deadline, missing=1)
+            if not stopped:
+                tasks += [pool.submit(diver.run) for diver in divers[first:]]
+                stopped = _wait(session, tasks, deadline, missing=0)
         finally:
             for diver in divers:
                 diver.stopped = True
@@ -96,6 +99,17 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
             task.result()
     session.report()
     return stopped or session.over(deadline) or TIME_LIMIT
+
+
+def _wait(session: Session, tasks: Sequence[Future[None]], deadline: float, missing: int) -> str:
+    """Wait until at most so many slots are missing or a diver ends; return a reason to stop."""
+    while session.makespan - session.bound.slots > missing:
+        if stopped := session.over(deadline):
+            return stopped
+        if wait(tasks, PAUSE, FIRST_COMPLETED).done:
+            break
+        session.report()
+    return ""
 
 
 class _Diver:

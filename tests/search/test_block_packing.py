@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import perf_counter, sleep
+from typing import Any
 
 import pytest
 from documents import instance_of, job_data
@@ -154,6 +155,24 @@ def test_it_ends_where_no_packing_is_shorter() -> None:
     session.bound = LowerBound(15, "too low")
     assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
     assert session.makespan == 20
+
+
+@pytest.mark.parametrize(("missing", "divers"), [(2, 1), (1, 2)])
+def test_all_threads_dive_for_the_last_slot(
+    monkeypatch: pytest.MonkeyPatch, missing: int, divers: int
+) -> None:
+    begun: list[Any] = []
+
+    def run(diver: Any) -> None:
+        begun.append(diver)
+        while not diver.stopped:
+            sleep(0.01)
+
+    monkeypatch.setattr("rarmodel.search.block_packing._Diver.run", run)
+    session = session_of(60, 8)
+    session.bound = LowerBound(session.makespan - missing, "for the test")
+    assert pack(session, Limits(threads=2), perf_counter() + 0.5) == TIME_LIMIT
+    assert len(begun) == divers
 
 
 @pytest.mark.usefixtures("any_gap")

@@ -28,9 +28,9 @@ MOST_FORBIDDEN = 3
 NEARLY, NOISE = 0.8, 0.1
 """A part of a unit of flow is rounded up if it is as much as the first, or the greatest of all,
 after up to the second is added at random."""
-LAST_JOBS, LAST_SECONDS = 40, 20.0
+LAST_JOBS, LAST_SECONDS = 40, 3.0
 """Most jobs of the integer program, unless those of the last size are more, and its most seconds;
-on the paper's instances, which have up to 80 such jobs, it seldom takes more than one."""
+where it finds a packing, it seldom takes more than one."""
 WHOLE = 1e-6
 """Less of a unit of flow counts as none."""
 

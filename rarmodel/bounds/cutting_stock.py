@@ -19,8 +19,9 @@ which the knapsacks give exactly, then θ is too short.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import gcd
 
 import numpy as np
@@ -135,11 +136,36 @@ def refuted(
     `columns` has the first columns, and receives the new ones.
     """
     items = len(problem.workers)
-    tables = [_Table(problem, lane_class, length) for lane_class in problem.classes]
+    tables = _tables(problem, length)
     if items > MAX_ITEMS or any(t.cells > MAX_CELLS for t in tables):
         return False
     if not all(any(table.most(item) for table in tables) for item in range(items)):
         return True  # Some item fits no lane.
+    for multiple, proven in islice(_rounds(problem, tables, length, columns), MAX_COLUMNS):
+        if proven:
+            return True
+        if multiple <= 1 + 1e-9 or stop():
+            return False
+    return False
+
+
+def share_needed(instance: Instance, length: int) -> float:
+    """Share of all lanes that the linear relaxation needs for a length in slots; 0 without one."""
+    problem = _problem(instance)
+    rounds = _rounds(problem, _tables(problem, length), length, [])
+    return min((multiple for multiple, _ in rounds), default=0.0)
+
+
+def _tables(problem: _Problem, length: int) -> list[_Table]:
+    """(classes) The knapsack of each class of lanes."""
+    return [_Table(problem, lane_class, length) for lane_class in problem.classes]
+
+
+def _rounds(
+    problem: _Problem, tables: list[_Table], length: int, columns: list[Column]
+) -> Iterator[tuple[float, bool]]:
+    """Multiples of the lanes that suffice, while columns join; some are proven to be above one."""
+    items = len(problem.workers)
     program = ColumnProgram(
         [float(number) for number in problem.workers],
         [lane_class.count for lane_class in problem.classes],
@@ -152,10 +178,9 @@ def refuted(
         c, content = column
         if sum(times * problem.classes[c].sizes[item] for item, times in content) <= length:
             program.add(dict(content), c)
-    for _ in range(MAX_COLUMNS):
-        solution = program.solve()
-        if solution is None or solution.multiple <= 1 + 1e-9 or stop():
-            return False
+    added = True
+    while added and (solution := program.solve()) is not None:
+        yield solution.multiple, False
         whole = np.floor(solution.prices * PRICE_SCALE).astype(np.int64)
         room, added = 0, False
         for c, table in enumerate(tables):
@@ -166,10 +191,7 @@ def refuted(
                 columns.append((c, content))
                 added = True
         if sum(int(w) * int(y) for w, y in zip(problem.workers, whole, strict=True)) > room:
-            return True
-        if not added:
-            return False
-    return False
+            yield solution.multiple, True
 
 
 class _Table:

@@ -30,7 +30,7 @@ NEARLY, NOISE = 0.8, 0.1
 after up to the second is added at random."""
 LAST_JOBS, LAST_SECONDS = 40, 3.0
 """Most jobs of the integer program, unless those of the last size are more, and its most seconds;
-where it finds a packing, it seldom takes more than one."""
+with one second, dives find as many packings."""
 WHOLE = 1e-6
 """Less of a unit of flow counts as none."""
 

@@ -24,7 +24,7 @@ from rarmodel.bounds import (
     shared_links,
     wide_jobs,
 )
-from rarmodel.bounds.cutting_stock import cutting_stock
+from rarmodel.bounds.cutting_stock import cutting_stock, share_needed
 from rarmodel.files import parse_instance
 from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
@@ -189,6 +189,14 @@ def test_no_shared_links_where_every_job_fits_a_server() -> None:
 def test_cutting_stock_prove_nothing_beyond_what_is_possible() -> None:
     instance = flat([(1, 9), (1, 9), (1, 7)], [2])
     assert cutting_stock(instance, 16, upper=16) is None
+
+
+@pytest.mark.parametrize(("length", "share"), [(11, 1.5), (12, 0.75), (17, 0.75), (18, 0.5)])
+def test_share_of_all_gpus_that_whole_jobs_need(length: int, share: float) -> None:
+    """Twelve workers of 6 slots each: one, two or three of them fit a GPU, of eight."""
+    instance = flat([(1, 6)] * 12, [4, 4])
+    assert share_needed(instance, length) == pytest.approx(share)
+    assert (cutting_stock(instance, length) is not None) == (share > 1)
 
 
 def test_cutting_stock_stop_when_asked() -> None:

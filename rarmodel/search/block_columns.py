@@ -10,26 +10,23 @@ one block again, or the GPUs of these jobs are divided, too, and the rest goes o
 
 A *ring* here is a job that may spread. It has a piece on each of several blocks of nested sizes.
 All pieces of a ring run at the very front of their blocks, or all at the very end.
+
+Narrow jobs may come in bundles, instead of as single jobs. Then no block is divided into blocks as
+narrow as they are.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from typing import NamedTuple
+
+from .block_sizes import Kind, parts
+from .bundles import Bundle
 
 MOST_PIECES = 6
 """Most pieces of a ring: it is the slower, the more servers it uses."""
-
-
-class Kind(NamedTuple):
-    """Jobs that are alike on one server."""
-
-    size: int
-    """GPUs."""
-    slots: int
-    """Execution time; 0 if no server is large enough."""
 
 
 class Ring(NamedTuple):
@@ -87,6 +84,8 @@ class Column(NamedTuple):
     """Pieces of rings that run: one at the front of the block, one at its end, or both."""
     cut: tuple[Piece, ...] = ()
     """The pieces of the ring."""
+    bundle: Bundle | None = None
+    """The bundle that runs on this block and on others."""
 
 
 class Problem(NamedTuple):
@@ -102,45 +101,15 @@ class Problem(NamedTuple):
     """Those that may spread."""
     target: int
     """Slot by which all jobs must end."""
+    bundles: Sequence[Bundle] = ()
+    """The ways to pack all narrower jobs on blocks of the last size, if there are such jobs."""
 
     @property
     def shortest(self) -> int:
-        """Slots of the shortest job on one server; the target if all jobs must spread."""
-        return min((kind.slots for kind in self.jobs if kind.slots), default=self.target)
-
-
-def nested_sizes(gpus: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """Sizes of blocks in descending order; empty if some job would have no block.
-
-    They are those sizes of jobs that divide one another and have the most jobs together.
-
-    Parameters
-    ----------
-    gpus
-        (servers) GPUs of each.
-    sizes
-        (jobs) GPUs of each job that fits a server.
-    """
-    count = Counter(sizes)
-    # By its greatest size, the chain with the most jobs, and their number.
-    best: dict[int, tuple[int, list[int]]] = {}
-    for size in sorted(count):
-        jobs, smaller = max((best[less] for less in best if size % less == 0), default=(0, []))
-        best[size] = jobs + count[size], [size, *smaller]
-    _, nested = max(best.values(), default=(0, []))
-    if nested and max(count) > nested[0]:
-        room = [many for many in gpus if many >= max(count) and many % nested[0] == 0]
-        return [min(room), *nested] if room else []
-    return nested
-
-
-def parts(gpus: int, sizes: Sequence[int]) -> list[int]:
-    """Sizes of the fewest blocks of some GPUs; sizes descend, and each divides the one before."""
-    found = []
-    for size in sizes:
-        found += [size] * (gpus // size)
-        gpus %= size
-    return found
+        """Slots of the shortest job or item on one server; the target if all jobs must spread."""
+        jobs = (kind.slots for kind in self.jobs if kind.slots)
+        items = (item.slots for bundle in self.bundles for item in bundle.items)
+        return min(chain(jobs, items), default=self.target)
 
 
 def columns_of(problem: Problem, most: int) -> list[Column]:
@@ -158,6 +127,7 @@ def columns_of(problem: Problem, most: int) -> list[Column]:
             _of_jobs(size, own, problem.jobs),
             _of_odd_jobs(size, smaller, own, problem.jobs),
             _divisions(size, smaller, own, problem.shortest),
+            () if smaller else _of_bundles(size, own, problem.bundles),
         ):
             columns[column] = None
             for head in column.heads:
@@ -274,3 +244,13 @@ def _divisions(size: int, smaller: Sequence[int], own: set[int], shortest: int) 
         for left in sorted(own):
             if left >= shortest:
                 yield Column(size, left, (Head(smaller[0], left, size // smaller[0]),))
+
+
+def _of_bundles(size: int, own: set[int], bundles: Sequence[Bundle]) -> Iterator[Column]:
+    """Bundles, and blocks that are idle for as long as an item of a bundle needs them to be."""
+    items = {item.slots for bundle in bundles for item in bundle.items}
+    for longer, shorter in pairwise(sorted(own | items, reverse=True)):
+        if shorter >= min(items, default=longer):
+            yield Column(size, longer, (Head(size, shorter),))
+    for bundle in bundles:
+        yield Column(size, bundle.items[0].slots, bundle=bundle)

@@ -5,14 +5,19 @@ ends a slot or two above the bound. Dives into the program over buddy blocks sta
 often meet the bound. They look for a makespan one slot above the bound, and then for the bound.
 Every thread dives on its own, but for one that goes on with the search. Once a single slot is
 missing, annealing seldom finds it, so this thread dives, too.
+
+Where narrow jobs are few, the program has bundles of them at first. Every second thread begins with
+all of this program, instead of a dive. Once it is known to have no packing, single narrow jobs
+follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,9 +25,11 @@ from rarmodel.engine import Engine, placements_of
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import plain_pace, topology
 
-from .block_columns import Kind, Ring, nested_sizes
+from .block_columns import Ring
 from .block_dive import BlockDive
 from .block_program import BlockProgram, Packed
+from .block_sizes import Kind, nested_sizes
+from .bundles import bundles_of
 from .layout import SPREAD, Layout, layout_of
 from .solution import Solution
 from .worker import packed_bound
@@ -43,6 +50,13 @@ DIVE_SECONDS = 40.0
 """Most seconds of a dive; those that succeed seldom take half as long."""
 PAUSE = 0.2
 """Seconds between reports."""
+
+
+class _Programs(Protocol):
+    """The program by target, with bundles, if there are some, or without."""
+
+    def __call__(self, target: int, *, bundled: bool) -> BlockProgram:
+        """A program; the same one each time."""
 
 
 def packable(instance: Instance, bound: int) -> bool:
@@ -82,7 +96,11 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     layout = layout_of(session.instance)
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
-    divers = [_Diver(session, layout, seed) for seed in seeds]
+    programs, unbundled = _programs(session.instance, layout), set[int]()
+    divers = [
+        _Diver(session, programs, unbundled, seed, whole=index % 2 == 1)
+        for index, seed in enumerate(seeds)
+    ]
     first = max(1, threads - 1)
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -117,10 +135,16 @@ class _Diver:
 
     Parameters
     ----------
-    session, layout
-        The search, and its instance.
+    session
+        The search.
+    programs
+        The program by target, with bundles or not.
+    unbundled
+        The targets for which the program with bundles has no packing. All divers add to them.
     seed
         Seed of the random numbers.
+    whole
+        Whether the integer solver gets each program with bundles once, before any dive into it.
 
     Attributes
     ----------
@@ -128,37 +152,47 @@ class _Diver:
         Another thread sets it to stop this one.
     """
 
-    def __init__(self, session: Session, layout: Layout, seed: int) -> None:
-        self._session, self._layout = session, layout
+    def __init__(
+        self, session: Session, programs: _Programs, unbundled: set[int], seed: int, *, whole: bool
+    ) -> None:
+        self._session, self._programs, self._unbundled = session, programs, unbundled
+        self._whole = whole
         self._random = np.random.default_rng(seed)
         self._engine = Engine(session.instance)
         self.stopped = False
 
     def run(self) -> None:
         """Look for shorter and shorter schedules, while there is hope for one."""
-        layout, session = self._layout, self._session
-        gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
-        rings = _rings(session.instance, kinds)
+        session, tried = self._session, set[int]()
         least = session.bound.slots
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
-            program = BlockProgram(gpus, kinds, target, rings)
+            program = self._programs(target, bundled=target not in self._unbundled)
             if program.too_large:
                 return
-            packed, surely_none = self._dive(program, target)
+            whole = self._whole and program.bundled and target not in tried
+            tried.add(target)
+            packed, surely_none = self._packed(program, target, whole=whole)
             if packed is not None:
                 session.take(self._solution(packed))
-            if surely_none:
+            if surely_none and program.bundled:
+                self._unbundled.add(target)
+            elif surely_none:
                 least = target + 1
 
-    def _dive(self, program: BlockProgram, target: int) -> tuple[Packed | None, bool]:
-        """A packing by the target, if a dive finds one, and whether there is surely none."""
+    def _packed(
+        self, program: BlockProgram, target: int, *, whole: bool
+    ) -> tuple[Packed | None, bool]:
+        """A packing by the target, if there is one in reach, and whether there is surely none."""
         latest = perf_counter() + DIVE_SECONDS
 
         def over() -> bool:
             found = self._session.makespan <= target
-            return found or self.stopped or perf_counter() >= latest
+            refuted = program.bundled and target in self._unbundled
+            return found or refuted or self.stopped or perf_counter() >= latest
 
+        if whole:
+            return program.solve(DIVE_SECONDS, int(self._random.integers(2**31 - 1)), over)
         return BlockDive(program, self._random, over).packing()
 
     def _solution(self, packed: Packed) -> Solution | None:
@@ -168,6 +202,19 @@ class _Diver:
         if makespan < 0:
             return None
         return Solution(makespan, packed.starts, completions, *placements)
+
+
+def _programs(instance: Instance, layout: Layout) -> _Programs:
+    """The programs of an instance."""
+    gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
+    rings = _rings(instance, kinds)
+
+    @cache
+    def program(target: int, *, bundled: bool) -> BlockProgram:
+        bundles = bundles_of(gpus, kinds, target) if bundled else None
+        return BlockProgram(gpus, kinds, target, rings, bundles)
+
+    return program
 
 
 def _kinds(layout: Layout) -> list[Kind]:

@@ -15,8 +15,12 @@ import numpy as np
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.highs_library import highspy, silent_highs
 
-from .block_columns import Column, Kind, Problem, Ring, columns_of, nested_sizes, parts
+from .block_columns import Column, Problem, Ring, columns_of
+from .block_sizes import Kind, nested_sizes, parts
+from .bundles import Bundles, Item
 
+_BUNDLE = "bundle"
+"""The row of bundles."""
 MOST_COLUMNS = 40_000
 """Most variables; the paper's instances of 160 jobs have about 15,000."""
 
@@ -52,6 +56,8 @@ class BlockProgram:
         Slot by which all jobs must end.
     rings
         The jobs that may spread. All of those that fit no server are among them.
+    bundles
+        Ways to pack the narrow jobs, if only these ways count.
     """
 
     def __init__(
@@ -60,18 +66,26 @@ class BlockProgram:
         kinds: Sequence[Kind],
         target: int,
         rings: Sequence[Ring] = (),
+        bundles: Bundles | None = None,
     ) -> None:
         self._kinds = kinds
-        nested = nested_sizes(gpus, [kind.size for kind in self._kinds if kind.slots])
+        least, choices = bundles or (0, ())
+        wide = [kind for kind in kinds if kind.size >= least]
+        nested = nested_sizes(gpus, [kind.size for kind in wide if kind.slots])
         self._blocks = [parts(many, nested) for many in gpus]
         blocks = Counter(size for sizes in self._blocks for size in sizes)
-        self._problem = Problem(nested, blocks, Counter(self._kinds), rings, target)
+        self._problem = Problem(nested, blocks, Counter(wide), rings, target, choices)
         self._columns = columns_of(self._problem, MOST_COLUMNS)
 
     @property
     def too_large(self) -> bool:
         """Whether the program would have too many variables; then it cannot be solved."""
         return len(self._columns) > MOST_COLUMNS
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it packs narrow jobs in bundles only."""
+        return bool(self._problem.bundles)
 
     @property
     def size(self) -> int:
@@ -134,12 +148,14 @@ class BlockProgram:
         pieces = dict.fromkeys(piece for column in columns for piece in column.cut)
         # Each row has the least and the most that its columns may add up to.
         rows: dict[object, tuple[float, float]] = {
-            _block(column.size, column.left): (-float(self._supply(column)), most)
+            _block(size, left): (-float(self._supply(size, left)), most)
             for column in columns
-            if column.size
+            for size, left in _taken(column)
         }
         rows |= {kind: (float(many), float(many)) for kind, many in problem.jobs.items()}
         rows |= dict.fromkeys(pieces, (0.0, 0.0)) | dict.fromkeys(problem.rings, (0.0, 1.0))
+        if problem.bundles:
+            rows[_BUNDLE] = (1.0, 1.0)
         row_of = {row: index for index, row in enumerate(rows)}
         first, indices, numbers = [0], list[int](), list[float]()
         for column in columns:
@@ -160,13 +176,13 @@ class BlockProgram:
         program.integrality_ = [library.HighsVarType.kInteger] * len(columns)
         return program
 
-    def _supply(self, column: Column) -> int:
-        """Number of blocks like that of a column that there are at slot 0."""
-        return self._problem.blocks[column.size] if column.left == self._problem.target else 0
+    def _supply(self, size: int, left: int) -> int:
+        """Number of such blocks that there are at slot 0."""
+        return self._problem.blocks[size] if left == self._problem.target else 0
 
     def _most(self, column: Column, unlimited: float) -> float:
         """Most units of flow in a column."""
-        if column.cut:
+        if column.cut or column.bundle:
             return 1.0
         jobs = Counter(column.jobs)
         least = (self._problem.jobs[kind] // many for kind, many in jobs.items())
@@ -178,18 +194,31 @@ class BlockProgram:
         unplaced: dict[Kind, list[int]] = defaultdict(list)
         for job, kind in enumerate(self._kinds):
             unplaced[kind].append(job)
-        leaving: dict[tuple[int, int], list[Column]] = defaultdict(list)
+        leaving: dict[tuple[int, int], list[Column | Item]] = defaultdict(list)
         for column, units in zip(self._columns, flow, strict=True):
-            leaving[column.size, column.left] += [column] * units
-        for column in leaving.pop((0, 0), []):
-            ring = column.cut[0].ring
-            unplaced[ring.kind].remove(ring.job)
+            if units and column.cut:
+                ring = column.cut[0].ring
+                unplaced[ring.kind].remove(ring.job)
+            elif units and column.bundle:
+                for item in column.bundle.items:
+                    leaving[column.size, item.slots].append(item)
+            else:
+                leaving[column.size, column.left] += [column] * units
         starts = np.zeros(len(self._kinds), np.int64)
         workers: list[dict[int, int]] = [{} for _ in self._kinds]
 
         def run(job: int, server: int, size: int, start: int) -> None:
             starts[job] = start
             workers[job][server] = workers[job].get(server, 0) + size
+
+        def place(item: Item, server: int, start: int) -> None:
+            if item.kind:
+                run(unplaced[item.kind].pop(), server, item.kind.size, start)
+            for lane in item.lanes:
+                at = start
+                for inner in lane:
+                    place(inner, server, at)
+                    at += inner.slots
 
         # Blocks that are still to run something: server, size, slots left, and end.
         waiting = [
@@ -201,15 +230,18 @@ class BlockProgram:
             server, size, left, end = waiting.pop()
             if not leaving[size, left]:
                 continue
-            column = leaving[size, left].pop()
+            following = leaving[size, left].pop()
             start = end - left
-            for kind in column.jobs:
+            if isinstance(following, Item):
+                place(following, server, start)
+                continue
+            for kind in following.jobs:
                 run(unplaced[kind].pop(), server, kind.size, start)
                 start += kind.slots
-            for piece in column.pieces:
+            for piece in following.pieces:
                 at = end - piece.slots if piece.ring.last else start
                 run(piece.ring.job, server, piece.size, at)
-            for head in column.heads:
+            for head in following.heads:
                 block = server, head.size, head.left, end - head.earlier
                 waiting += [block] * head.many
         return Packed(starts, workers)
@@ -220,15 +252,24 @@ def _block(size: int, left: int) -> object:
     return "block", size, left
 
 
+def _taken(column: Column) -> list[tuple[int, int]]:
+    """Size of each block that a unit of flow takes, and the slots left on it."""
+    if column.bundle:
+        return [(column.size, item.slots) for item in column.bundle.items]
+    return [(column.size, column.left)] if column.size else []
+
+
 def _entries(column: Column) -> Counter[object]:
     """What a unit of flow adds to each row."""
     entries = Counter[object](column.jobs)
-    if column.size:
-        entries[_block(column.size, column.left)] -= 1
+    for size, left in _taken(column):
+        entries[_block(size, left)] -= 1
     for head in column.heads:
         entries[_block(head.size, head.left)] += head.many
     for piece in column.pieces:
         entries[piece] += 1
+    if column.bundle:
+        entries[_BUNDLE] += 1
     for piece in column.cut:
         entries[piece] -= 1
     for ring in {piece.ring for piece in column.cut}:

@@ -14,6 +14,8 @@ from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
 from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable
+from rarmodel.search.block_sizes import Kind
+from rarmodel.search.bundles import Bundle, Bundles, Item
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.verifier import verify
 
@@ -155,6 +157,26 @@ def test_it_ends_where_no_packing_is_shorter() -> None:
     session.bound = LowerBound(15, "too low")
     assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
     assert session.makespan == 20
+
+
+@pytest.mark.usefixtures("any_gap")
+def test_narrow_jobs_are_packed_one_by_one_if_no_bundle_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nine blocks for a bundle are too many for two servers; 12 GPUs take two turns on 8."""
+    asked = []
+
+    def bundles_of(*_: object) -> Bundles:
+        asked.append(True)
+        return Bundles(4, [Bundle((Item(1, Kind(1, 1)),) * 9, 0)])
+
+    monkeypatch.setattr("rarmodel.search.block_packing.bundles_of", bundles_of)
+    session = Session(sizes_of(4, 2, 2, 1, 1, 1, 1, servers=[4, 4]), Limits(threads=2))
+    session.take(one_after_another(session.instance))
+    before = session.makespan
+    pack(session, Limits(threads=2), perf_counter() + 60)
+    assert asked
+    assert 7 * session.makespan == 2 * before
 
 
 @pytest.mark.parametrize(("missing", "divers"), [(2, 1), (1, 2)])

@@ -1,0 +1,53 @@
+"""Sizes of buddy blocks.
+
+Sizes of jobs that divide one another are *nested*. Blocks have nested sizes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """Jobs that are alike on one server."""
+
+    size: int
+    """GPUs."""
+    slots: int
+    """Execution time; 0 if no server is large enough."""
+
+
+def nested_sizes(gpus: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """Sizes of blocks in descending order; empty if some job would have no block.
+
+    They are those sizes of jobs that divide one another and have the most jobs together.
+
+    Parameters
+    ----------
+    gpus
+        (servers) GPUs of each.
+    sizes
+        (jobs) GPUs of each job that fits a server.
+    """
+    count = Counter(sizes)
+    # By its greatest size, the chain with the most jobs, and their number.
+    best: dict[int, tuple[int, list[int]]] = {}
+    for size in sorted(count):
+        jobs, smaller = max((best[less] for less in best if size % less == 0), default=(0, []))
+        best[size] = jobs + count[size], [size, *smaller]
+    _, nested = max(best.values(), default=(0, []))
+    if nested and max(count) > nested[0]:
+        room = [many for many in gpus if many >= max(count) and many % nested[0] == 0]
+        return [min(room), *nested] if room else []
+    return nested
+
+
+def parts(gpus: int, sizes: Sequence[int]) -> list[int]:
+    """Sizes of the fewest blocks of some GPUs; sizes descend, and each divides the one before."""
+    found = []
+    for size in sizes:
+        found += [size] * (gpus // size)
+        gpus %= size
+    return found

@@ -1,0 +1,231 @@
+"""Bundles: the ways to pack all narrow jobs together, with little idle time.
+
+If narrow jobs are few, they seldom fill wider blocks exactly. A linear program that may run parts
+of jobs does not see this. So the program over buddy blocks chooses a *bundle*, which says how the
+narrow jobs run on some blocks of one size.
+
+Bundles are built size by size, from the narrowest jobs on. Items of one size make pairs of *lanes*.
+A lane runs its items one after another. Two lanes side by side are an item of twice the size, which
+ends with the longer lane. Such items and the jobs of their size make pairs of lanes in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.engine.compilation import compiled
+
+from .block_sizes import Kind, nested_sizes
+
+MOST_BUNDLES = 2_000
+"""Most bundles of a program; those with the least idle time."""
+MOST_NARROW, MOST_ITEMS = 24, 14
+"""Most narrow jobs, and most items of one size that make pairs of lanes."""
+LEAST_IDLE, MORE_IDLE = 8, 1.3
+"""Most idle time of the first list of bundles; this many times as much for each further one, until
+there are enough."""
+STEPS = 100_000_000
+"""Most pairs of lanes that are looked at: less than a second."""
+MOST_FOUND = 20_000
+"""Most ways to make pairs of lanes of one list of items."""
+
+
+class Item(NamedTuple):
+    """A job, or two lanes side by side."""
+
+    slots: int
+    """Slots until all of it has ended."""
+    kind: Kind | None = None
+    """Kind of the job; None for lanes."""
+    lanes: tuple[tuple[Item, ...], ...] = ()
+    """The items of each lane, in the order in which they run."""
+
+
+class Bundle(NamedTuple):
+    """A way to pack all narrow jobs."""
+
+    items: tuple[Item, ...]
+    """What each of the blocks runs; the longest first."""
+    idle: int
+    """Slots in which GPUs beside the narrow jobs are idle, on all GPUs together."""
+
+
+class Bundles(NamedTuple):
+    """Ways to pack all narrow jobs on blocks of one size."""
+
+    size: int
+    """GPUs of a block; jobs with less are narrow."""
+    choices: Sequence[Bundle]
+    """The ways, those with the least idle time first."""
+
+
+def bundles_of(gpus: Sequence[int], kinds: Sequence[Kind], target: int) -> Bundles | None:
+    """The bundles of some jobs; None if narrow jobs are too many or nothing parts them from others.
+
+    Parameters
+    ----------
+    gpus
+        (servers) GPUs of each.
+    kinds
+        (jobs) Kind of each.
+    target
+        Slot by which all jobs must end.
+    """
+    size = _block_size(gpus, kinds)
+    if not size:
+        return None
+    narrow = [kind for kind in kinds if kind.size < size]
+    work = sum(kind.size * kind.slots for kind in kinds)
+    most_idle = sum(gpus) * target - work
+    idle, choices, steps = -1, list[Bundle](), np.array([STEPS])
+    while len(choices) < MOST_BUNDLES and idle < most_idle and steps[0] > 0:
+        idle = min(max(LEAST_IDLE, int(MORE_IDLE * idle)), most_idle)
+        choices = _with_idle(narrow, size, target, idle, steps)
+    choices.sort(key=lambda bundle: bundle.idle)
+    return Bundles(size, choices[:MOST_BUNDLES]) if choices else None
+
+
+def _block_size(gpus: Sequence[int], kinds: Sequence[Kind]) -> int:
+    """The greatest size of blocks that parts a few narrow jobs from the others; 0 if none does.
+
+    Doubling any narrow size again and again gives the size, and it divides all servers and the
+    wider jobs.
+    """
+    sizes = sorted({kind.size for kind in kinds})
+    for size in reversed(sizes[1:]):
+        narrow = [kind.size for kind in kinds if kind.size < size]
+        wide = [kind.size for kind in kinds if kind.size >= size and kind.slots]
+        doubled = all(size % less == 0 and (size // less).bit_count() == 1 for less in narrow)
+        divides = all(many % size == 0 for many in (*gpus, *sizes) if many not in narrow)
+        last = nested_sizes(gpus, wide)[-1:] == [size]
+        if len(narrow) <= MOST_NARROW and doubled and divides and last:
+            return size
+    return 0
+
+
+def _with_idle(
+    narrow: Sequence[Kind], size: int, target: int, most_idle: int, steps: Ints
+) -> list[Bundle]:
+    """The bundles with so much idle time at most; one for all that have as long items.
+
+    If no steps are left, some are missing.
+    """
+    bundles = [Bundle((), 0)]
+    width = min(kind.size for kind in narrow)
+    while width < size:
+        jobs = [Item(kind.slots, kind) for kind in narrow if kind.size == width]
+        found: dict[tuple[int, ...], Bundle] = {}
+        for bundle in bundles:
+            items = sorted((*jobs, *bundle.items), key=lambda item: item.slots)
+            for pairs, beside in _paired(items, width, target, most_idle - bundle.idle, steps):
+                key = tuple(item.slots for item in pairs)
+                idle = bundle.idle + beside
+                if key not in found or found[key].idle > idle:
+                    found[key] = Bundle(pairs, idle)
+        bundles = list(found.values())
+        width *= 2
+    return bundles
+
+
+def _paired(
+    items: Sequence[Item], width: int, target: int, most_idle: int, steps: Ints
+) -> Iterator[tuple[tuple[Item, ...], int]]:
+    """The ways to make pairs of lanes, with the idle time in the shorter lanes."""
+    if not items:
+        yield (), 0
+    if not 0 < len(items) <= MOST_ITEMS:
+        return
+    total = np.zeros(1, np.int64)
+    for item in items:
+        total = np.concatenate((total, total + item.slots))
+    lanes = np.zeros((MOST_FOUND, 2 * len(items)), np.int64)
+    idle = np.zeros(MOST_FOUND, np.int64)
+    many = _pair(total, target, most_idle // width, steps, lanes, idle)
+    lengths = np.maximum(total[lanes[:many, ::2]], total[lanes[:many, 1::2]])
+    # Of those with equal lengths, the first has the least idle time.
+    first = np.lexsort((idle[:many],))
+    _, unique = np.unique(np.sort(lengths[first], axis=1), axis=0, return_index=True)
+    for way in first[unique].tolist():
+        pairs = [
+            Item(slots, None, (_chosen(items, one), _chosen(items, other)))
+            for slots, (one, other) in zip(
+                lengths[way].tolist(), lanes[way].reshape(-1, 2).tolist(), strict=True
+            )
+            if slots
+        ]
+        yield tuple(sorted(pairs, key=lambda item: -item.slots)), width * int(idle[way])
+
+
+def _chosen(items: Sequence[Item], mask: int) -> tuple[Item, ...]:
+    """The items whose bits are set."""
+    return tuple(item for index, item in enumerate(items) if mask >> index & 1)
+
+
+@partial(compiled, parallel=True, allocates=True)
+def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, idle: Ints) -> int:
+    """Find the ways to make pairs of lanes; return their number.
+
+    Parameters
+    ----------
+    total
+        (sets of items) Slots of all items whose bits are set in the index.
+    target
+        Most slots of a lane.
+    most_idle
+        Most slots by which lanes are shorter than the other one of their pair, all together.
+    steps
+        (1) Pairs of lanes that may still be looked at; the number falls.
+    lanes
+        (ways, 2 × items) Zeros; set to the lanes of each way, pair by pair: a bit for each item.
+    idle
+        (ways) Set to the slots by which lanes are shorter.
+    """
+    items = lanes.shape[1] // 2
+    # At each depth: the items without a lane; those in a lane beside the last of them; the other
+    # lane, -1 before the first one; and the slots by which the lanes above are shorter.
+    free = np.zeros(items + 1, np.int64)
+    beside = np.zeros(items + 1, np.int64)
+    other = np.full(items + 1, -1, np.int64)
+    above = np.zeros(items + 1, np.int64)
+    free[0] = (1 << items) - 1
+    beside[0] = free[0] >> 1
+    found = depth = 0
+    while depth >= 0 and found < len(idle) and steps[0] > 0:
+        steps[0] -= 1
+        last = 1 << (items - 1)
+        while not free[depth] & last:
+            last >>= 1
+        lane = beside[depth] | last
+        rest = free[depth] ^ lane
+        if other[depth] == 0 or total[lane] > target:
+            # Nothing more fits beside this lane.
+            other[depth] = -1
+            if beside[depth] == 0:
+                depth -= 1
+            else:
+                beside[depth] = (beside[depth] - 1) & (free[depth] ^ last)
+            continue
+        other[depth] = rest if other[depth] < 0 else (other[depth] - 1) & rest
+        shorter = above[depth] + abs(total[lane] - total[other[depth]])
+        if total[other[depth]] > target or shorter > most_idle:
+            continue
+        lanes[found, 2 * depth], lanes[found, 2 * depth + 1] = lane, other[depth]
+        left = rest ^ other[depth]
+        if left:
+            depth += 1
+            last = 1 << (items - 1)
+            while not left & last:
+                last >>= 1
+            free[depth], beside[depth], above[depth] = left, left ^ last, shorter
+            continue
+        idle[found] = shorter
+        found += 1
+        if found < len(idle):
+            lanes[found, : 2 * depth] = lanes[found - 1, : 2 * depth]
+        lanes[found - 1, 2 * depth + 2 :] = 0
+    return found

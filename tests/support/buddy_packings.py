@@ -1,0 +1,70 @@
+"""Checks of packings on buddy blocks, and an enumeration of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rarmodel.search.block_columns import Ring
+from rarmodel.search.block_dive import BlockDive
+from rarmodel.search.block_program import BlockProgram, Packed
+from rarmodel.search.block_sizes import Kind
+
+Jobs = list[Kind]
+Problem = tuple[list[int], Jobs, int]
+
+
+def check(
+    gpus: list[int], jobs: Jobs, packed: Packed, target: int, rings: tuple[Ring, ...] = ()
+) -> None:
+    """No server ever holds more workers than it has GPUs, and no job ends past the target."""
+    held: Counter[tuple[int, int]] = Counter()
+    spread = {ring.job: ring for ring in rings}
+    for job, (kind, workers) in enumerate(zip(jobs, packed.workers, strict=True)):
+        assert sum(workers.values()) == kind.size
+        assert min(workers.values()) > 0
+        start, slots = packed.starts[job], kind.slots
+        if len(workers) > 1:
+            slots = spread[job].spread[len(workers) - 2]
+        assert slots > 0
+        assert 0 <= start <= target - slots
+        for server, many in workers.items():
+            for slot in range(start, start + slots):
+                held[server, slot] += many
+    assert all(count <= gpus[server] for (server, _), count in held.items())
+
+
+def fits(gpus: list[int], jobs: Jobs, target: int) -> bool:
+    """Whether all jobs end by the target, by enumeration of blocks: widest jobs first."""
+    sorted_jobs = sorted(jobs, reverse=True)
+
+    @cache
+    def put(index: int, left: tuple[tuple[int, ...], ...]) -> bool:
+        """`left` has the slots left on each GPU of each server."""
+        if index == len(sorted_jobs):
+            return True
+        size, slots = sorted_jobs[index]
+        for server, row in enumerate(left):
+            for first in range(0, len(row) - size + 1, size):
+                if min(row[first : first + size]) >= slots:
+                    part = tuple(one - slots for one in row[first : first + size])
+                    new = (*row[:first], *part, *row[first + size :])
+                    if put(index + 1, (*left[:server], new, *left[server + 1 :])):
+                        return True
+        return False
+
+    return put(0, tuple((target,) * count for count in gpus))
+
+
+def go_on() -> bool:
+    return False
+
+
+def dive(program: BlockProgram, seed: int, last_jobs: int = 0) -> tuple[Packed | None, bool]:
+    """The outcome of a dive that leaves at most so many jobs to the integer program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rarmodel.search.block_dive.LAST_JOBS", last_jobs)
+        return BlockDive(program, np.random.default_rng(seed), go_on).packing()

@@ -127,7 +127,7 @@ def columns_of(problem: Problem, most: int) -> list[Column]:
             _of_jobs(size, own, problem.jobs),
             _of_odd_jobs(size, smaller, own, problem.jobs),
             _divisions(size, smaller, own, problem.shortest),
-            () if smaller else _of_bundles(size, own, problem.bundles),
+            _of_bundles(size, own, problem.bundles) if problem.bundles and not smaller else (),
         ):
             columns[column] = None
             for head in column.heads:
@@ -249,8 +249,9 @@ def _divisions(size: int, smaller: Sequence[int], own: set[int], shortest: int) 
 def _of_bundles(size: int, own: set[int], bundles: Sequence[Bundle]) -> Iterator[Column]:
     """Bundles, and blocks that are idle for as long as an item of a bundle needs them to be."""
     items = {item.slots for bundle in bundles for item in bundle.items}
-    for longer, shorter in pairwise(sorted(own | items, reverse=True)):
-        if shorter >= min(items, default=longer):
-            yield Column(size, longer, (Head(size, shorter),))
+    least = min(items)
+    enough = (left for left in own | items if left >= least)
+    for longer, shorter in pairwise(sorted(enough, reverse=True)):
+        yield Column(size, longer, (Head(size, shorter),))
     for bundle in bundles:
         yield Column(size, bundle.items[0].slots, bundle=bundle)

@@ -212,7 +212,8 @@ def _programs(instance: Instance, layout: Layout) -> _Programs:
     @cache
     def program(target: int, *, bundled: bool) -> BlockProgram:
         bundles = bundles_of(gpus, kinds, target) if bundled else None
-        return BlockProgram(gpus, kinds, target, rings, bundles)
+        made = BlockProgram(gpus, kinds, target, rings, bundles)
+        return program(target, bundled=False) if made.bundled and made.too_large else made
 
     return program
 

@@ -148,7 +148,7 @@ def _paired(
     many = _pair(total, target, most_idle // width, steps, lanes, idle)
     lengths = np.maximum(total[lanes[:many, ::2]], total[lanes[:many, 1::2]])
     # Of those with equal lengths, the first has the least idle time.
-    first = np.lexsort((idle[:many],))
+    first = np.argsort(idle[:many], kind="stable")
     _, unique = np.unique(np.sort(lengths[first], axis=1), axis=0, return_index=True)
     for way in first[unique].tolist():
         pairs = [
@@ -186,9 +186,10 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
         (ways) Set to the slots by which lanes are shorter.
     """
     items = lanes.shape[1] // 2
-    # At each depth: the items without a lane; those in a lane beside the last of them; the other
-    # lane, -1 before the first one; and the slots by which the lanes above are shorter.
+    # At each depth: the items without a lane; the last of them; those beside it in its lane; the
+    # other lane, -1 before the first one; and the slots by which the lanes above are shorter.
     free = np.zeros(items + 1, np.int64)
+    last = np.full(items + 1, 1 << (items - 1), np.int64)
     beside = np.zeros(items + 1, np.int64)
     other = np.full(items + 1, -1, np.int64)
     above = np.zeros(items + 1, np.int64)
@@ -197,10 +198,7 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
     found = depth = 0
     while depth >= 0 and found < len(idle) and steps[0] > 0:
         steps[0] -= 1
-        last = 1 << (items - 1)
-        while not free[depth] & last:
-            last >>= 1
-        lane = beside[depth] | last
+        lane = beside[depth] | last[depth]
         rest = free[depth] ^ lane
         if other[depth] == 0 or total[lane] > target:
             # Nothing more fits beside this lane.
@@ -208,7 +206,7 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
             if beside[depth] == 0:
                 depth -= 1
             else:
-                beside[depth] = (beside[depth] - 1) & (free[depth] ^ last)
+                beside[depth] = (beside[depth] - 1) & (free[depth] ^ last[depth])
             continue
         other[depth] = rest if other[depth] < 0 else (other[depth] - 1) & rest
         shorter = above[depth] + abs(total[lane] - total[other[depth]])
@@ -218,10 +216,10 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
         left = rest ^ other[depth]
         if left:
             depth += 1
-            last = 1 << (items - 1)
-            while not left & last:
-                last >>= 1
-            free[depth], beside[depth], above[depth] = left, left ^ last, shorter
+            last[depth] = last[depth - 1] >> 1
+            while not left & last[depth]:
+                last[depth] >>= 1
+            free[depth], beside[depth], above[depth] = left, left ^ last[depth], shorter
             continue
         idle[found] = shorter
         found += 1

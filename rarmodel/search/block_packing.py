@@ -52,7 +52,7 @@ PAUSE = 0.2
 """Seconds between reports."""
 
 
-class _Programs(Protocol):
+class Programs(Protocol):
     """The program by target, with bundles, if there are some, or without."""
 
     def __call__(self, target: int, *, bundled: bool) -> BlockProgram:
@@ -96,7 +96,7 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     layout = layout_of(session.instance)
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
-    programs, unbundled = _programs(session.instance, layout), set[int]()
+    programs, unbundled = programs_of(session.instance, layout), set[int]()
     divers = [
         _Diver(session, programs, unbundled, seed, whole=index % 2 == 1)
         for index, seed in enumerate(seeds)
@@ -153,7 +153,7 @@ class _Diver:
     """
 
     def __init__(
-        self, session: Session, programs: _Programs, unbundled: set[int], seed: int, *, whole: bool
+        self, session: Session, programs: Programs, unbundled: set[int], seed: int, *, whole: bool
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
         self._whole = whole
@@ -204,8 +204,11 @@ class _Diver:
         return Solution(makespan, packed.starts, completions, *placements)
 
 
-def _programs(instance: Instance, layout: Layout) -> _Programs:
-    """The programs of an instance."""
+def programs_of(instance: Instance, layout: Layout) -> Programs:
+    """The programs of an instance; each is made once.
+
+    A program that bundles would make too large has none.
+    """
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
     rings = _rings(instance, kinds)
 

@@ -13,9 +13,10 @@ from rarmodel.bounds import LowerBound
 from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
-from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable
+from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable, programs_of
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.bundles import Bundle, Bundles, Item
+from rarmodel.search.layout import layout_of
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.verifier import verify
 
@@ -177,6 +178,20 @@ def test_narrow_jobs_are_packed_one_by_one_if_no_bundle_fits(
     pack(session, Limits(threads=2), perf_counter() + 60)
     assert asked
     assert 7 * session.makespan == 2 * before
+
+
+def test_a_program_that_bundles_make_too_large_leaves_them_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = generate("contention", seed=1, jobs=20, servers=4)
+    layout = layout_of(instance)
+    program = programs_of(instance, layout)(200, bundled=True)
+    plain = programs_of(instance, layout)(200, bundled=False)
+    assert (program.bundled, plain.bundled) == (True, False)
+    assert program.size > plain.size
+    monkeypatch.setattr("rarmodel.search.block_program.MOST_COLUMNS", plain.size)
+    left = programs_of(instance, layout)(200, bundled=True)
+    assert (left.bundled, left.size, left.too_large) == (False, plain.size, False)
 
 
 @pytest.mark.parametrize(("missing", "divers"), [(2, 1), (1, 2)])

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -210,7 +211,7 @@ def programs_of(instance: Instance, layout: Layout) -> Programs:
     A program that bundles would make too large has none.
     """
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
-    rings = _rings(instance, kinds)
+    rings, making = _rings(instance, kinds), Lock()
 
     @cache
     def program(target: int, *, bundled: bool) -> BlockProgram:
@@ -218,7 +219,12 @@ def programs_of(instance: Instance, layout: Layout) -> Programs:
         made = BlockProgram(gpus, kinds, target, rings, bundles)
         return program(target, bundled=False) if made.bundled and made.too_large else made
 
-    return program
+    def program_of(target: int, *, bundled: bool) -> BlockProgram:
+        # Threads ask for the same program at the same time, and `cache` would let each make it.
+        with making:
+            return program(target, bundled=bundled)
+
+    return program_of
 
 
 def _kinds(layout: Layout) -> list[Kind]:

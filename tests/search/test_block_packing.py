@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -192,6 +194,22 @@ def test_a_program_that_bundles_make_too_large_leaves_them_out(
     monkeypatch.setattr("rarmodel.search.block_program.MOST_COLUMNS", plain.size)
     left = programs_of(instance, layout)(200, bundled=True)
     assert (left.bundled, left.size, left.too_large) == (False, plain.size, False)
+
+
+def test_threads_share_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def program(*_: object) -> SimpleNamespace:
+        made.append(True)
+        sleep(0.1)
+        return SimpleNamespace(bundled=False)
+
+    monkeypatch.setattr("rarmodel.search.block_packing.BlockProgram", program)
+    instance = session_of(20, 4).instance
+    programs = programs_of(instance, layout_of(instance))
+    with ThreadPoolExecutor(3) as pool:
+        tasks = [pool.submit(programs, 9, bundled=False) for _ in range(3)]
+    assert len({id(task.result()) for task in tasks}) == len(made) == 1
 
 
 @pytest.mark.parametrize(("missing", "divers"), [(2, 1), (1, 2)])

@@ -7,11 +7,14 @@ narrow jobs run on some blocks of one size.
 Bundles are built size by size, from the narrowest jobs on. Items of one size make pairs of *lanes*.
 A lane runs its items one after another. Two lanes side by side are an item of twice the size, which
 ends with the longer lane. Such items and the jobs of their size make pairs of lanes in turn.
+
+A bundle is left out if another one has no longer items: the latter runs in the same blocks. This
+leaves one in ten of those with much idle time, so they can be listed as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -22,16 +25,16 @@ from rarmodel.engine.compilation import compiled
 
 from .block_sizes import Kind, nested_sizes
 
-MOST_BUNDLES = 2_000
-"""Most bundles of a program; those with the least idle time."""
+ENOUGH = 1_200
+"""Once there are so many bundles, those with more idle time are left out."""
 MOST_NARROW, MOST_ITEMS = 24, 14
 """Most narrow jobs, and most items of one size that make pairs of lanes."""
-LEAST_IDLE, MORE_IDLE = 8, 1.3
+LEAST_IDLE, MORE_IDLE = 8, 1.5
 """Most idle time of the first list of bundles; this many times as much for each further one, until
 there are enough."""
-STEPS = 100_000_000
-"""Most pairs of lanes that are looked at: less than a second."""
-MOST_FOUND = 20_000
+STEPS = 400_000_000
+"""Most pairs of lanes that are looked at: some seconds."""
+MOST_FOUND = 100_000
 """Most ways to make pairs of lanes of one list of items."""
 
 
@@ -83,11 +86,12 @@ def bundles_of(gpus: Sequence[int], kinds: Sequence[Kind], target: int) -> Bundl
     work = sum(kind.size * kind.slots for kind in kinds)
     most_idle = sum(gpus) * target - work
     idle, choices, steps = -1, list[Bundle](), np.array([STEPS])
-    while len(choices) < MOST_BUNDLES and idle < most_idle and steps[0] > 0:
+    while len(choices) < ENOUGH and idle < most_idle and steps[0] > 0:
         idle = min(max(LEAST_IDLE, int(MORE_IDLE * idle)), most_idle)
-        choices = _with_idle(narrow, size, target, idle, steps)
-    choices.sort(key=lambda bundle: bundle.idle)
-    return Bundles(size, choices[:MOST_BUNDLES]) if choices else None
+        more = _with_idle(narrow, size, target, idle, steps)
+        if steps[0] > 0 or not choices:
+            choices = more
+    return Bundles(size, choices) if choices else None
 
 
 def _block_size(gpus: Sequence[int], kinds: Sequence[Kind]) -> int:
@@ -111,7 +115,7 @@ def _block_size(gpus: Sequence[int], kinds: Sequence[Kind]) -> int:
 def _with_idle(
     narrow: Sequence[Kind], size: int, target: int, most_idle: int, steps: Ints
 ) -> list[Bundle]:
-    """The bundles with so much idle time at most; one for all that have as long items.
+    """The bundles with so much idle time at most, but for those that `_shortest` leaves out.
 
     If no steps are left, some are missing.
     """
@@ -119,46 +123,66 @@ def _with_idle(
     width = min(kind.size for kind in narrow)
     while width < size:
         jobs = [Item(kind.slots, kind) for kind in narrow if kind.size == width]
-        found: dict[tuple[int, ...], Bundle] = {}
+        ways = list[_Ways]()
         for bundle in bundles:
             items = sorted((*jobs, *bundle.items), key=lambda item: item.slots)
-            for pairs, beside in _paired(items, width, target, most_idle - bundle.idle, steps):
-                key = tuple(item.slots for item in pairs)
-                idle = bundle.idle + beside
-                if key not in found or found[key].idle > idle:
-                    found[key] = Bundle(pairs, idle)
-        bundles = list(found.values())
+            ways.append(_paired(items, target, (most_idle - bundle.idle) // width, steps))
+        work = sum(kind.size * kind.slots for kind in narrow if kind.size <= width)
         width *= 2
+        bundles = [
+            Bundle(pairs, width * sum(pair.slots for pair in pairs) - work)
+            for pairs in (_shortest(ways) if ways else ())
+        ]
     return bundles
 
 
-def _paired(
-    items: Sequence[Item], width: int, target: int, most_idle: int, steps: Ints
-) -> Iterator[tuple[tuple[Item, ...], int]]:
-    """The ways to make pairs of lanes, with the idle time in the shorter lanes."""
-    if not items:
-        yield (), 0
-    if not 0 < len(items) <= MOST_ITEMS:
-        return
+class _Ways(NamedTuple):
+    """Ways to make pairs of lanes of some items."""
+
+    items: Sequence[Item]
+    lanes: Ints
+    """(ways, pairs, 2) Each lane: a bit for each item."""
+    slots: Ints
+    """(ways, pairs) Slots of each pair; the longest first."""
+
+
+def _paired(items: Sequence[Item], target: int, most_idle: int, steps: Ints) -> _Ways:
+    """The ways whose shorter lanes lack so many slots at most, all together."""
+    many = len(items)
+    lanes = np.zeros((MOST_FOUND if many <= MOST_ITEMS else 0, 2 * many), np.int64)
     total = np.zeros(1, np.int64)
-    for item in items:
-        total = np.concatenate((total, total + item.slots))
-    lanes = np.zeros((MOST_FOUND, 2 * len(items)), np.int64)
-    idle = np.zeros(MOST_FOUND, np.int64)
-    many = _pair(total, target, most_idle // width, steps, lanes, idle)
-    lengths = np.maximum(total[lanes[:many, ::2]], total[lanes[:many, 1::2]])
-    # Of those with equal lengths, the first has the least idle time.
-    first = np.argsort(idle[:many], kind="stable")
-    _, unique = np.unique(np.sort(lengths[first], axis=1), axis=0, return_index=True)
-    for way in first[unique].tolist():
-        pairs = [
-            Item(slots, None, (_chosen(items, one), _chosen(items, other)))
-            for slots, (one, other) in zip(
-                lengths[way].tolist(), lanes[way].reshape(-1, 2).tolist(), strict=True
+    if len(lanes):
+        for item in items:
+            total = np.concatenate((total, total + item.slots))
+        lanes = lanes[: _pair(total, target, most_idle, steps, lanes)]
+    pairs = lanes.reshape(len(lanes), many, 2)
+    slots = total[pairs].max(axis=2, initial=0)
+    order = np.argsort(-slots, axis=1, kind="stable")
+    longest = np.take_along_axis(slots, order, axis=1)
+    return _Ways(items, np.take_along_axis(pairs, order[:, :, None], axis=1), longest)
+
+
+def _shortest(ways: Sequence[_Ways]) -> list[tuple[Item, ...]]:
+    """The pairs of each way, but for ways of which every pair is as long as one of another way."""
+    most = max((way.slots.shape[1] for way in ways), default=0)
+    slots = np.concatenate(
+        [np.pad(way.slots, ((0, 0), (0, most - way.slots.shape[1]))) for way in ways]
+    )
+    order = np.argsort(slots.sum(axis=1), kind="stable")
+    ends = np.cumsum([len(way.slots) for way in ways])
+    found = []
+    for index in order[_undominated(slots[order])].tolist():
+        place = int(np.searchsorted(ends, index, side="right"))
+        way, row = ways[place], index - int(ends[place]) + len(ways[place].slots)
+        pairs = zip(way.slots[row].tolist(), way.lanes[row].tolist(), strict=True)
+        found.append(
+            tuple(
+                Item(slots, None, (_chosen(way.items, one), _chosen(way.items, other)))
+                for slots, (one, other) in pairs
+                if slots
             )
-            if slots
-        ]
-        yield tuple(sorted(pairs, key=lambda item: -item.slots)), width * int(idle[way])
+        )
+    return found
 
 
 def _chosen(items: Sequence[Item], mask: int) -> tuple[Item, ...]:
@@ -167,7 +191,27 @@ def _chosen(items: Sequence[Item], mask: int) -> tuple[Item, ...]:
 
 
 @partial(compiled, parallel=True, allocates=True)
-def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, idle: Ints) -> int:
+def _undominated(rows: Ints) -> Ints:
+    """The indices of the rows of which no earlier row has numbers that are all as small."""
+    kept = np.zeros(len(rows), np.int64)
+    many = 0
+    for row in range(len(rows)):
+        index = 0
+        while index < many:
+            place, earlier = 0, kept[index]
+            while place < rows.shape[1] and rows[earlier, place] <= rows[row, place]:
+                place += 1
+            if place == rows.shape[1]:
+                break
+            index += 1
+        if index == many:
+            kept[many] = row
+            many += 1
+    return kept[:many]
+
+
+@partial(compiled, parallel=True, allocates=True)
+def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints) -> int:
     """Find the ways to make pairs of lanes; return their number.
 
     Parameters
@@ -182,8 +226,6 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
         (1) Pairs of lanes that may still be looked at; the number falls.
     lanes
         (ways, 2 × items) Zeros; set to the lanes of each way, pair by pair: a bit for each item.
-    idle
-        (ways) Set to the slots by which lanes are shorter.
     """
     items = lanes.shape[1] // 2
     # At each depth: the items without a lane; the last of them; those beside it in its lane; the
@@ -196,7 +238,7 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
     free[0] = (1 << items) - 1
     beside[0] = free[0] >> 1
     found = depth = 0
-    while depth >= 0 and found < len(idle) and steps[0] > 0:
+    while depth >= 0 and found < len(lanes) and steps[0] > 0:
         steps[0] -= 1
         lane = beside[depth] | last[depth]
         rest = free[depth] ^ lane
@@ -221,9 +263,8 @@ def _pair(total: Ints, target: int, most_idle: int, steps: Ints, lanes: Ints, id
                 last[depth] >>= 1
             free[depth], beside[depth], above[depth] = left, left ^ last[depth], shorter
             continue
-        idle[found] = shorter
         found += 1
-        if found < len(idle):
+        if found < len(lanes):
             lanes[found, : 2 * depth] = lanes[found - 1, : 2 * depth]
         lanes[found - 1, 2 * depth + 2 :] = 0
     return found

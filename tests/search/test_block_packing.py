@@ -185,14 +185,16 @@ def test_narrow_jobs_are_packed_one_by_one_if_no_bundle_fits(
 def test_a_program_that_bundles_make_too_large_leaves_them_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    instance = generate("contention", seed=1, jobs=20, servers=4)
+    bundles = [Bundle((Item(slots, Kind(1, slots)),), 0) for slots in range(1, 100)]
+    monkeypatch.setattr("rarmodel.search.block_packing.bundles_of", lambda *_: Bundles(4, bundles))
+    instance = sizes_of(4, 2, 2, 1, 1, 1, 1, servers=[4, 4])
     layout = layout_of(instance)
-    program = programs_of(instance, layout)(200, bundled=True)
-    plain = programs_of(instance, layout)(200, bundled=False)
+    program = programs_of(instance, layout)(99, bundled=True)
+    plain = programs_of(instance, layout)(99, bundled=False)
     assert (program.bundled, plain.bundled) == (True, False)
     assert program.size > plain.size
     monkeypatch.setattr("rarmodel.search.block_program.MOST_COLUMNS", plain.size)
-    left = programs_of(instance, layout)(200, bundled=True)
+    left = programs_of(instance, layout)(99, bundled=True)
     assert (left.bundled, left.size, left.too_large) == (False, plain.size, False)
 
 

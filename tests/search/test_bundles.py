@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
+from itertools import product, zip_longest
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rarmodel.search.block_columns import Ring
 from rarmodel.search.block_program import BlockProgram
 from rarmodel.search.block_sizes import Kind
-from rarmodel.search.bundles import Bundle, Item, bundles_of
+from rarmodel.search.bundles import Item, bundles_of
 
 WIDE = Kind(4, 1)
 
@@ -83,14 +83,24 @@ def test_bundles_hold_each_narrow_job_once(problem: Problem) -> None:
         assert lengths[0] <= target
 
 
+def no_longer(some: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    """Whether items are no longer than others, the longest beside the longest, and so on."""
+    return all(one <= other for one, other in zip_longest(some, others, fillvalue=0))
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_bundles_have_all_lengths_with_the_least_idle_time(seed: int) -> None:
+def test_bundles_have_all_shortest_lengths(seed: int) -> None:
     """One size of narrow jobs, beside each item in any lane."""
     random = np.random.default_rng(seed)
     slots = tuple(random.integers(1, 9, int(random.integers(1, 6))).tolist())
     target = int(random.integers(6, 16))
     bundles = bundles_of([2] * 20, [*(Kind(1, many) for many in slots), Kind(2, 1)], target)
-    expected = ways(slots, target) if max(slots) <= target else {}
+    every = ways(slots, target) if max(slots) <= target else {}
+    expected = {
+        lengths: idle
+        for lengths, idle in every.items()
+        if not any(no_longer(other, lengths) for other in every if other != lengths)
+    }
     found = bundles.choices if bundles else ()
     assert {tuple(item.slots for item in items): idle for items, idle in found} == expected
     assert [bundle.idle for bundle in found] == sorted(expected.values())
@@ -160,14 +170,25 @@ def test_blocks_are_as_wide_as_narrow_jobs_allow() -> None:
     assert (few.size, many.size) == (4, 2)
 
 
-def test_bundles_with_the_least_idle_time_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rarmodel.search.bundles.MOST_BUNDLES", 3)
-    monkeypatch.setattr("rarmodel.search.bundles.LEAST_IDLE", 4)
-    jobs = [*(Kind(1, slots) for slots in (5, 6, 7, 8, 9)), WIDE]
-    kept = bundles_of([4] * 9, jobs, 20)
-    monkeypatch.undo()
-    every = bundles_of([4] * 9, jobs, 20)
-    assert kept is not None
+SOME_JOBS = [*(Kind(1, slots) for slots in (5, 6, 7, 8, 9, 11, 13)), WIDE]
+
+
+def test_bundles_with_little_idle_time_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = bundles_of([4] * 9, SOME_JOBS, 20)
+    monkeypatch.setattr("rarmodel.search.bundles.ENOUGH", 1)
+    some = bundles_of([4] * 9, SOME_JOBS, 20)
+    assert some is not None
     assert every is not None
-    assert [bundle.idle for bundle in kept.choices] == [bundle.idle for bundle in every.choices[:3]]
-    assert isinstance(kept.choices[0], Bundle)
+    assert 1 <= len(some.choices) < len(every.choices)
+    assert some.choices == every.choices[: len(some.choices)]
+
+
+def test_a_list_of_bundles_that_takes_too_long_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = bundles_of([4] * 9, SOME_JOBS, 20)
+    monkeypatch.setattr("rarmodel.search.bundles.STEPS", 5_000)
+    some = bundles_of([4] * 9, SOME_JOBS, 20)
+    assert some is not None
+    assert every is not None
+    assert some.choices == every.choices[: len(some.choices)] != every.choices

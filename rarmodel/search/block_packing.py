@@ -30,7 +30,7 @@ from .block_columns import Ring
 from .block_dive import BlockDive
 from .block_program import BlockProgram, Packed
 from .block_sizes import Kind, nested_sizes
-from .bundles import bundles_of
+from .bundles import Bundles, bundles_of
 from .layout import SPREAD, Layout, layout_of
 from .solution import Solution
 from .worker import packed_bound
@@ -212,10 +212,18 @@ def programs_of(instance: Instance, layout: Layout) -> Programs:
     """
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
     rings, making = _rings(instance, kinds), Lock()
+    # Bundles take some seconds, and those by a target contain those by an earlier one.
+    latest, known = 0, None
+
+    def bundles_by(target: int) -> Bundles | None:
+        nonlocal latest, known
+        if target > latest:
+            latest, known = target, bundles_of(gpus, kinds, target)
+        return known and known.by(target)
 
     @cache
     def program(target: int, *, bundled: bool) -> BlockProgram:
-        bundles = bundles_of(gpus, kinds, target) if bundled else None
+        bundles = bundles_by(target) if bundled else None
         made = BlockProgram(gpus, kinds, target, rings, bundles)
         return program(target, bundled=False) if made.bundled and made.too_large else made
 

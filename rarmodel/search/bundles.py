@@ -66,6 +66,11 @@ class Bundles(NamedTuple):
     choices: Sequence[Bundle]
     """The ways, those with the least idle time first."""
 
+    def by(self, target: int) -> Bundles | None:
+        """Those whose items all end by a slot; None if there are none."""
+        choices = [bundle for bundle in self.choices if bundle.items[0].slots <= target]
+        return Bundles(self.size, choices) if choices else None
+
 
 def bundles_of(gpus: Sequence[int], kinds: Sequence[Kind], target: int) -> Bundles | None:
     """The bundles of some jobs; None if narrow jobs are too many or nothing parts them from others.

@@ -192,3 +192,12 @@ def test_a_list_of_bundles_that_takes_too_long_is_left_out(
     assert some is not None
     assert every is not None
     assert some.choices == every.choices[: len(some.choices)] != every.choices
+
+
+def test_bundles_by_a_late_target_contain_those_by_an_earlier_one() -> None:
+    late, early = (bundles_of([4] * 9, SOME_JOBS, target) for target in (20, 15))
+    assert late is not None
+    assert early is not None
+    assert late.by(15) == early
+    assert late.by(20) == late != early
+    assert late.by(12) is None

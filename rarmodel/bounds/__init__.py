@@ -29,6 +29,7 @@ from .proven import (
     with_makespan,
 )
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+from .wide_gaps import wide_gaps
 
 __all__ = [
     "CHECKED_PROOF",
@@ -58,6 +59,7 @@ __all__ = [
     "tightened",
     "value_bounds",
     "why_infeasible",
+    "wide_gaps",
     "wide_jobs",
     "with_aim",
     "with_bound",

@@ -333,6 +333,6 @@ CONFIGURATIONS = Bound(
     tighten=in_slots(configuration_bound),
     objectives=ON_MAKESPAN,
     handles=UNINTERRUPTED,
-    rank=7,
+    rank=8,
     cost="seconds",
 )

@@ -232,6 +232,6 @@ CUTTING_STOCK = Bound(
     tighten=in_slots(cutting_stock),
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES,
-    rank=6,
+    rank=7,
     cost="seconds",
 )

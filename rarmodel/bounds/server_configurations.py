@@ -373,6 +373,6 @@ SERVER_CONFIGURATIONS = Bound(
     tighten=in_slots(server_configuration_bound),
     objectives=ON_MAKESPAN,
     handles=UNINTERRUPTED,
-    rank=5,
+    rank=6,
     cost="milliseconds",
 )

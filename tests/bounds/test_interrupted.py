@@ -86,6 +86,7 @@ def test_bounds_that_follow_a_job_on_its_gpus_do_not_hold() -> None:
     assumed = {bound.name for bound in bounds() if PREEMPTION.name not in bound.handles}
     assert assumed == {
         "long jobs",
+        "wide gaps",
         "cutting stock",
         "server configurations",
         "configurations",

@@ -9,7 +9,7 @@ A lane runs its items one after another. Two lanes side by side are an item of t
 ends with the longer lane. Such items and the jobs of their size make pairs of lanes in turn.
 
 A bundle is left out if another one has no longer items: the latter runs in the same blocks. This
-leaves one in ten of those with much idle time, so they can be listed as well.
+leaves a small part of those with much idle time, so they can be listed as well.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from rarmodel.schema import Instance
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
 from .climb import climbed
 from .simple import area, longest_job
+from .works import works
 
 MOST_STATES = 10_000_000
 """Most steps of the dynamic program: wide jobs times slots of those that spread."""
@@ -80,18 +81,18 @@ def _each_width(instance: Instance) -> list[_WideJobs]:
     for width in sorted({job.size for job in jobs if 2 * job.size > max(servers)}):
         packed, extra, short = list[int](), list[int](), list[int]()
         busy = 0
-        for job, slots in zip(jobs, least, strict=True):
-            shortest = min(filter(None, (slots.packed, slots.spread)), default=0)
+        for job, work, slots in zip(jobs, works(instance), least, strict=True):
             if job.size >= width and slots.packed is not None:
                 packed.append(slots.packed)
                 more = NEVER if slots.spread is None else slots.spread - slots.packed
                 extra.append(min(NEVER, job.size * more))
-                short += [slots.spread] if slots.spread else []
                 busy += job.size * slots.packed
+                if slots.spread is not None:
+                    short.append(slots.spread)
             else:
-                short.append(shortest)
-                busy += job.size * shortest
-        if packed and all(short):
+                short.append(work.slots)
+                busy += work.area
+        if packed:
             many = sum(gpus >= width for gpus in servers)
             idle = 2 * width - max(servers)
             found.append(_WideJobs(many, idle, packed, extra, busy, min(short, default=0)))

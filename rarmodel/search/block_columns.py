@@ -87,6 +87,11 @@ class Column(NamedTuple):
     bundle: Bundle | None = None
     """The bundle that runs on this block and on others."""
 
+    @property
+    def idle(self) -> bool:
+        """Whether the block runs nothing any more."""
+        return not (self.heads or self.jobs or self.pieces or self.cut or self.bundle)
+
 
 class Problem(NamedTuple):
     """Jobs to pack by a target, on blocks."""
@@ -128,6 +133,7 @@ def columns_of(problem: Problem, most: int) -> list[Column]:
             _of_odd_jobs(size, smaller, own, problem.jobs),
             _divisions(size, smaller, own, problem.shortest),
             _of_bundles(size, own, problem.bundles) if problem.bundles and not smaller else (),
+            () if smaller else (Column(size, problem.target),),
         ):
             columns[column] = None
             for head in column.heads:

@@ -6,9 +6,8 @@ often meet the bound. They look for a makespan one slot above the bound, and the
 Every thread dives on its own, but for one that goes on with the search. Once a single slot is
 missing, annealing seldom finds it, so this thread dives, too.
 
-Where narrow jobs are few, the program has bundles of them at first. Every second thread begins with
-all of this program, instead of a dive. Once it is known to have no packing, single narrow jobs
-follow.
+Where narrow jobs are few, the program has bundles of them at first. Once it is known to have no
+packing, single narrow jobs follow.
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from threading import Lock
-from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from rarmodel.engine import Engine, placements_of
 from rarmodel.limits import TIME_LIMIT, Limits, processors
-from rarmodel.model import plain_pace, topology
+from rarmodel.model import least_slots_by_placement, plain_pace, topology
 
 from .block_columns import Ring
 from .block_dive import BlockDive
@@ -44,11 +42,9 @@ MOST_JOBS, MOST_GAP = 500, 0.02
 """With more jobs, or a greater relative gap, annealing gains more in the same time."""
 MOST_RINGS = 2
 """Most jobs that fit no server. Of two, one starts at slot 0 and the other one ends at the target,
-so they seldom share a link."""
+so they seldom share a link. One more may spread, if the others would leave no room for it."""
 MOST_ODD = 8
 """Most jobs of other sizes than those that divide one another: each one doubles the columns."""
-DIVE_SECONDS = 40.0
-"""Most seconds of a dive; those that succeed seldom take half as long."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -72,8 +68,32 @@ def packable(instance: Instance, bound: int) -> bool:
     nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
     few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
     few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
-    alone = layout.most_modes.max() <= SPREAD and packed_bound(layout) <= bound
+    alone = layout.most_modes.max() <= SPREAD and _spread(instance, layout, bound) is not None
     return bool(nested and few_odd and few_rings and alone)
+
+
+def _spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
+    """The jobs that may spread, so that the others have room by a bound.
+
+    They are those that fit no server, and if need be one that does: the one that takes the fewest
+    GPU slots more. None if one is not enough.
+    """
+    found = np.flatnonzero(layout.packed == 0).tolist()
+    if packed_bound(layout) <= bound:
+        return found
+
+    def enough(job: int) -> bool:
+        others = np.where(np.arange(len(layout.packed)) == job, 0, layout.packed)
+        return packed_bound(layout._replace(packed=others)) <= bound
+
+    more = {
+        job: size * (slots.spread - slots.packed)
+        for job, (size, slots) in enumerate(
+            zip(layout.size.tolist(), least_slots_by_placement(instance), strict=True)
+        )
+        if slots.packed and slots.spread and enough(job)
+    }
+    return [*found, min(more, key=more.__getitem__)] if more else None
 
 
 def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) -> str:
@@ -97,11 +117,9 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     layout = layout_of(session.instance)
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
-    programs, unbundled = programs_of(session.instance, layout), set[int]()
-    divers = [
-        _Diver(session, programs, unbundled, seed, whole=index % 2 == 1)
-        for index, seed in enumerate(seeds)
-    ]
+    spread = _spread(session.instance, layout, session.bound.slots) or []
+    programs, unbundled = programs_of(session.instance, layout, spread), set[int]()
+    divers = [_Diver(session, programs, unbundled, seed) for seed in seeds]
     first = max(1, threads - 1)
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -144,8 +162,6 @@ class _Diver:
         The targets for which the program with bundles has no packing. All divers add to them.
     seed
         Seed of the random numbers.
-    whole
-        Whether the integer solver gets each program with bundles once, before any dive into it.
 
     Attributes
     ----------
@@ -154,26 +170,23 @@ class _Diver:
     """
 
     def __init__(
-        self, session: Session, programs: Programs, unbundled: set[int], seed: int, *, whole: bool
+        self, session: Session, programs: Programs, unbundled: set[int], seed: int
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
-        self._whole = whole
         self._random = np.random.default_rng(seed)
         self._engine = Engine(session.instance)
         self.stopped = False
 
     def run(self) -> None:
         """Look for shorter and shorter schedules, while there is hope for one."""
-        session, tried = self._session, set[int]()
+        session = self._session
         least = session.bound.slots
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
             program = self._programs(target, bundled=target not in self._unbundled)
             if program.too_large:
                 return
-            whole = self._whole and program.bundled and target not in tried
-            tried.add(target)
-            packed, surely_none = self._packed(program, target, whole=whole)
+            packed, surely_none = self._packed(program, target)
             if packed is not None:
                 session.take(self._solution(packed))
             if surely_none and program.bundled:
@@ -181,19 +194,14 @@ class _Diver:
             elif surely_none:
                 least = target + 1
 
-    def _packed(
-        self, program: BlockProgram, target: int, *, whole: bool
-    ) -> tuple[Packed | None, bool]:
-        """A packing by the target, if there is one in reach, and whether there is surely none."""
-        latest = perf_counter() + DIVE_SECONDS
+    def _packed(self, program: BlockProgram, target: int) -> tuple[Packed | None, bool]:
+        """A packing by the target, if a dive finds one, and whether there is surely none."""
 
         def over() -> bool:
             found = self._session.makespan <= target
             refuted = program.bundled and target in self._unbundled
-            return found or refuted or self.stopped or perf_counter() >= latest
+            return found or refuted or self.stopped
 
-        if whole:
-            return program.solve(DIVE_SECONDS, int(self._random.integers(2**31 - 1)), over)
         return BlockDive(program, self._random, over).packing()
 
     def _solution(self, packed: Packed) -> Solution | None:
@@ -205,13 +213,13 @@ class _Diver:
         return Solution(makespan, packed.starts, completions, *placements)
 
 
-def programs_of(instance: Instance, layout: Layout) -> Programs:
-    """The programs of an instance; each is made once.
+def programs_of(instance: Instance, layout: Layout, spread: Sequence[int] = ()) -> Programs:
+    """The programs of an instance, in which some jobs may spread; each is made once.
 
     A program that bundles would make too large has none.
     """
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
-    rings, making = _rings(instance, kinds), Lock()
+    rings, making = _rings(instance, kinds, spread), Lock()
     # Bundles take some seconds, and those by a target contain those by an earlier one.
     latest, known = 0, None
 
@@ -243,14 +251,14 @@ def _kinds(layout: Layout) -> list[Kind]:
     ]
 
 
-def _rings(instance: Instance, kinds: Sequence[Kind]) -> list[Ring]:
-    """The jobs that fit no server, with the slots that they need on the slowest links."""
+def _rings(instance: Instance, kinds: Sequence[Kind], spread: Sequence[int]) -> list[Ring]:
+    """The jobs that may spread, with the slots that they need on the slowest links."""
     links, servers = topology(instance.cluster).links, len(instance.cluster.servers)
     gbps = min((link.gbps for link in links), default=0.0)
     found: list[Ring] = []
-    for job, kind in enumerate(kinds):
-        if not kind.slots:
-            pace = plain_pace(instance, job)
-            slots = (pace.slots(many, gbps) or 0 for many in range(2, min(kind.size, servers) + 1))
-            found.append(Ring(job, kind, tuple(slots), last=len(found) % 2 == 1))
+    for job in spread:
+        pace = plain_pace(instance, job)
+        most = min(kinds[job].size, servers)
+        slots = (pace.slots(many, gbps) or 0 for many in range(2, most + 1))
+        found.append(Ring(job, kinds[job], tuple(slots), last=len(found) % 2 == 1))
     return found

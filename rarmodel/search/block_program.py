@@ -103,9 +103,13 @@ class BlockProgram:
         return [level for level in levels if len(level.columns)]
 
     def relaxed(self) -> Any:
-        """The linear program, for the solver: parts of units count, too."""
+        """The linear program, for the solver: parts of units count, too.
+
+        Its solutions leave as many blocks idle as possible.
+        """
         program = self._program(highspy())
         program.integrality_ = []
+        program.col_cost_ = -np.array([float(column.idle) for column in self._columns])
         return program
 
     def solve(

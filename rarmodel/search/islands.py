@@ -141,7 +141,7 @@ class Islands:
         self,
         session: AnySession,
         end: float | None,
-        proof: tuple[float, float] | None,
+        proof: float | None,
     ) -> str:
         """Search until there is a reason to stop; return the reason.
 
@@ -152,7 +152,7 @@ class Islands:
         end
             The reading of `time.perf_counter` at which to stop; None for no time limit.
         proof
-            Readings between which the first island looks for a proof; None for no proof.
+            The reading from which on the first island looks for a proof; None for no proof.
         """
         from distributed import KilledWorker  # noqa: PLC0415 - optional
 
@@ -192,13 +192,13 @@ class Islands:
                 return f"no improvement in {patience} rounds"
 
     def _begin(
-        self, island: Island, best: Attempt, left: float, proof: tuple[float, float] | None
+        self, island: Island, best: Attempt, left: float, proof: float | None
     ) -> Future[Attempt]:
         """Send an island into its next round, with the best that is known."""
         limits = Limits(gap=self._limits.gap, threads=island.threads, seed=self._limits.seed)
         seconds, now, proves = ROUND_SECONDS, perf_counter(), False
-        if island.first == 0 and proof is not None and proof[0] <= now < proof[1]:
-            seconds, proves = min(max(seconds, now - proof[0]), proof[1] - now), True
+        if island.first == 0 and proof is not None and proof <= now:
+            seconds, proves = max(seconds, now - proof), True
         seconds = max(0.0, min(seconds, left - HOME_SECONDS))
         begun: Future[Attempt] = self._executors[island].submit(
             _round, island, self._instance, limits, best, seconds, proves

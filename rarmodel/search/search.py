@@ -42,10 +42,9 @@ FINISH_SECONDS_PER_JOB = 25e-6
 before the time limit, but it always gets a share of the limit.
 """
 LEAST_SHARE = 0.25
-PROOF_FROM, PROOF_TO = 0.2, 0.9
-"""Shares of the time limit between which there is a proof, if the instance is small enough."""
-PROOF_SECONDS = 3.0
-"""The proof begins after this time at the latest."""
+PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
+"""The proof, or dives, begin after this share of the time limit, or so many seconds if that is
+less."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +151,14 @@ def _run(
     """Search, prove, and search on; return why that stopped."""
     proof = None
     if end is not None and limits.iterations is None and limits.patience is None:
-        proof = begun + seconds_before_proof(end - begun), begun + PROOF_TO * (end - begun)
+        proof = begun + seconds_before_proof(end - begun)
     if islands is not None:
         return islands.run(session, end, proof)
-    if proof is None or not session.closable:
+    if end is None or proof is None or not session.closable:
         return session.run(end, limits.iterations, limits.patience)
-    stopped = session.run(proof[0])
+    stopped = session.run(proof)
     if stopped == TIME_LIMIT:
-        stopped = session.close_gap(proof[1])
+        stopped = session.close_gap(end)
     return session.run(end) if stopped == TIME_LIMIT else stopped
 
 

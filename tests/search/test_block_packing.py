@@ -72,6 +72,21 @@ def test_dives_pack_beside_rings_that_spread(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("any_gap")
+def test_a_job_that_fits_a_server_spreads_where_need_be() -> None:
+    """One server has room for jobs of 4 GPUs: two of them would take 20 slots there."""
+    jobs = [job_data(f"job-{j}", size, iterations=100) for j, size in enumerate((4, 4, 1, 1))]
+    instance = instance_of(*jobs, servers=[4, 2, 2, 2], horizon=100)
+    session = Session(instance, Limits(threads=2))
+    session.take(one_after_another(instance))
+    pack(session, Limits(threads=2), perf_counter() + 60)
+    schedule = session.schedule("search")
+    assert schedule is not None
+    report = verify(instance, schedule)
+    assert (report.feasible, report.makespan) == (True, 10)
+    assert any(len(assignment.gpus) > 1 for assignment in schedule.assignments)
+
+
+@pytest.mark.usefixtures("any_gap")
 def test_rings_that_hold_their_gpus_too_long_give_no_schedule() -> None:
     """Two rings that overlap share the links of two servers, whatever the bound says."""
     jobs = [job_data(f"job-{j}", 3, gradient_mb=100.0, iterations=100) for j in range(2)]
@@ -105,7 +120,8 @@ def test_search_dives(monkeypatch: pytest.MonkeyPatch) -> None:
         (generate("paper", jobs=MOST_JOBS), True),
         (generate("paper", jobs=MOST_JOBS + 1), False),
         (generate("contention"), True),
-        (generate("contention", seed=6), False),
+        (generate("contention", seed=6), True),
+        (sizes_of(3, 3, 3, 3, 3, 2, servers=[4, 2, 2, 2]), False),
         (generate("spread", jobs=MOST_PROVEN + 1), False),
         (sizes_of(*[3] * 9, *[2] * MOST_ODD, servers=[4, 6]), True),
         (sizes_of(*[3] * 9, *[2] * (MOST_ODD + 1), servers=[4, 6]), False),
@@ -117,7 +133,8 @@ def test_search_dives(monkeypatch: pytest.MonkeyPatch) -> None:
         "sizes nest",
         "too many jobs",
         "some odd sizes and rings",
-        "jobs that must spread although they fit a server",
+        "a job that must spread although it fits a server",
+        "two such jobs",
         "most jobs spread",
         "few odd",
         "too many odd",

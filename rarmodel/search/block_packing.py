@@ -68,11 +68,11 @@ def packable(instance: Instance, bound: int) -> bool:
     nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
     few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
     few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
-    alone = layout.most_modes.max() <= SPREAD and _spread(instance, layout, bound) is not None
+    alone = layout.most_modes.max() <= SPREAD and may_spread(instance, layout, bound) is not None
     return bool(nested and few_odd and few_rings and alone)
 
 
-def _spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
+def may_spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
     """The jobs that may spread, so that the others have room by a bound.
 
     They are those that fit no server, and if need be one that does: the one that takes the fewest
@@ -117,7 +117,7 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     layout = layout_of(session.instance)
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
-    spread = _spread(session.instance, layout, session.bound.slots) or []
+    spread = may_spread(session.instance, layout, session.bound.slots) or []
     programs, unbundled = programs_of(session.instance, layout, spread), set[int]()
     divers = [_Diver(session, programs, unbundled, seed) for seed in seeds]
     first = max(1, threads - 1)

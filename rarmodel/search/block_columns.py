@@ -133,6 +133,7 @@ def columns_of(problem: Problem, most: int) -> list[Column]:
             _of_odd_jobs(size, smaller, own, problem.jobs),
             _divisions(size, smaller, own, problem.shortest),
             _of_bundles(size, own, problem.bundles) if problem.bundles and not smaller else (),
+            # An idle block: the linear program has as many as it can.
             () if smaller else (Column(size, problem.target),),
         ):
             columns[column] = None

@@ -216,7 +216,8 @@ class _Diver:
 def programs_of(instance: Instance, layout: Layout, spread: Sequence[int] = ()) -> Programs:
     """The programs of an instance, in which some jobs may spread; each is made once.
 
-    A program that bundles would make too large has none.
+    All jobs that fit no server must be among the former, as `may_spread` has them. A program that
+    bundles would make too large has none.
     """
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
     rings, making = _rings(instance, kinds, spread), Lock()

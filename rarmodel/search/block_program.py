@@ -37,6 +37,8 @@ class Packed(NamedTuple):
 class Level(NamedTuple):
     """Columns about blocks of one size, or about rings."""
 
+    size: int
+    """GPUs of a block; 0 for rings."""
     columns: Ints
     """Indices of the columns."""
     jobs: int
@@ -96,10 +98,10 @@ class BlockProgram:
     def levels(self) -> list[Level]:
         """Columns in the order in which a dive rounds them: rings first, then the widest blocks."""
         sizes = np.array([column.size for column in self._columns])
-        levels = [Level(np.flatnonzero(sizes == 0), len(self._kinds))]
+        levels = [Level(0, np.flatnonzero(sizes == 0), len(self._kinds))]
         for size in self._problem.nested:
             left = sum(kind.size <= size for kind in self._kinds)
-            levels.append(Level(np.flatnonzero(sizes == size), left))
+            levels.append(Level(size, np.flatnonzero(sizes == size), left))
         return [level for level in levels if len(level.columns)]
 
     def relaxed(self) -> Any:

@@ -68,11 +68,11 @@ def packable(instance: Instance, bound: int) -> bool:
     nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
     few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
     few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
-    alone = layout.most_modes.max() <= SPREAD and may_spread(instance, layout, bound) is not None
+    alone = layout.most_modes.max() <= SPREAD and _may_spread(instance, layout, bound) is not None
     return bool(nested and few_odd and few_rings and alone)
 
 
-def may_spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
+def _may_spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
     """The jobs that may spread, so that the others have room by a bound.
 
     They are those that fit no server, and if need be one that does: the one that takes the fewest
@@ -114,11 +114,9 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     """
     if session.makespan - session.bound.slots > MOST_GAP * session.makespan:
         return TIME_LIMIT
-    layout = layout_of(session.instance)
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
-    spread = may_spread(session.instance, layout, session.bound.slots) or []
-    programs, unbundled = programs_of(session.instance, layout, spread), set[int]()
+    programs, unbundled = programs_of(session.instance, session.bound.slots), set[int]()
     divers = [_Diver(session, programs, unbundled, seed) for seed in seeds]
     first = max(1, threads - 1)
     with ThreadPoolExecutor(threads) as pool:
@@ -213,12 +211,14 @@ class _Diver:
         return Solution(makespan, packed.starts, completions, *placements)
 
 
-def programs_of(instance: Instance, layout: Layout, spread: Sequence[int] = ()) -> Programs:
-    """The programs of an instance, in which some jobs may spread; each is made once.
+def programs_of(instance: Instance, bound: int) -> Programs:
+    """The programs of an instance with a lower bound; each is made once.
 
-    All jobs that fit no server must be among the former, as `may_spread` has them. A program that
-    bundles would make too large has none.
+    Jobs that fit no server may spread, and one more if the bound needs it. A program that bundles
+    would make too large has none.
     """
+    layout = layout_of(instance)
+    spread = _may_spread(instance, layout, bound) or []
     gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
     rings, making = _rings(instance, kinds, spread), Lock()
     # Bundles take some seconds, and those by a target contain those by an earlier one.

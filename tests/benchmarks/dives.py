@@ -15,9 +15,8 @@ import numpy as np
 
 import rarmodel
 from rarmodel.search.block_dive import BlockDive
-from rarmodel.search.block_packing import may_spread, programs_of
+from rarmodel.search.block_packing import programs_of
 from rarmodel.search.block_program import BlockProgram
-from rarmodel.search.layout import layout_of
 
 
 class RandomCosts:
@@ -49,9 +48,7 @@ def packings(program: Any, seconds: float) -> tuple[int, int]:
 def main(options: argparse.Namespace) -> None:
     """Print a line for each way."""
     instance = rarmodel.generate(options.family, seed=options.seed)
-    layout = layout_of(instance)
-    spread = may_spread(instance, layout, options.slots)
-    program = programs_of(instance, layout, spread or ())(options.slots, bundled=True)
+    program = programs_of(instance, options.slots)(options.slots, bundled=True)
     for name, way in (("idle blocks", program), ("random costs", RandomCosts(program))):
         dives, found = packings(way, options.seconds)
         print(f"{name}: {found} packings in {dives} dives", flush=True)

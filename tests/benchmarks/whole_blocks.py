@@ -2,8 +2,8 @@
 
 `python tests/benchmarks/whole_blocks.py FAMILY SEED SLOTS GPUS [--seconds S]` for an instance of
 `rarmodel generate`, and a makespan to meet. Rings and blocks of GPUS or more are whole; narrower
-jobs run in parts. HiGHS leaves as many single GPUs idle as it can, from slot 0 to the makespan: the
-whole narrow jobs of a packing cannot lose more time than that.
+jobs run in parts. HiGHS leaves as many single GPUs idle as it can, from slot 0 to the makespan. No
+packing of whole jobs leaves more.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ import numpy as np
 
 import rarmodel
 from rarmodel.highs_library import highspy, silent_highs
-from rarmodel.search.block_packing import may_spread, programs_of
-from rarmodel.search.layout import layout_of
+from rarmodel.search.block_packing import programs_of
 
 
 def main(options: argparse.Namespace) -> None:
     """Print the solver's verdicts."""
     instance = rarmodel.generate(options.family, seed=options.seed)
-    layout = layout_of(instance)
-    spread = may_spread(instance, layout, options.slots)
-    program = programs_of(instance, layout, spread or ())(options.slots, bundled=False)
+    program = programs_of(instance, options.slots)(options.slots, bundled=False)
     model, highs = program.relaxed(), silent_highs()
     for option, value in (("threads", 1), ("time_limit", options.seconds)):
         highs.setOptionValue(option, value)

@@ -18,7 +18,6 @@ from rarmodel.search import SEARCH, Session, one_after_another
 from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable, programs_of
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.bundles import Bundle, Bundles, Item
-from rarmodel.search.layout import layout_of
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.verifier import verify
 
@@ -205,13 +204,12 @@ def test_a_program_that_bundles_make_too_large_leaves_them_out(
     bundles = [Bundle((Item(slots, Kind(1, slots)),), 0) for slots in range(1, 100)]
     monkeypatch.setattr("rarmodel.search.block_packing.bundles_of", lambda *_: Bundles(4, bundles))
     instance = sizes_of(4, 2, 2, 1, 1, 1, 1, servers=[4, 4])
-    layout = layout_of(instance)
-    program = programs_of(instance, layout)(99, bundled=True)
-    plain = programs_of(instance, layout)(99, bundled=False)
+    program = programs_of(instance, 99)(99, bundled=True)
+    plain = programs_of(instance, 99)(99, bundled=False)
     assert (program.bundled, plain.bundled) == (True, False)
     assert program.size > plain.size
     monkeypatch.setattr("rarmodel.search.block_program.MOST_COLUMNS", plain.size)
-    left = programs_of(instance, layout)(99, bundled=True)
+    left = programs_of(instance, 99)(99, bundled=True)
     assert (left.bundled, left.size, left.too_large) == (False, plain.size, False)
 
 
@@ -225,7 +223,7 @@ def test_threads_share_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("rarmodel.search.block_packing.BlockProgram", program)
     instance = session_of(20, 4).instance
-    programs = programs_of(instance, layout_of(instance))
+    programs = programs_of(instance, 99)
     with ThreadPoolExecutor(3) as pool:
         tasks = [pool.submit(programs, 9, bundled=False) for _ in range(3)]
     assert len({id(task.result()) for task in tasks}) == len(made) == 1

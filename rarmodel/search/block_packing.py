@@ -8,6 +8,10 @@ missing, annealing seldom finds it, so this thread dives, too.
 
 Where narrow jobs are few, the program has bundles of them at first. Once it is known to have no
 packing, single narrow jobs follow.
+
+Where some jobs spread at no cost, threads also dive into a program of joined blocks, once a single
+slot is missing. Such a dive takes as long as twenty others, but finds packings that have no form on
+buddy blocks.
 """
 
 from __future__ import annotations
@@ -27,8 +31,10 @@ from rarmodel.model import least_slots_by_placement, plain_pace, topology
 from .block_columns import Ring
 from .block_dive import BlockDive
 from .block_program import BlockProgram, Packed
-from .block_sizes import Kind, nested_sizes
+from .block_sizes import Kind, kinds_of, nested_sizes
 from .bundles import Bundles, bundles_of
+from .joined_dive import SECONDS, JoinedDive
+from .joined_packing import JoinedPrograms, joined_programs_of
 from .layout import SPREAD, Layout, layout_of
 from .solution import Solution
 from .worker import packed_bound
@@ -45,6 +51,8 @@ MOST_RINGS = 2
 so they seldom share a link. One more may spread, if the others would leave no room for it."""
 MOST_ODD = 8
 """Most jobs of other sizes than those that divide one another: each one doubles the columns."""
+DIVES_BETWEEN = 10
+"""Dives on buddy blocks between those on joined blocks."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -117,7 +125,11 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
     programs, unbundled = programs_of(session.instance, session.bound.slots), set[int]()
-    divers = [_Diver(session, programs, unbundled, seed) for seed in seeds]
+    joined = joined_programs_of(session.instance)
+    divers = [
+        _Diver(session, programs, joined, unbundled, seed, thread)
+        for thread, seed in enumerate(seeds)
+    ]
     first = max(1, threads - 1)
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -156,10 +168,14 @@ class _Diver:
         The search.
     programs
         The program by target, with bundles or not.
+    joined
+        The program of joined blocks by target and the greatest size of these; None if it has none.
     unbundled
         The targets for which the program with bundles has no packing. All divers add to them.
     seed
         Seed of the random numbers.
+    thread
+        Number of the thread. All but the first begin with joined blocks.
 
     Attributes
     ----------
@@ -168,9 +184,17 @@ class _Diver:
     """
 
     def __init__(
-        self, session: Session, programs: Programs, unbundled: set[int], seed: int
+        self,
+        session: Session,
+        programs: Programs,
+        joined: JoinedPrograms | None,
+        unbundled: set[int],
+        seed: int,
+        thread: int,
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
+        self._joined, self._thread, self._joined_dives = joined, thread, 0
+        self._dives = DIVES_BETWEEN if thread else 0
         self._random = np.random.default_rng(seed)
         self._engine = Engine(session.instance)
         self.stopped = False
@@ -181,6 +205,10 @@ class _Diver:
         least = session.bound.slots
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
+            if self._joined and target == session.makespan - 1 and self._dives >= DIVES_BETWEEN:
+                self._dive_joined(self._joined, target)
+                continue
+            self._dives += 1
             program = self._programs(target, bundled=target not in self._unbundled)
             if program.too_large:
                 return
@@ -202,6 +230,19 @@ class _Diver:
 
         return BlockDive(program, self._random, over).packing()
 
+    def _dive_joined(self, joined: JoinedPrograms, target: int) -> None:
+        """Dive into a program of joined blocks."""
+
+        def over() -> bool:
+            return self._session.makespan <= target or self.stopped
+
+        self._dives, self._joined_dives = 0, self._joined_dives + 1
+        program = joined(target, self._thread + self._joined_dives)
+        seconds = SECONDS * self._joined_dives
+        packed = JoinedDive(program, self._random, over, seconds).packing()
+        if packed is not None:
+            self._session.take(self._solution(packed))
+
     def _solution(self, packed: Packed) -> Solution | None:
         """The solution of a packing; None if rings that share links hold their GPUs too long."""
         placements = placements_of(packed.workers)
@@ -219,7 +260,7 @@ def programs_of(instance: Instance, bound: int) -> Programs:
     """
     layout = layout_of(instance)
     spread = _may_spread(instance, layout, bound) or []
-    gpus, kinds = layout.server_gpus.tolist(), _kinds(layout)
+    gpus, kinds = layout.server_gpus.tolist(), kinds_of(layout)
     rings, making = _rings(instance, kinds, spread), Lock()
     # Bundles take some seconds, and those by a target contain those by an earlier one.
     latest, known = 0, None
@@ -242,14 +283,6 @@ def programs_of(instance: Instance, bound: int) -> Programs:
             return program(target, bundled=bundled)
 
     return program_of
-
-
-def _kinds(layout: Layout) -> list[Kind]:
-    """(jobs) The kind of each job."""
-    return [
-        Kind(size, slots)
-        for size, slots in zip(layout.size.tolist(), layout.packed.tolist(), strict=True)
-    ]
 
 
 def _rings(instance: Instance, kinds: Sequence[Kind], spread: Sequence[int]) -> list[Ring]:

@@ -18,6 +18,7 @@ from rarmodel.highs_library import highspy, silent_highs
 from .block_columns import Column, Problem, Ring, columns_of
 from .block_sizes import Kind, nested_sizes, parts
 from .bundles import Bundles, Item
+from .flow_rows import UNLIMITED, integer_program
 
 _BUNDLE = "bundle"
 """The row of bundles."""
@@ -109,7 +110,7 @@ class BlockProgram:
 
         Its solutions leave as many blocks idle as possible.
         """
-        program = self._program(highspy())
+        program = self._program()
         program.integrality_ = []
         program.col_cost_ = -np.array([float(column.idle) for column in self._columns])
         return program
@@ -138,7 +139,7 @@ class BlockProgram:
         highs = silent_highs()
         for option, value in (("threads", 1), ("time_limit", seconds), ("random_seed", seed)):
             highs.setOptionValue(option, value)
-        program = self._program(library)
+        program = self._program()
         if units is not None:
             program.col_lower_, program.col_upper_ = units
         highs.passModel(program)
@@ -148,13 +149,13 @@ class BlockProgram:
             return None, refuted(highs)
         return self._packed(np.rint(highs.getSolution().col_value).astype(int).tolist()), False
 
-    def _program(self, library: Any) -> Any:
+    def _program(self) -> Any:
         """The program as the solver wants it."""
-        problem, columns, most = self._problem, self._columns, library.kHighsInf
+        problem, columns = self._problem, self._columns
         pieces = dict.fromkeys(piece for column in columns for piece in column.cut)
         # Each row has the least and the most that its columns may add up to.
         rows: dict[object, tuple[float, float]] = {
-            _block(size, left): (-float(self._supply(size, left)), most)
+            _block(size, left): (-float(self._supply(size, left)), UNLIMITED)
             for column in columns
             for size, left in _taken(column)
         }
@@ -162,37 +163,19 @@ class BlockProgram:
         rows |= dict.fromkeys(pieces, (0.0, 0.0)) | dict.fromkeys(problem.rings, (0.0, 1.0))
         if problem.bundles:
             rows[_BUNDLE] = (1.0, 1.0)
-        row_of = {row: index for index, row in enumerate(rows)}
-        first, indices, numbers = [0], list[int](), list[float]()
-        for column in columns:
-            for row, number in _entries(column).items():
-                if row in row_of:
-                    indices.append(row_of[row])
-                    numbers.append(float(number))
-            first.append(len(indices))
-        program = library.HighsLp()
-        program.num_col_, program.num_row_ = len(columns), len(rows)
-        program.col_cost_, program.col_lower_ = np.zeros((2, len(columns)))
-        program.col_upper_ = np.array([self._most(column, most) for column in columns])
-        program.row_lower_, program.row_upper_ = np.array(list(rows.values())).T
-        program.a_matrix_.format_ = library.MatrixFormat.kColwise
-        program.a_matrix_.start_ = np.array(first, np.int32)
-        program.a_matrix_.index_ = np.array(indices, np.int32)
-        program.a_matrix_.value_ = np.array(numbers)
-        program.integrality_ = [library.HighsVarType.kInteger] * len(columns)
-        return program
+        return integer_program(rows, ((_entries(column), self._most(column)) for column in columns))
 
     def _supply(self, size: int, left: int) -> int:
         """Number of such blocks that there are at slot 0."""
         return self._problem.blocks[size] if left == self._problem.target else 0
 
-    def _most(self, column: Column, unlimited: float) -> float:
+    def _most(self, column: Column) -> float:
         """Most units of flow in a column."""
         if column.cut or column.bundle:
             return 1.0
         jobs = Counter(column.jobs)
         least = (self._problem.jobs[kind] // many for kind, many in jobs.items())
-        return float(min(least, default=unlimited))
+        return float(min(least, default=UNLIMITED))
 
     def _packed(self, flow: list[int]) -> Packed:
         """The packing of a flow."""

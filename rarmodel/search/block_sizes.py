@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .layout import Layout
 
 
 class Kind(NamedTuple):
@@ -17,6 +20,14 @@ class Kind(NamedTuple):
     """GPUs."""
     slots: int
     """Execution time; 0 if no server is large enough."""
+
+
+def kinds_of(layout: Layout) -> list[Kind]:
+    """(jobs) The kind of each job."""
+    return [
+        Kind(size, slots)
+        for size, slots in zip(layout.size.tolist(), layout.packed.tolist(), strict=True)
+    ]
 
 
 def nested_sizes(gpus: Sequence[int], sizes: Sequence[int]) -> list[int]:

@@ -1,0 +1,132 @@
+"""Programs of joined blocks, and dives into them: packings are packings, and none is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from buddy_packings import fits, go_on
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rarmodel.highs_library import highspy, silent_highs
+from rarmodel.search.block_program import Packed, refuted
+from rarmodel.search.block_sizes import Kind
+from rarmodel.search.joined_dive import JoinedDive, first_size
+from rarmodel.search.joined_program import JoinedProgram
+
+SIZES = (1, 2, 4)
+Case = tuple[list[int], list[Kind], set[Kind], int, int]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """GPUs of the servers, jobs, easy kinds, a target that may not be met, and a greatest size."""
+    gpus = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    widest = 2 ** (max(gpus).bit_length() - 1)
+    sizes = st.sampled_from(SIZES).map(lambda size: min(size, widest))
+    jobs = draw(st.lists(st.builds(Kind, sizes, st.integers(1, 6)), min_size=1, max_size=7))
+    easy = draw(st.sets(st.sampled_from(jobs)))
+    return gpus, jobs, easy, draw(st.integers(3, 9)), draw(st.sampled_from(SIZES))
+
+
+def check(case: Case, packed: Packed) -> None:
+    """Servers have room at all slots, jobs end by the target, and hard ones have one server."""
+    gpus, jobs, easy, target, widest = case
+    held: Counter[tuple[int, int]] = Counter()
+    for job, (kind, workers) in enumerate(zip(jobs, packed.workers, strict=True)):
+        assert sum(workers.values()) == kind.size
+        assert min(workers.values()) > 0
+        assert len(workers) == 1 or (kind in easy and kind.size <= widest)
+        assert 0 <= packed.starts[job] <= target - kind.slots
+        for server, many in workers.items():
+            for slot in range(packed.starts[job], packed.starts[job] + kind.slots):
+                held[server, slot] += many
+    assert all(count <= gpus[server] for (server, _), count in held.items())
+
+
+def solved(program: JoinedProgram) -> Packed | None:
+    """A packing by the integer program as a whole; None if there is none."""
+    highs = silent_highs()
+    highs.setOptionValue("threads", 1)
+    highs.passModel(program.model())
+    highs.run()
+    if refuted(highs):
+        return None
+    assert highs.getModelStatus() == highspy().HighsModelStatus.kOptimal
+    return program.packed(np.rint(highs.getSolution().col_value).astype(int).tolist())
+
+
+@given(case=cases())
+@settings(deadline=None, max_examples=150)
+def test_no_packing_on_buddy_blocks_is_lost(case: Case) -> None:
+    gpus, jobs, _, target, _ = case
+    packed = solved(JoinedProgram(*case))
+    if packed is None:
+        assert not fits(gpus, jobs, target)
+    else:
+        check(case, packed)
+
+
+@given(case=cases(), seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=150)
+def test_dives_find_packings_only(case: Case, seed: int) -> None:
+    program = JoinedProgram(*case)
+    packed = JoinedDive(program, np.random.default_rng(seed), go_on).packing()
+    if packed is not None:
+        check(case, packed)
+        assert solved(program) is not None
+
+
+def test_easy_jobs_run_where_no_server_has_room() -> None:
+    """One server has room for two of three jobs of 2 GPUs; the third runs on both of the others."""
+    gpus, jobs = [2, 1, 1], [*[Kind(2, 2)] * 3, Kind(1, 1)]
+    assert not fits(gpus, jobs, 4)
+    packed = JoinedDive(
+        JoinedProgram(gpus, jobs, {jobs[0]}, 4, 2), np.random.default_rng(0), go_on
+    ).packing()
+    assert packed is not None
+    check((gpus, jobs, {jobs[0]}, 4, 2), packed)
+    assert sorted(len(workers) for workers in packed.workers) == [1, 1, 1, 2]
+    assert solved(JoinedProgram(gpus, jobs, set(), 4, 2)) is None
+    assert solved(JoinedProgram(gpus, jobs, {jobs[0]}, 4, 1)) is None
+
+
+def tight(seed: int) -> Case:
+    """Jobs cut out of a full cluster at two slots, wherever GPUs are: buddies have no room."""
+    random = np.random.default_rng(seed)
+    first, second = sorted(random.choice(np.arange(30, 70), 2, replace=False).tolist())
+    # Each server of 3 has a GPU that is free for a job of 2 with a GPU of its neighbour.
+    jobs = [Kind(2, 100 - first), Kind(1, first), Kind(1, first), Kind(2, second)]
+    jobs += [Kind(2, 100 - second), Kind(2, 100)]
+    return [3, 3, 2], jobs, set(jobs), 100, 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dives_fill_a_cluster_to_the_last_slot(seed: int) -> None:
+    case = tight(seed)
+    dives = [
+        JoinedDive(JoinedProgram(*case), np.random.default_rng(1), go_on).packing()
+        for _ in range(2)
+    ]
+    packed, again = dives
+    assert packed is not None
+    assert again is not None
+    check(case, packed)
+    assert packed.workers == again.workers
+    assert packed.starts.tolist() == again.starts.tolist()
+
+
+def test_a_dive_stops_when_it_is_told_to() -> None:
+    program = JoinedProgram(*tight(0))
+    assert JoinedDive(program, np.random.default_rng(0), lambda: True).packing() is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [([4] * 3 + [2] * 20, 2), ([4] * 3 + [2] * 50, 4), ([4] * 50, 4), ([2, 1] * 5, 1)],
+)
+def test_the_first_program_packs_few_jobs(sizes: list[int], expected: int) -> None:
+    nested = sorted(set(sizes), reverse=True)
+    assert first_size(nested, [Kind(size, 1) for size in sizes]) == expected

@@ -51,8 +51,10 @@ MOST_RINGS = 2
 so they seldom share a link. One more may spread, if the others would leave no room for it."""
 MOST_ODD = 8
 """Most jobs of other sizes than those that divide one another: each one doubles the columns."""
-DIVES_BETWEEN = 10
-"""Dives on buddy blocks between those on joined blocks."""
+DIVES_BETWEEN, FEW_IDLE = 40, 0.35
+"""Dives on buddy blocks before each one on joined blocks. Where the linear program leaves less than
+the second of the smallest blocks idle, buddy blocks seldom have a packing, and every second thread
+dives into joined blocks only."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -127,7 +129,7 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     programs, unbundled = programs_of(session.instance, session.bound.slots), set[int]()
     joined = joined_programs_of(session.instance)
     divers = [
-        _Diver(session, programs, joined, unbundled, seed, thread)
+        _Diver(session, programs, joined, unbundled, seed, thread, deadline)
         for thread, seed in enumerate(seeds)
     ]
     first = max(1, threads - 1)
@@ -175,7 +177,9 @@ class _Diver:
     seed
         Seed of the random numbers.
     thread
-        Number of the thread. All but the first begin with joined blocks.
+        Number of the thread.
+    deadline
+        The reading of `time.perf_counter` at which to stop.
 
     Attributes
     ----------
@@ -191,11 +195,14 @@ class _Diver:
         unbundled: set[int],
         seed: int,
         thread: int,
+        deadline: float,
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
-        self._joined, self._thread, self._joined_dives = joined, thread, 0
-        self._dives = DIVES_BETWEEN if thread else 0
+        self._joined, self._thread, self._deadline = joined, thread, deadline
+        self._between = 0 if thread % 2 else DIVES_BETWEEN
+        self._dives = self._joined_dives = 0
         self._random = np.random.default_rng(seed)
+        self._joined_random = np.random.default_rng((seed, 1))
         self._engine = Engine(session.instance)
         self.stopped = False
 
@@ -205,7 +212,8 @@ class _Diver:
         least = session.bound.slots
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
-            if self._joined and target == session.makespan - 1 and self._dives >= DIVES_BETWEEN:
+            single = target == session.makespan - 1
+            if self._joined and single and self._dives >= self._between:
                 self._dive_joined(self._joined, target)
                 continue
             self._dives += 1
@@ -236,10 +244,17 @@ class _Diver:
         def over() -> bool:
             return self._session.makespan <= target or self.stopped
 
-        self._dives, self._joined_dives = 0, self._joined_dives + 1
         program = joined(target, self._thread + self._joined_dives)
-        seconds = SECONDS * self._joined_dives
-        packed = JoinedDive(program, self._random, over, seconds).packing()
+        if program.too_large:
+            self._joined = None
+            return
+        seconds = SECONDS * (self._joined_dives + 1)
+        dive = JoinedDive(program, self._joined_random, over, seconds, self._deadline)
+        if self._between == 0 and dive.idle() >= FEW_IDLE:
+            self._between = DIVES_BETWEEN
+            return
+        self._dives, self._joined_dives = 0, self._joined_dives + 1
+        packed = dive.packing()
         if packed is not None:
             self._session.take(self._solution(packed))
 

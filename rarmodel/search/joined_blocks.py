@@ -95,8 +95,8 @@ class Problem(NamedTuple):
         return kind.size <= self.widest and (kind.size == 1 or kind in self.easy)
 
 
-def steps_of(problem: Problem) -> list[Step]:
-    """All steps that can be reached."""
+def steps_of(problem: Problem, most: int) -> list[Step]:
+    """All steps that can be reached; of too many, some more than `most`."""
     shortest = min(kind.slots for kind in problem.jobs)
     waiting = [problem.first(size) for size in problem.blocks]
     known, steps = set(waiting), list[Step]()
@@ -137,7 +137,7 @@ def steps_of(problem: Problem) -> list[Step]:
         if left == problem.target and size == problem.nested[-1] and stage != ARRIVED:
             yield Step(blocks)
 
-    while waiting:
+    while waiting and len(steps) <= most:
         blocks = waiting.pop()
         for step in nexts(blocks):
             steps.append(step)

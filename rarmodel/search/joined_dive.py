@@ -10,6 +10,8 @@ about half as many blocks idle as it could. Its proof would take longer than to 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,8 @@ class JoinedDive:
         Asked again and again; if it returns True, the dive ends.
     seconds
         Most seconds of each integer program.
+    deadline
+        The reading of `time.perf_counter` at which to stop.
     """
 
     def __init__(
@@ -64,12 +68,18 @@ class JoinedDive:
         random: np.random.Generator,
         stop: Callable[[], bool],
         seconds: float = SECONDS,
+        deadline: float = inf,
     ) -> None:
         self._program, self._random, self._stop = program, random, stop
-        self._seconds = seconds
+        self._seconds, self._deadline = seconds, deadline
         self._model = program.model()
         costs = MOST_COST * random.random(len(program.sizes)) + JOIN_COST * program.joins
         self._model.col_cost_ = costs - program.rests
+
+    def idle(self) -> float:
+        """How many blocks the linear program leaves idle, less some costs; 0 without a flow."""
+        highs = self._relaxed()
+        return -highs.getObjectiveValue() if highs else 0.0
 
     def packing(self) -> Packed | None:
         """A packing that meets the target if no ring is slower than the program assumes."""
@@ -99,8 +109,7 @@ class JoinedDive:
         model.col_upper_ = np.where(far, model.col_lower_, upper)
         model.integrality_ = np.where(whole, types.kInteger, types.kContinuous).tolist()
         highs = self._solver()
-        for option, value in (("mip_rel_gap", ENOUGH), ("time_limit", self._seconds)):
-            highs.setOptionValue(option, value)
+        highs.setOptionValue("mip_rel_gap", ENOUGH)
         highs.setOptionValue("random_seed", int(self._random.integers(2**31 - 1)))
         highs.passModel(model)
         model.col_upper_ = upper
@@ -113,6 +122,13 @@ class JoinedDive:
 
     def _far(self, whole: Flags) -> Flags | None:
         """(steps) Steps that are far from an optimum; None if there is no flow."""
+        highs = self._relaxed()
+        if highs is None:
+            return None
+        return np.array(highs.getSolution().col_dual) > np.where(whole, FAR, FAR_IN_PARTS)
+
+    def _relaxed(self) -> Any | None:
+        """A solver with the solution of the linear program; None if it has none."""
         self._model.integrality_ = []
         highs = self._solver()
         # Within the optimal face, not at a corner: so few steps only seem to be far.
@@ -120,12 +136,13 @@ class JoinedDive:
             highs.setOptionValue(option, value)
         highs.passModel(self._model)
         highs.run()
-        if highs.getModelStatus() != highspy().HighsModelStatus.kOptimal:
-            return None
-        return np.array(highs.getSolution().col_dual) > np.where(whole, FAR, FAR_IN_PARTS)
+        optimal = highs.getModelStatus() == highspy().HighsModelStatus.kOptimal
+        return highs if optimal else None
 
     def _solver(self) -> Any:
         """A new solver on one thread."""
         highs = silent_highs()
-        highs.setOptionValue("threads", 1)
+        seconds = max(0.0, min(self._seconds, self._deadline - perf_counter()))
+        for option, value in (("threads", 1), ("time_limit", seconds)):
+            highs.setOptionValue(option, value)
         return highs

@@ -29,8 +29,8 @@ class JoinedPrograms(Protocol):
 def joined_programs_of(instance: Instance) -> JoinedPrograms | None:
     """The programs of an instance whose jobs have one ring size and one pace; each is made once.
 
-    By turns, joined blocks are narrower than the jobs that are packed first, or may be as wide as
-    the narrowest of these. None if a job fits no server, if sizes do not divide one another, or if
+    By turns, joined blocks may be as wide as the narrowest of the jobs that are packed first, or
+    are narrower. None if a job fits no server, if sizes do not divide one another, or if
     no job is easy.
     """
     layout, links = layout_of(instance), topology(instance.cluster).links
@@ -49,7 +49,7 @@ def joined_programs_of(instance: Instance) -> JoinedPrograms | None:
         return None
     # The smallest blocks are not joined from others.
     first = max(0, min(nested.index(first_size(nested, kinds)), len(nested) - 2))
-    widths, making = nested[first:-1][:2][::-1], Lock()
+    widths, making = nested[first:-1][:2], Lock()
 
     @cache
     def program(target: int, widest: int) -> JoinedProgram:

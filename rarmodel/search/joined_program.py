@@ -17,7 +17,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 
-from .block_program import Packed
+from .block_program import MOST_COLUMNS, Packed
 from .block_sizes import Kind, nested_sizes, parts
 from .flow_rows import UNLIMITED, integer_program
 from .joined_blocks import Blocks, Problem, Step, steps_of
@@ -66,9 +66,14 @@ class JoinedProgram:
         blocks = Counter(size for sizes in self._blocks for size in sizes)
         jobs, widest = Counter(kinds), max((size for size in nested if size <= widest), default=0)
         self._problem = Problem(nested, blocks, jobs, frozenset(easy), widest, target)
-        self._steps = steps_of(self._problem)
+        self._steps = steps_of(self._problem, MOST_COLUMNS)
         self.sizes: Ints = np.array([step.size for step in self._steps])
         self.joins = np.array([step.many > 1 for step in self._steps])
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the program would have too many variables; then it cannot be solved."""
+        return len(self._steps) > MOST_COLUMNS
 
     @property
     def nested(self) -> list[int]:

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from buddy_packings import Jobs, Problem, check, dive, fits, go_on
+from buddy_packings import Jobs, Problem, check, dive, fits, go_on, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,18 +14,6 @@ from rarmodel.search.block_columns import Ring
 from rarmodel.search.block_dive import BlockDive
 from rarmodel.search.block_program import BlockProgram
 from rarmodel.search.block_sizes import Kind, nested_sizes
-
-SIZES = (1, 2, 4)
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> Problem:
-    """GPUs of the servers, jobs, and a target that may or may not be met."""
-    gpus = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
-    widest = 2 ** (max(gpus).bit_length() - 1)
-    sizes = st.sampled_from(SIZES).map(lambda size: min(size, widest))
-    jobs = draw(st.lists(st.builds(Kind, sizes, st.integers(1, 6)), min_size=1, max_size=7))
-    return gpus, jobs, draw(st.integers(3, 9))
 
 
 @given(problem=problems())

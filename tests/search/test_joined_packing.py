@@ -39,10 +39,11 @@ def instance(*gradients_mb: float) -> Instance:
 EASY = instance(0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("threads", "few_idle"), [(1, 0.0), (2, 0.0), (2, 10.0)])
 def test_joined_blocks_meet_a_bound_that_buddies_do_not(
-    threads: int, monkeypatch: pytest.MonkeyPatch
+    threads: int, few_idle: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("rarmodel.search.block_packing.FEW_IDLE", few_idle)
     monkeypatch.setattr(BlockDive, "packing", lambda _: (None, False))
     monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
     slots = kinds_of(layout_of(EASY))[0].slots

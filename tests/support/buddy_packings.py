@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from rarmodel.search.block_columns import Ring
 from rarmodel.search.block_dive import BlockDive
@@ -15,6 +16,17 @@ from rarmodel.search.block_sizes import Kind
 
 Jobs = list[Kind]
 Problem = tuple[list[int], Jobs, int]
+SIZES = (1, 2, 4)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """GPUs of the servers, jobs, and a target that may or may not be met."""
+    gpus = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    widest = 2 ** (max(gpus).bit_length() - 1)
+    sizes = st.sampled_from(SIZES).map(lambda size: min(size, widest))
+    jobs = draw(st.lists(st.builds(Kind, sizes, st.integers(1, 6)), min_size=1, max_size=7))
+    return gpus, jobs, draw(st.integers(3, 9))
 
 
 def check(

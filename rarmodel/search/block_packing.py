@@ -250,7 +250,7 @@ class _Diver:
             return
         seconds = SECONDS * (self._joined_dives + 1)
         dive = JoinedDive(program, self._joined_random, over, seconds, self._deadline)
-        if self._between == 0 and dive.idle() >= FEW_IDLE:
+        if self._between == 0 and not 0 < dive.idle() < FEW_IDLE:
             self._between = DIVES_BETWEEN
             return
         self._dives, self._joined_dives = 0, self._joined_dives + 1

@@ -85,18 +85,20 @@ def test_easy_jobs_run_where_no_server_has_room() -> None:
 
 
 def tight(seed: int) -> Case:
-    """Jobs cut out of a full cluster at two slots, wherever GPUs are: buddies have no room."""
+    """Jobs that take all GPUs until the target; one of 2 GPUs has a GPU of each server."""
     random = np.random.default_rng(seed)
-    first, second = sorted(random.choice(np.arange(30, 70), 2, replace=False).tolist())
-    # Each server of 3 has a GPU that is free for a job of 2 with a GPU of its neighbour.
-    jobs = [Kind(2, 100 - first), Kind(1, first), Kind(1, first), Kind(2, second)]
-    jobs += [Kind(2, 100 - second), Kind(2, 100)]
-    return [3, 3, 2], jobs, set(jobs), 100, 2
+    first, second = random.integers(30, 71, 2).tolist()
+    jobs = [Kind(1, first), Kind(1, first), Kind(2, 100 - first)]
+    jobs += [Kind(2, second), Kind(2, 100 - second), Kind(2, 100)]
+    return [3, 3], jobs, set(jobs), 100, 2
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_dives_fill_a_cluster_to_the_last_slot(seed: int) -> None:
     case = tight(seed)
+    gpus, jobs, _, target, _ = case
+    assert sum(kind.size * kind.slots for kind in jobs) == sum(gpus) * target
+    assert not fits(gpus, jobs, target)
     dives = [
         JoinedDive(JoinedProgram(*case), np.random.default_rng(1), go_on).packing()
         for _ in range(2)

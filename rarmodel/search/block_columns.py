@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
-from .block_sizes import Kind, parts
+from .block_sizes import Kind, parts, runs_in_order
 from .bundles import Bundle
 
 MOST_PIECES = 6
@@ -129,7 +129,10 @@ def columns_of(problem: Problem, most: int) -> list[Column]:
         own = reached[size]
         for column in chain(
             _of_pieces(size, smaller, own, pieces, problem.target),
-            _of_jobs(size, own, problem.jobs),
+            (
+                Column(size, left, (Head(size, left - kind.slots),), (kind,))
+                for kind, left in runs_in_order(size, problem.jobs, own)
+            ),
             _of_odd_jobs(size, smaller, own, problem.jobs),
             _divisions(size, smaller, own, problem.shortest),
             _of_bundles(size, own, problem.bundles) if problem.bundles and not smaller else (),
@@ -203,19 +206,6 @@ def _after(
             Head(size, after),
             *(Head(part, slots, many, earlier=after) for part, many in beside.items()),
         )
-
-
-def _of_jobs(size: int, own: set[int], count: Mapping[Kind, int]) -> Iterator[Column]:
-    """A job on a block of its own size."""
-    # Other orders of the jobs on a block are no other packings.
-    for kind in sorted((kind for kind in count if kind.size == size), reverse=True):
-        here = sorted(own)
-        for _ in range(count[kind]):
-            here = [left for left in here if left >= kind.slots]
-            yield from (
-                Column(size, left, (Head(size, left - kind.slots),), (kind,)) for left in here
-            )
-            here = [left - kind.slots for left in here]
 
 
 def _of_odd_jobs(

@@ -34,7 +34,7 @@ from .block_program import BlockProgram, Packed
 from .block_sizes import Kind, kinds_of, nested_sizes
 from .bundles import Bundles, bundles_of
 from .joined_dive import SECONDS, JoinedDive
-from .joined_packing import JoinedPrograms, joined_programs_of
+from .joined_packing import JoinedPacking, joined_packing_of
 from .layout import SPREAD, Layout, layout_of
 from .solution import Solution
 from .worker import packed_bound
@@ -51,10 +51,8 @@ MOST_RINGS = 2
 so they seldom share a link. One more may spread, if the others would leave no room for it."""
 MOST_ODD = 8
 """Most jobs of other sizes than those that divide one another: each one doubles the columns."""
-DIVES_BETWEEN, FEW_IDLE = 40, 0.35
-"""Dives on buddy blocks before each one on joined blocks. Where the linear program leaves less than
-the second of the smallest blocks idle, buddy blocks seldom have a packing, and every second thread
-dives into joined blocks only."""
+DIVES_BETWEEN = 40
+"""Dives on buddy blocks before each one on joined blocks, unless buddy blocks have little hope."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -127,11 +125,8 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
     programs, unbundled = programs_of(session.instance, session.bound.slots), set[int]()
-    joined = joined_programs_of(session.instance)
-    divers = [
-        _Diver(session, programs, joined, unbundled, seed, thread, deadline)
-        for thread, seed in enumerate(seeds)
-    ]
+    joined = joined_packing_of(session.instance)
+    divers = [_Diver(session, programs, joined, unbundled, seed, deadline) for seed in seeds]
     first = max(1, threads - 1)
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -171,13 +166,11 @@ class _Diver:
     programs
         The program by target, with bundles or not.
     joined
-        The program of joined blocks by target and the greatest size of these; None if it has none.
+        Programs of joined blocks, and packings of theirs; None if the instance has none.
     unbundled
         The targets for which the program with bundles has no packing. All divers add to them.
     seed
         Seed of the random numbers.
-    thread
-        Number of the thread.
     deadline
         The reading of `time.perf_counter` at which to stop.
 
@@ -191,15 +184,13 @@ class _Diver:
         self,
         session: Session,
         programs: Programs,
-        joined: JoinedPrograms | None,
+        joined: JoinedPacking | None,
         unbundled: set[int],
         seed: int,
-        thread: int,
         deadline: float,
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
-        self._joined, self._thread, self._deadline = joined, thread, deadline
-        self._between = 0 if thread % 2 else DIVES_BETWEEN
+        self._joined, self._deadline = joined, deadline
         self._dives = self._joined_dives = 0
         self._random = np.random.default_rng(seed)
         self._joined_random = np.random.default_rng((seed, 1))
@@ -213,8 +204,7 @@ class _Diver:
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
             single = target == session.makespan - 1
-            if self._joined and single and self._dives >= self._between:
-                self._dive_joined(self._joined, target)
+            if single and self._dive_joined(target):
                 continue
             self._dives += 1
             program = self._programs(target, bundled=target not in self._unbundled)
@@ -238,25 +228,26 @@ class _Diver:
 
         return BlockDive(program, self._random, over).packing()
 
-    def _dive_joined(self, joined: JoinedPrograms, target: int) -> None:
-        """Dive into a program of joined blocks."""
+    def _dive_joined(self, target: int) -> bool:
+        """Dive into a program of joined blocks, if it is time for that; return whether it is."""
+        if not self._joined:
+            return False
+        program, tight = self._joined.by(target)
+        if program.too_large or not (tight or self._dives >= DIVES_BETWEEN):
+            return False
 
         def over() -> bool:
             return self._session.makespan <= target or self.stopped
 
-        program = joined(target, self._thread + self._joined_dives)
-        if program.too_large:
-            self._joined = None
-            return
-        seconds = SECONDS * (self._joined_dives + 1)
-        dive = JoinedDive(program, self._joined_random, over, seconds, self._deadline)
-        if self._between == 0 and not 0 < dive.idle() < FEW_IDLE:
-            self._between = DIVES_BETWEEN
-            return
         self._dives, self._joined_dives = 0, self._joined_dives + 1
-        packed = dive.packing()
-        if packed is not None:
-            self._session.take(self._solution(packed))
+        seconds = SECONDS * self._joined_dives
+        dive = JoinedDive(program, self._joined_random, over, seconds, self._deadline)
+        for packed in dive.packings():
+            for again in self._joined.dealt(packed, target, self._joined_random):
+                if over():
+                    break
+                self._session.take(self._solution(again))
+        return True
 
     def _solution(self, packed: Packed) -> Solution | None:
         """The solution of a packing; None if rings that share links hold their GPUs too long."""

@@ -6,7 +6,7 @@ Sizes of jobs that divide one another are *nested*. Blocks have nested sizes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -62,3 +62,28 @@ def parts(gpus: int, sizes: Sequence[int]) -> list[int]:
         found += [size] * (gpus // size)
         gpus %= size
     return found
+
+
+def runs_in_order(
+    size: int, count: Mapping[Kind, int], lefts: set[int]
+) -> Iterator[tuple[Kind, int]]:
+    """Each job of a size on a block of that size, and the slots left on the block before.
+
+    Longer jobs run first: other orders of the jobs on a block are no other packings.
+
+    Parameters
+    ----------
+    size
+        GPUs of the blocks.
+    count
+        Number of jobs by kind.
+    lefts
+        Slots left on the blocks; those that jobs leave are added.
+    """
+    for kind in sorted((kind for kind in count if kind.size == size), reverse=True):
+        here = sorted(lefts)
+        for _ in range(count[kind]):
+            here = [left for left in here if left >= kind.slots]
+            yield from ((kind, left) for left in here)
+            here = [left - kind.slots for left in here]
+            lefts.update(here)

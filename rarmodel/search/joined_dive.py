@@ -1,18 +1,21 @@
-"""A packing that keeps to a target, found by one integer program after another.
+"""Packings that keep to a target, found by one integer program after another.
 
 The first program packs the widest jobs, in whole numbers, and leaves room for the others, which run
 in parts. The next one packs the jobs of the next size, and so on. Where the linear program says
 that a step is far from any optimum, the integer program first does without it: it then has some
 hundred steps of that size instead of thousands. A program ends with the first packing that leaves
 about half as many blocks idle as it could. Its proof would take longer than to pack on.
+
+The first program takes most of the time. So a dive goes on from its outcome several times, each
+time to another packing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +31,29 @@ Flags = npt.NDArray[np.bool_]
 
 FIRST_JOBS = 40
 """Most jobs of the first program, unless those of the greatest size are more."""
-SECONDS = 40.0
+SECONDS = 20.0
 """Most seconds of a program in the first dive; later ones may take longer."""
-JOIN_COST, MOST_COST = 0.0003, 0.0003
-"""What a join costs, and the most that a unit of flow costs at random, where an idle block is worth
-1."""
-FAR, FAR_IN_PARTS = 0.005, 0.05
-"""Reduced costs above this are far from an optimum: of steps that are whole, and of others."""
+PACKINGS = 6
+"""Packings that a dive looks for from the outcome of its first program."""
+FAR_IN_PARTS = 0.05
+"""A reduced cost above this is far from an optimum, of a step that may run in parts."""
 ENOUGH = 0.9
 """Relative gap with which a program ends."""
+
+
+class Costs(NamedTuple):
+    """Costs of a program, where an idle block is worth 1."""
+
+    join: float
+    """Of a join."""
+    random: float
+    """The most that a unit of flow costs at random."""
+    far: float
+    """A reduced cost above this is far from an optimum, of a step that is whole."""
+
+
+FIRST, LATER = Costs(0.0003, 0.0001, 0.005), Costs(0.001, 0.002, 0.02)
+"""Those of the first program and of the others."""
 
 
 def first_size(nested: Sequence[int], kinds: Sequence[Kind]) -> int:
@@ -73,26 +90,39 @@ class JoinedDive:
         self._program, self._random, self._stop = program, random, stop
         self._seconds, self._deadline = seconds, deadline
         self._model = program.model()
-        costs = MOST_COST * random.random(len(program.sizes)) + JOIN_COST * program.joins
-        self._model.col_cost_ = costs - program.rests
+        self._set(FIRST)
 
-    def idle(self) -> float:
-        """How many blocks the linear program leaves idle, less some costs; 0 without a flow."""
-        highs = self._relaxed()
-        return -highs.getObjectiveValue() if highs else 0.0
-
-    def packing(self) -> Packed | None:
-        """A packing that meets the target if no ring is slower than the program assumes."""
+    def packings(self) -> Iterator[Packed]:
+        """Packings that meet the target if no ring is slower than the program assumes."""
         program, model = self._program, self._model
         first = first_size(program.nested, program.kinds)
-        for least in (size for size in program.nested if size <= first):
-            whole = program.sizes >= least
-            units = self._whole(whole)
-            if units is None:
-                return None
-            model.col_lower_ = np.where(whole, np.rint(units), model.col_lower_)
-            model.col_upper_ = np.where(whole, np.rint(units), model.col_upper_)
-        return program.packed(np.array(model.col_lower_, np.int64).tolist())
+        later = [size for size in program.nested if size < first]
+        if not self._fix(first):
+            return
+        lower, upper = np.array(model.col_lower_), np.array(model.col_upper_)
+        for _ in range(PACKINGS):
+            if self._stop():
+                return
+            self._set(LATER)
+            model.col_lower_, model.col_upper_ = lower, upper
+            if all(self._fix(size) for size in later):
+                yield program.packed(np.rint(model.col_lower_).astype(int).tolist())
+
+    def _set(self, costs: Costs) -> None:
+        """Set the costs of the program."""
+        program, self._costs = self._program, costs
+        noise = costs.random * self._random.random(len(program.sizes))
+        self._model.col_cost_ = noise + costs.join * program.joins - program.rests
+
+    def _fix(self, least: int) -> bool:
+        """Fix all steps of a size and wider ones to a whole flow; False if none is found."""
+        model, whole = self._model, self._program.sizes >= least
+        units = self._whole(whole)
+        if units is None:
+            return False
+        model.col_lower_ = np.where(whole, np.rint(units), model.col_lower_)
+        model.col_upper_ = np.where(whole, np.rint(units), model.col_upper_)
+        return True
 
     def _whole(self, whole: Flags) -> Floats | None:
         """(steps) A flow that is whole in some steps; None if the solver finds none."""
@@ -108,7 +138,7 @@ class JoinedDive:
         upper = np.array(model.col_upper_)
         model.col_upper_ = np.where(far, model.col_lower_, upper)
         model.integrality_ = np.where(whole, types.kInteger, types.kContinuous).tolist()
-        highs = self._solver()
+        highs = _solver(self._left())
         highs.setOptionValue("mip_rel_gap", ENOUGH)
         highs.setOptionValue("random_seed", int(self._random.integers(2**31 - 1)))
         highs.passModel(model)
@@ -122,27 +152,41 @@ class JoinedDive:
 
     def _far(self, whole: Flags) -> Flags | None:
         """(steps) Steps that are far from an optimum; None if there is no flow."""
-        highs = self._relaxed()
+        highs = _relaxed(self._model, self._left())
         if highs is None:
             return None
-        return np.array(highs.getSolution().col_dual) > np.where(whole, FAR, FAR_IN_PARTS)
+        far = np.where(whole, self._costs.far, FAR_IN_PARTS)
+        return np.array(highs.getSolution().col_dual) > far
 
-    def _relaxed(self) -> Any | None:
-        """A solver with the solution of the linear program; None if it has none."""
-        self._model.integrality_ = []
-        highs = self._solver()
-        # Within the optimal face, not at a corner: so few steps only seem to be far.
-        for option, value in (("solver", "ipm"), ("run_crossover", "off")):
-            highs.setOptionValue(option, value)
-        highs.passModel(self._model)
-        highs.run()
-        optimal = highs.getModelStatus() == highspy().HighsModelStatus.kOptimal
-        return highs if optimal else None
+    def _left(self) -> float:
+        """Seconds that a program may take now."""
+        return min(self._seconds, self._deadline - perf_counter())
 
-    def _solver(self) -> Any:
-        """A new solver on one thread."""
-        highs = silent_highs()
-        seconds = max(0.0, min(self._seconds, self._deadline - perf_counter()))
-        for option, value in (("threads", 1), ("time_limit", seconds)):
-            highs.setOptionValue(option, value)
-        return highs
+
+def idle(program: JoinedProgram) -> float:
+    """How many of the smallest blocks the linear program leaves idle; 0 without a flow."""
+    model = program.model()
+    model.col_cost_ = -program.rests
+    highs = _relaxed(model, inf)
+    return -highs.getObjectiveValue() if highs else 0.0
+
+
+def _relaxed(model: Any, seconds: float) -> Any | None:
+    """A solver with the solution of the linear program; None if it has none."""
+    model.integrality_ = []
+    highs = _solver(seconds)
+    # Within the optimal face, not at a corner: so few steps only seem to be far.
+    for option, value in (("solver", "ipm"), ("run_crossover", "off")):
+        highs.setOptionValue(option, value)
+    highs.passModel(model)
+    highs.run()
+    optimal = highs.getModelStatus() == highspy().HighsModelStatus.kOptimal
+    return highs if optimal else None
+
+
+def _solver(seconds: float) -> Any:
+    """A new solver on one thread, for at most so many seconds."""
+    highs = silent_highs()
+    for option, value in (("threads", 1), ("time_limit", max(0.0, seconds))):
+        highs.setOptionValue(option, value)
+    return highs

@@ -1,37 +1,94 @@
-"""The programs of joined blocks of an instance, where some of its jobs are easy."""
+"""Schedules on joined blocks of an instance, where some of its jobs are easy.
+
+Joined blocks are as wide as the narrowest of the jobs that are packed first. All narrower jobs run
+on them as well: dealing finds one server for almost all of those that are not easy.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from rarmodel.model import plain_pace, topology
 from rarmodel.model.sharing import worst_share
 from rarmodel.schema import Instance
 
-from .block_sizes import kinds_of, nested_sizes
-from .joined_dive import first_size
+from .block_program import Packed
+from .block_sizes import Kind, kinds_of, nested_sizes
+from .dealing import dealt, slots_by_spread
+from .joined_dive import first_size, idle
 from .joined_program import JoinedProgram
 from .layout import layout_of
 
+if TYPE_CHECKING:
+    import numpy as np
+
 RINGS = 2
 """Rings on each link beside which an easy job is no slower, itself included."""
+DEALS = 4
+"""How often the servers of a packing are dealt, unless it keeps to the target before."""
+FEW_IDLE = 0.35
+"""Where the linear program leaves less than this of the smallest blocks idle, buddy blocks seldom
+have a packing."""
 
 
-class JoinedPrograms(Protocol):
-    """The program of joined blocks by target."""
+class ByTarget(NamedTuple):
+    """A program by a target."""
 
-    def __call__(self, target: int, turn: int) -> JoinedProgram:
-        """A program; turns differ in the greatest size of joined blocks."""
+    program: JoinedProgram
+    """The program; it may be too large."""
+    tight: bool
+    """Whether buddy blocks seldom have a packing by the target, but joined blocks may."""
 
 
-def joined_programs_of(instance: Instance) -> JoinedPrograms | None:
-    """The programs of an instance whose jobs have one ring size and one pace; each is made once.
+class JoinedPacking:
+    """Programs of joined blocks of an instance, and packings of theirs with servers dealt anew.
 
-    By turns, joined blocks may be as wide as the narrowest of the jobs that are packed first, or
-    are narrower. None if a job fits no server, if sizes do not divide one another, or if
-    no job is easy.
+    Parameters
+    ----------
+    instance
+        All of its jobs fit a server and have one ring size and one pace.
+    nested
+        Sizes of blocks, descending.
+    easy
+        The kinds whose jobs are easy.
+    """
+
+    def __init__(self, instance: Instance, nested: list[int], easy: set[Kind]) -> None:
+        layout = layout_of(instance)
+        self._gpus, self._kinds = layout.server_gpus.tolist(), kinds_of(layout)
+        self._slots, self._making = slots_by_spread(instance), Lock()
+        # The smallest blocks are not joined from others.
+        self._widest = nested[min(nested.index(first_size(nested, self._kinds)), len(nested) - 2)]
+        self._joinable = easy | {kind for kind in self._kinds if kind.size < self._widest}
+        self._made = cache(self._make)
+
+    def by(self, target: int) -> ByTarget:
+        """The program by a target; the same one each time."""
+        # Threads ask for the same program at the same time, and `cache` would let each make it.
+        with self._making:
+            return self._made(target)
+
+    def _make(self, target: int) -> ByTarget:
+        program = JoinedProgram(self._gpus, self._kinds, self._joinable, target, self._widest)
+        return ByTarget(program, tight=not program.too_large and 0 < idle(program) < FEW_IDLE)
+
+    def dealt(self, packed: Packed, target: int, random: np.random.Generator) -> Iterator[Packed]:
+        """The packing as it is, and then with servers dealt anew."""
+        yield packed
+        for _ in range(DEALS):
+            again = dealt(self._gpus, packed, self._slots, target, random)
+            if again is not None:
+                yield again
+
+
+def joined_packing_of(instance: Instance) -> JoinedPacking | None:
+    """The packing of an instance whose jobs have one ring size and one pace.
+
+    None if a job fits no server, if sizes do not divide one another, if no job is easy, or if there
+    is nothing to join.
     """
     layout, links = layout_of(instance), topology(instance.cluster).links
     gpus, kinds = layout.server_gpus.tolist(), kinds_of(layout)
@@ -45,19 +102,6 @@ def joined_programs_of(instance: Instance) -> JoinedPrograms | None:
         if kind.size == 1 or plain_pace(instance, job).slots(2, share) != kind.slots
     }
     easy = set(kinds) - hard
-    if not easy or any(kind.size not in nested for kind in kinds):
+    if not easy or len(nested) < 2 or any(kind.size not in nested for kind in kinds):
         return None
-    # The smallest blocks are not joined from others.
-    first = max(0, min(nested.index(first_size(nested, kinds)), len(nested) - 2))
-    widths, making = nested[first:-1][:2], Lock()
-
-    @cache
-    def program(target: int, widest: int) -> JoinedProgram:
-        return JoinedProgram(gpus, kinds, easy, target, widest)
-
-    def program_of(target: int, turn: int) -> JoinedProgram:
-        # Threads ask for the same program at the same time, and `cache` would let each make it.
-        with making:
-            return program(target, widths[turn % len(widths)])
-
-    return program_of if widths else None
+    return JoinedPacking(instance, nested, easy)

@@ -1,9 +1,9 @@
 """Jobs packed by a target on blocks of which some are joined: a flow, as in `block_program`.
 
 `joined_blocks` says what blocks may do. The program counts blocks that are alike, and forgets their
-servers. They are dealt afterwards: a block is joined with one of its own servers where it can be,
-so most jobs do not spread. A ring that spreads over many servers, or beside many others, may take
-longer than the program assumes. So only the engine knows whether a packing meets the target.
+servers. They are dealt afterwards: a block is joined with one of its own servers where it can be.
+Jobs that spread nevertheless may take longer than the program assumes. So the servers are often
+dealt again (see `dealing`), and only the engine knows whether a packing meets the target.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class JoinedProgram:
         (servers) GPUs of each.
     kinds
         (jobs) Kind of each; all sizes are nested.
-    easy
-        The kinds whose jobs are easy.
+    joinable
+        The kinds whose jobs may run on joined blocks.
     target
         Slot by which all jobs must end.
     widest
@@ -56,7 +56,7 @@ class JoinedProgram:
         self,
         gpus: Sequence[int],
         kinds: Sequence[Kind],
-        easy: Collection[Kind],
+        joinable: Collection[Kind],
         target: int,
         widest: int,
     ) -> None:
@@ -65,7 +65,7 @@ class JoinedProgram:
         self._blocks = [parts(many, nested) for many in gpus]
         blocks = Counter(size for sizes in self._blocks for size in sizes)
         jobs, widest = Counter(kinds), max((size for size in nested if size <= widest), default=0)
-        self._problem = Problem(nested, blocks, jobs, frozenset(easy), widest, target)
+        self._problem = Problem(nested, blocks, jobs, frozenset(joinable), widest, target)
         self._steps = steps_of(self._problem, MOST_COLUMNS)
         self.sizes: Ints = np.array([step.size for step in self._steps])
         self.joins = np.array([step.many > 1 for step in self._steps])

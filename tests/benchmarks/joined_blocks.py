@@ -1,8 +1,7 @@
-"""How often dives into joined blocks find a packing, and whether its rings are slower than assumed.
+"""How often dives into joined blocks meet a makespan, as packed and with servers dealt anew.
 
-`python tests/benchmarks/joined_blocks.py FAMILY SEED SLOTS [--seconds S] [--turn T]` for an
-instance of `rarmodel generate`, and a makespan to meet. One thread dives. An even turn joins blocks
-as wide as the narrowest jobs that are packed first, an odd one joins narrower blocks only.
+`python tests/benchmarks/joined_blocks.py FAMILY SEED SLOTS [--seconds S]` for an
+instance of `rarmodel generate`, and a makespan to meet. One thread dives.
 """
 
 from __future__ import annotations
@@ -15,32 +14,34 @@ import numpy as np
 import rarmodel
 from rarmodel.engine import Engine, placements_of
 from rarmodel.search.joined_dive import SECONDS, JoinedDive
-from rarmodel.search.joined_packing import joined_programs_of
+from rarmodel.search.joined_packing import joined_packing_of
 
 
 def main(options: argparse.Namespace) -> None:
-    """Print a line for each dive."""
+    """Print a line for each packing."""
     instance = rarmodel.generate(options.family, seed=options.seed)
-    programs = joined_programs_of(instance)
-    if programs is None:
+    joined = joined_packing_of(instance)
+    if joined is None:
         print(f"{instance.name}: no job spreads at no cost on joined blocks")
         return
-    program, engine = programs(options.slots, options.turn), Engine(instance)
-    random, deadline = np.random.default_rng(options.seed), perf_counter() + options.seconds
+    program, engine = joined.by(options.slots).program, Engine(instance)
+    random, begun = np.random.default_rng(options.seed), perf_counter()
+    deadline = begun + options.seconds
     print(f"{instance.name}, {options.slots} slots, {len(program.sizes)} variables")
     for dive in range(1, 1000):
-        begun = perf_counter()
-        if begun >= deadline:
+        if perf_counter() >= deadline:
             break
-        seconds = SECONDS * dive
-        packed = JoinedDive(program, random, lambda: False, seconds, deadline).packing()
-        text = "no packing"
-        if packed is not None:
-            makespan, _ = engine.evaluate(packed.starts, placements_of(packed.workers))
-            servers = [len(workers) for workers in packed.workers if len(workers) > 1]
-            text = f"makespan {makespan}, {len(servers)} rings spread, over up to "
-            text += f"{max(servers, default=1)} servers"
-        print(f"dive {dive}: {text}, {perf_counter() - begun:.0f} s", flush=True)
+        print(f"dive {dive}", flush=True)
+        for packed in JoinedDive(
+            program, random, lambda: False, SECONDS * dive, deadline
+        ).packings():
+            found = list[str]()
+            for again in joined.dealt(packed, options.slots, random):
+                makespan, _ = engine.evaluate(again.starts, placements_of(again.workers))
+                rings = sum(len(workers) > 1 for workers in again.workers)
+                slots = str(makespan) if makespan > 0 else "none"
+                found.append(f"{slots} with {rings} rings spread")
+            print(f"  {', '.join(found)} after {perf_counter() - begun:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
@@ -49,5 +50,4 @@ if __name__ == "__main__":
     parser.add_argument("seed", type=int)
     parser.add_argument("slots", type=int)
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--turn", type=int, default=0)
     main(parser.parse_args())

@@ -18,7 +18,7 @@ from rarmodel.search.block_dive import BlockDive
 from rarmodel.search.block_packing import pack
 from rarmodel.search.block_sizes import kinds_of
 from rarmodel.search.joined_dive import JoinedDive
-from rarmodel.search.joined_packing import joined_programs_of
+from rarmodel.search.joined_packing import joined_packing_of
 from rarmodel.search.layout import layout_of
 from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
@@ -43,7 +43,7 @@ EASY = instance(0.0, 0.0, 0.0)
 def test_joined_blocks_meet_a_bound_that_buddies_do_not(
     threads: int, few_idle: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rarmodel.search.block_packing.FEW_IDLE", few_idle)
+    monkeypatch.setattr("rarmodel.search.joined_packing.FEW_IDLE", few_idle)
     monkeypatch.setattr(BlockDive, "packing", lambda _: (None, False))
     monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
     slots = kinds_of(layout_of(EASY))[0].slots
@@ -61,20 +61,25 @@ def test_joined_blocks_meet_a_bound_that_buddies_do_not(
     assert (report.feasible, report.makespan) == (True, 2 * slots)
 
 
-@pytest.mark.parametrize("turn", [0, 1])
-def test_dives_into_the_paper_s_family_give_schedules(turn: int) -> None:
+def test_dealing_keeps_hard_jobs_on_one_server() -> None:
+    """As packed, narrow hard jobs spread, and last too long; dealt anew, none does."""
     paper = generate("paper", seed=7, jobs=60, servers=8)
-    programs, target = joined_programs_of(paper), 400
-    assert programs is not None
-    packed = JoinedDive(
-        programs(target, turn), np.random.default_rng(turn), lambda: False
-    ).packing()
-    assert packed is not None
-    kinds = kinds_of(layout_of(paper))
-    makespan, completions = Engine(paper).evaluate(packed.starts, placements_of(packed.workers))
-    assert 0 < makespan <= target
-    # The slots that the program assumes, unless three rings share a link.
-    assert sum(completions - packed.starts) >= sum(kind.slots for kind in kinds)
+    joined, target = joined_packing_of(paper), 400
+    assert joined is not None
+    random, engine = np.random.default_rng(0), Engine(paper)
+    program, tight = joined.by(target)
+    assert joined.by(target).program is program
+    assert not tight
+    met = 0
+    for packed in JoinedDive(program, random, lambda: False).packings():
+        first, *others = joined.dealt(packed, target, random)
+        assert first is packed
+        for again in others:
+            assert again.starts is packed.starts
+            makespan, _ = engine.evaluate(again.starts, placements_of(again.workers))
+            assert 0 < makespan <= target
+            met += 1
+    assert met
 
 
 @pytest.mark.parametrize(
@@ -95,4 +100,4 @@ def test_dives_into_the_paper_s_family_give_schedules(turn: int) -> None:
     ],
 )
 def test_others_have_no_such_program(hard: Instance) -> None:
-    assert joined_programs_of(hard) is None
+    assert joined_packing_of(hard) is None

@@ -12,7 +12,7 @@ from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.search.block_columns import Ring
 from rarmodel.search.block_program import Packed, refuted
 from rarmodel.search.block_sizes import Kind
-from rarmodel.search.joined_dive import JoinedDive, first_size
+from rarmodel.search.joined_dive import PACKINGS, JoinedDive, first_size, idle
 from rarmodel.search.joined_program import JoinedProgram
 
 Case = tuple[list[int], list[Kind], set[Kind], int, int]
@@ -20,21 +20,26 @@ Case = tuple[list[int], list[Kind], set[Kind], int, int]
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Servers, jobs, easy kinds, a target that may not be met, and a greatest size."""
+    """Servers, jobs, joinable kinds, a target that may not be met, and a greatest size."""
     gpus, jobs, target = draw(problems())
-    easy = draw(st.sets(st.sampled_from(jobs)))
-    return gpus, jobs, easy, target, draw(st.sampled_from(SIZES))
+    joinable = draw(st.sets(st.sampled_from(jobs)))
+    return gpus, jobs, joinable, target, draw(st.sampled_from(SIZES))
 
 
 def check_case(case: Case, packed: Packed) -> None:
-    """Only easy jobs that are narrow enough spread, and they take as long as on one server."""
-    gpus, jobs, easy, target, widest = case
+    """Only joinable jobs that are narrow enough spread; they take as long as on one server here."""
+    gpus, jobs, joinable, target, widest = case
     rings = tuple(
         Ring(job, kind, (kind.slots,) * kind.size, last=False)
         for job, kind in enumerate(jobs)
-        if kind in easy and kind.size <= widest
+        if kind in joinable and kind.size <= widest
     )
     check(gpus, jobs, packed, target, rings)
+
+
+def first(dive: JoinedDive) -> Packed | None:
+    """The first packing of a dive, if it finds one."""
+    return next(dive.packings(), None)
 
 
 def solved(program: JoinedProgram) -> Packed | None:
@@ -64,19 +69,17 @@ def test_no_packing_on_buddy_blocks_is_lost(case: Case) -> None:
 @settings(deadline=None, max_examples=150)
 def test_dives_find_packings_only(case: Case, seed: int) -> None:
     program = JoinedProgram(*case)
-    packed = JoinedDive(program, np.random.default_rng(seed), go_on).packing()
-    if packed is not None:
+    for packed in JoinedDive(program, np.random.default_rng(seed), go_on).packings():
         check_case(case, packed)
         assert solved(program) is not None
 
 
-def test_easy_jobs_run_where_no_server_has_room() -> None:
+def test_joinable_jobs_run_where_no_server_has_room() -> None:
     """One server has room for two of three jobs of 2 GPUs; the third runs on both of the others."""
     gpus, jobs = [2, 1, 1], [*[Kind(2, 2)] * 3, Kind(1, 1)]
     assert not fits(gpus, jobs, 4)
-    packed = JoinedDive(
-        JoinedProgram(gpus, jobs, {jobs[0]}, 4, 2), np.random.default_rng(0), go_on
-    ).packing()
+    program = JoinedProgram(gpus, jobs, {jobs[0]}, 4, 2)
+    packed = first(JoinedDive(program, np.random.default_rng(0), go_on))
     assert packed is not None
     check_case((gpus, jobs, {jobs[0]}, 4, 2), packed)
     assert sorted(len(workers) for workers in packed.workers) == [1, 1, 1, 2]
@@ -100,8 +103,7 @@ def test_dives_fill_a_cluster_to_the_last_slot(seed: int) -> None:
     assert sum(kind.size * kind.slots for kind in jobs) == sum(gpus) * target
     assert not fits(gpus, jobs, target)
     dives = [
-        JoinedDive(JoinedProgram(*case), np.random.default_rng(1), go_on).packing()
-        for _ in range(2)
+        first(JoinedDive(JoinedProgram(*case), np.random.default_rng(1), go_on)) for _ in range(2)
     ]
     packed, again = dives
     assert packed is not None
@@ -113,8 +115,28 @@ def test_dives_fill_a_cluster_to_the_last_slot(seed: int) -> None:
 
 def test_a_dive_stops_when_it_is_told_to() -> None:
     program = JoinedProgram(*tight(0))
-    assert JoinedDive(program, np.random.default_rng(0), lambda: True).packing() is None
-    assert JoinedDive(program, np.random.default_rng(0), go_on, deadline=0.0).packing() is None
+    assert first(JoinedDive(program, np.random.default_rng(0), lambda: True)) is None
+    assert first(JoinedDive(program, np.random.default_rng(0), go_on, deadline=0.0)) is None
+
+
+def test_a_dive_goes_on_to_other_packings_until_it_is_told_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All packings have the wide job where the first program put it."""
+    monkeypatch.setattr("rarmodel.search.joined_dive.FIRST_JOBS", 1)
+    case = ([4, 4], [Kind(4, 3), *[Kind(1, slots) for slots in range(1, 8)]], set[Kind](), 9, 4)
+    found = list[Packed]()
+
+    def enough() -> bool:
+        return len(found) == PACKINGS - 1
+
+    dive = JoinedDive(JoinedProgram(*case), np.random.default_rng(0), enough)
+    for packed in dive.packings():
+        check_case(case, packed)
+        found.append(packed)
+    assert enough()
+    assert len({(int(packed.starts[0]), *packed.workers[0]) for packed in found}) == 1
+    assert len({tuple(packed.starts.tolist()) for packed in found}) > 1
 
 
 def test_too_many_variables_are_not_written_down() -> None:
@@ -130,3 +152,10 @@ def test_too_many_variables_are_not_written_down() -> None:
 def test_the_first_program_packs_few_jobs(sizes: list[int], expected: int) -> None:
     nested = sorted(set(sizes), reverse=True)
     assert first_size(nested, [Kind(size, 1) for size in sizes]) == expected
+
+
+def test_idle_blocks_are_counted_in_parts() -> None:
+    """Two GPUs, and jobs for one and a half of them."""
+    jobs = [Kind(1, 4), Kind(1, 2)]
+    assert idle(JoinedProgram([2], jobs, set(), 4, 1)) == pytest.approx(0.5)
+    assert idle(JoinedProgram([2], jobs, set(), 3, 1)) == 0.0

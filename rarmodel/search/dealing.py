@@ -24,7 +24,18 @@ from rarmodel.schema import Instance
 
 from .block_program import Packed
 from .block_sizes import kinds_of
-from .lanes import Lanes, exchange, lanes_of, place_at
+from .lanes import (
+    FIRST,
+    ONE,
+    OTHER,
+    OTHER_FIRST,
+    OTHER_PAST,
+    PAST,
+    Lanes,
+    exchange,
+    lanes_of,
+    place_at,
+)
 from .layout import layout_of
 
 _inner = partial(compiled, inner=True)
@@ -140,6 +151,8 @@ def _anneal(jobs: Jobs, target: int, lanes: Lanes, memory: Memory, generator: Ge
             job = below(generator, len(jobs.size))
         where = _server(lanes.workers[job], jobs.size[job], generator)
         count = _swaps(jobs, lanes, job, where, memory.swaps, generator)
+        if count == 0:
+            continue
         for index in range(count):
             exchange(lanes, memory.swaps[index], memory.spare)
         new_many = _spread(lanes.servers, new_spread)
@@ -184,23 +197,25 @@ def _swaps(
     for index in range(size):
         lane = lanes.of_job[job, index]
         if lanes.server[lane] != where and (not one_giver or lanes.server[lane] == giver):
-            swaps[count, 0] = lane
-            swaps[count, 2] = _place(jobs, lanes, lane, slot)
-            swaps[count, 3] = lanes.many[lane]
+            swaps[count, ONE] = lane
+            swaps[count, FIRST] = _place(jobs, lanes, lane, slot)
+            swaps[count, PAST] = lanes.many[lane]
             count += 1
     found = 0
     for lane in range(len(lanes.server)):
         if lanes.server[lane] == where:
             place = _place(jobs, lanes, lane, slot)
             if place >= 0 and (place == lanes.many[lane] or lanes.job[lane, place] != job):
-                swaps[found, 1], swaps[found, 4], swaps[found, 5] = lane, place, lanes.many[lane]
+                swaps[found, OTHER] = lane
+                swaps[found, OTHER_FIRST] = place
+                swaps[found, OTHER_PAST] = lanes.many[lane]
                 found += 1
     if found < count:
         return 0
     _group(lanes, swaps, found, count, generator)
-    if below(generator, 2) == 0 and _busy(jobs, lanes, swaps, count, jobs.end[job]) == 0:
+    if below(generator, 2) == 0 and _between(jobs, lanes, swaps, count, jobs.end[job]):
         for index in range(count):
-            for lane, past in ((0, 3), (1, 5)):
+            for lane, past in ((ONE, PAST), (OTHER, OTHER_PAST)):
                 swaps[index, past] = _place(jobs, lanes, swaps[index, lane], jobs.end[job])
     return count
 
@@ -225,7 +240,7 @@ def _group(lanes: Lanes, swaps: Ints, found: int, count: int, generator: Generat
 @_inner
 def _bring(swaps: Ints, index: int, other: int) -> None:
     """Exchange two of the lanes found."""
-    for column in (1, 4, 5):
+    for column in (OTHER, OTHER_FIRST, OTHER_PAST):
         held = swaps[index, column]
         swaps[index, column] = swaps[other, column]
         swaps[other, column] = held
@@ -234,17 +249,17 @@ def _bring(swaps: Ints, index: int, other: int) -> None:
 @_inner
 def _next_job(lanes: Lanes, swaps: Ints, index: int) -> int:
     """The job that one of the lanes found runs next; −1 if none."""
-    lane, place = swaps[index, 1], swaps[index, 4]
+    lane, place = swaps[index, OTHER], swaps[index, OTHER_FIRST]
     return int(lanes.job[lane, place]) if place < lanes.many[lane] else -1
 
 
 @_inner
-def _busy(jobs: Jobs, lanes: Lanes, swaps: Ints, count: int, slot: int) -> int:
-    """Number of chosen lanes that are within a job at a slot."""
-    busy = 0
-    for index in range(count):
-        busy += _place(jobs, lanes, swaps[index, 1], slot) < 0
-    return busy
+def _between(jobs: Jobs, lanes: Lanes, swaps: Ints, count: int, slot: int) -> bool:
+    """Whether all of the chosen lanes are between jobs at a slot."""
+    between = 0
+    while between < count and _place(jobs, lanes, swaps[between, OTHER], slot) >= 0:
+        between += 1
+    return between == count
 
 
 @_inner
@@ -280,7 +295,10 @@ def _cost(jobs: Jobs, target: int, lanes: Lanes, spread: Ints, many: int) -> tup
 
 @_inner
 def _rings(jobs: Jobs, lanes: Lanes, spread: Ints, many: int, job: int, where: int) -> int:
-    """Rings on the link of a server while a job runs there, itself included."""
+    """Rings on the link of a server while a job runs there, itself included.
+
+    Slow ones count until they would end on one server. The engine knows better.
+    """
     rings = 0
     for index in range(many):
         other = spread[index]

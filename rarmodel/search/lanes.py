@@ -18,6 +18,10 @@ from rarmodel.engine.compilation import compiled
 
 _inner = partial(compiled, inner=True)
 
+ONE, OTHER, FIRST, PAST, OTHER_FIRST, OTHER_PAST = range(6)
+"""Columns of exchanges: the two lanes; of the first one, the place of the first job to give and the
+place past the last one; of the other one, likewise."""
+
 
 class Lanes(NamedTuple):
     """The lanes of a packing; exchanges change all but the first array."""
@@ -95,17 +99,16 @@ def exchange(lanes: Lanes, swap: Ints, spare: Ints) -> None:
     lanes
         The lanes.
     swap
-        (6) The two lanes; of the first one, the place of the first job to give and the place past
-        the last one; of the other one, likewise. They change to what undoes the exchange.
+        (6) The exchange. It changes to the one that undoes it.
     spare
         (2, jobs) Memory.
     """
-    one, other, first, past, other_first, other_past = swap
-    given = _take(lanes, one, first, past, spare[0])
-    returned = _take(lanes, other, other_first, other_past, spare[1])
+    one, other, first, other_first = swap[ONE], swap[OTHER], swap[FIRST], swap[OTHER_FIRST]
+    given = _take(lanes, one, first, swap[PAST], spare[0])
+    returned = _take(lanes, other, other_first, swap[OTHER_PAST], spare[1])
     _put(lanes, one, other, first, spare[1], returned)
     _put(lanes, other, one, other_first, spare[0], given)
-    swap[3], swap[5] = first + returned, other_first + given
+    swap[PAST], swap[OTHER_PAST] = first + returned, other_first + given
 
 
 @_inner

@@ -11,7 +11,7 @@ packing, single narrow jobs follow.
 
 Where some jobs spread at no cost, threads also dive into a program of joined blocks, once a single
 slot is missing. Such a dive takes as long as twenty others, but finds packings that have no form on
-buddy blocks.
+buddy blocks. Where buddy blocks have little hope, threads do nothing else.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from rarmodel.model import plain_pace, topology
-from rarmodel.model.sharing import worst_share
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import topology
 from rarmodel.schema import Instance
 
 from .block_program import Packed
@@ -52,14 +52,16 @@ class JoinedPacking:
         All of its jobs fit a server and have one ring size and one pace.
     nested
         Sizes of blocks, descending.
+    slots
+        Execution times, see `slots_by_spread`.
     easy
         The kinds whose jobs are easy.
     """
 
-    def __init__(self, instance: Instance, nested: list[int], easy: set[Kind]) -> None:
+    def __init__(self, instance: Instance, nested: list[int], slots: Ints, easy: set[Kind]) -> None:
         layout = layout_of(instance)
         self._gpus, self._kinds = layout.server_gpus.tolist(), kinds_of(layout)
-        self._slots, self._making = slots_by_spread(instance), Lock()
+        self._slots, self._making = slots, Lock()
         # The smallest blocks are not joined from others.
         self._widest = nested[min(nested.index(first_size(nested, self._kinds)), len(nested) - 2)]
         self._joinable = easy | {kind for kind in self._kinds if kind.size < self._widest}
@@ -90,18 +92,16 @@ def joined_packing_of(instance: Instance) -> JoinedPacking | None:
     None if a job fits no server, if sizes do not divide one another, if no job is easy, or if there
     is nothing to join.
     """
-    layout, links = layout_of(instance), topology(instance.cluster).links
+    layout = layout_of(instance)
     gpus, kinds = layout.server_gpus.tolist(), kinds_of(layout)
-    if not links or not all(kind.slots for kind in kinds):
+    if not topology(instance.cluster).links or not all(kind.slots for kind in kinds):
         return None
     nested = nested_sizes(gpus, [kind.size for kind in kinds])
-    share = worst_share(instance, min(link.gbps for link in links), RINGS)
+    slots = slots_by_spread(instance)
     hard = {
-        kind
-        for job, kind in enumerate(kinds)
-        if kind.size == 1 or plain_pace(instance, job).slots(2, share) != kind.slots
+        kind for kind, many in zip(kinds, slots[:, 2, RINGS], strict=True) if many != kind.slots
     }
     easy = set(kinds) - hard
     if not easy or len(nested) < 2 or any(kind.size not in nested for kind in kinds):
         return None
-    return JoinedPacking(instance, nested, easy)
+    return JoinedPacking(instance, nested, slots, easy)

@@ -41,7 +41,7 @@ from .layout import layout_of
 _inner = partial(compiled, inner=True)
 
 MOVES = 500_000
-"""Exchanges that are tried: half a second at 160 jobs on 260 GPUs."""
+"""Exchanges that are tried: less than half a second at 160 jobs on 260 GPUs."""
 HOT, COLD = 0.5, 0.05
 """Temperature at the first exchange and at the last one, in costs."""
 LATE, LATE_SLOT = 1.0, 0.3
@@ -68,10 +68,6 @@ class Jobs(NamedTuple):
     slots: Ints
     """(jobs, servers, rings) Execution time by the number of servers, and on these by the number of
     rings on the fullest link, itself included; the first row and column are not used."""
-    start: Ints
-    """(jobs) Start slots."""
-    end: Ints
-    """(jobs) Slots at which they end on one server each."""
 
 
 class Memory(NamedTuple):
@@ -126,7 +122,7 @@ def dealt(
     shapes = (len(lanes.server), 6), (2, len(size)), (2, len(size))
     memory = Memory(*(np.zeros(shape, np.int64) for shape in shapes))
     generator = random.integers(2**63, size=1, dtype=np.uint64)
-    if not _anneal(Jobs(size, slots, packed.starts, ends), target, lanes, memory, generator):
+    if not _anneal(Jobs(size, slots), target, lanes, memory, generator):
         return None
     return Packed(
         packed.starts,
@@ -167,12 +163,6 @@ def _anneal(jobs: Jobs, target: int, lanes: Lanes, memory: Memory, generator: Ge
 
 
 @_inner
-def _place(jobs: Jobs, lanes: Lanes, lane: int, slot: int) -> int:
-    """Place of the first job of a lane from a slot on; −1 if the lane is within a job then."""
-    return place_at(lanes, jobs.start, jobs.end, lane, slot)
-
-
-@_inner
 def _server(workers: Ints, size: int, generator: Generator) -> int:
     """The server of which a job is to get GPUs."""
     where = below(generator, len(workers))
@@ -191,20 +181,20 @@ def _swaps(
     The job gives all of its lanes on other servers, or on one of them. They are exchanged from its
     start on, either for good or until it ends.
     """
-    slot, size, count = jobs.start[job], jobs.size[job], 0
+    slot, size, count = lanes.start[job], jobs.size[job], 0
     giver = lanes.server[lanes.of_job[job, below(generator, size)]]
     one_giver = below(generator, 2) == 0
     for index in range(size):
         lane = lanes.of_job[job, index]
         if lanes.server[lane] != where and (not one_giver or lanes.server[lane] == giver):
             swaps[count, ONE] = lane
-            swaps[count, FIRST] = _place(jobs, lanes, lane, slot)
+            swaps[count, FIRST] = place_at(lanes, lane, slot)
             swaps[count, PAST] = lanes.many[lane]
             count += 1
     found = 0
     for lane in range(len(lanes.server)):
         if lanes.server[lane] == where:
-            place = _place(jobs, lanes, lane, slot)
+            place = place_at(lanes, lane, slot)
             if place >= 0 and (place == lanes.many[lane] or lanes.job[lane, place] != job):
                 swaps[found, OTHER] = lane
                 swaps[found, OTHER_FIRST] = place
@@ -213,10 +203,10 @@ def _swaps(
     if found < count:
         return 0
     _group(lanes, swaps, found, count, generator)
-    if below(generator, 2) == 0 and _between(jobs, lanes, swaps, count, jobs.end[job]):
+    if below(generator, 2) == 0 and _between(lanes, swaps, count, lanes.end[job]):
         for index in range(count):
             for lane, past in ((ONE, PAST), (OTHER, OTHER_PAST)):
-                swaps[index, past] = _place(jobs, lanes, swaps[index, lane], jobs.end[job])
+                swaps[index, past] = place_at(lanes, swaps[index, lane], lanes.end[job])
     return count
 
 
@@ -254,10 +244,10 @@ def _next_job(lanes: Lanes, swaps: Ints, index: int) -> int:
 
 
 @_inner
-def _between(jobs: Jobs, lanes: Lanes, swaps: Ints, count: int, slot: int) -> bool:
+def _between(lanes: Lanes, swaps: Ints, count: int, slot: int) -> bool:
     """Whether all of the chosen lanes are between jobs at a slot."""
     between = 0
-    while between < count and _place(jobs, lanes, swaps[between, OTHER], slot) >= 0:
+    while between < count and place_at(lanes, swaps[between, OTHER], slot) >= 0:
         between += 1
     return between == count
 
@@ -282,9 +272,9 @@ def _cost(jobs: Jobs, target: int, lanes: Lanes, spread: Ints, many: int) -> tup
         servers, rings = lanes.servers[job], 1
         for where in range(lanes.workers.shape[1]):
             if lanes.workers[job, where]:
-                rings = max(rings, _rings(jobs, lanes, spread, many, job, where))
+                rings = max(rings, _rings(lanes, spread, many, job, where))
         used, shared = min(servers, MOST_SERVERS + 1), min(rings, MOST_RINGS)
-        end = jobs.start[job] + jobs.slots[job, used, shared]
+        end = lanes.start[job] + jobs.slots[job, used, shared]
         past = end - _until(jobs, target, lanes, job)
         cost += SERVER * (servers - 1) + SHARED * (rings - 1)
         if past > 0:
@@ -294,7 +284,7 @@ def _cost(jobs: Jobs, target: int, lanes: Lanes, spread: Ints, many: int) -> tup
 
 
 @_inner
-def _rings(jobs: Jobs, lanes: Lanes, spread: Ints, many: int, job: int, where: int) -> int:
+def _rings(lanes: Lanes, spread: Ints, many: int, job: int, where: int) -> int:
     """Rings on the link of a server while a job runs there, itself included.
 
     Slow ones count until they would end on one server. The engine knows better.
@@ -302,7 +292,7 @@ def _rings(jobs: Jobs, lanes: Lanes, spread: Ints, many: int, job: int, where: i
     rings = 0
     for index in range(many):
         other = spread[index]
-        together = jobs.start[other] < jobs.end[job] and jobs.start[job] < jobs.end[other]
+        together = lanes.start[other] < lanes.end[job] and lanes.start[job] < lanes.end[other]
         rings += together and lanes.workers[other, where] > 0
     return rings
 
@@ -316,5 +306,5 @@ def _until(jobs: Jobs, target: int, lanes: Lanes, job: int) -> int:
         while lanes.job[lane, place] != job:
             place += 1
         if place + 1 < lanes.many[lane]:
-            until = min(until, jobs.start[lanes.job[lane, place + 1]])
+            until = min(until, lanes.start[lanes.job[lane, place + 1]])
     return until

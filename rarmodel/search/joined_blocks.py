@@ -112,6 +112,8 @@ def steps_of(problem: Problem, most: int) -> list[Step]:
 
     def take(some: Iterable[Step]) -> None:
         for step in some:
+            if len(steps) > most:
+                return
             steps[step] = None
             if step.given:
                 reach(step.given)

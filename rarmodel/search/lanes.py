@@ -24,8 +24,12 @@ place past the last one; of the other one, likewise."""
 
 
 class Lanes(NamedTuple):
-    """The lanes of a packing; exchanges change all but the first array."""
+    """The lanes of a packing; exchanges change all but the first three arrays."""
 
+    start: Ints
+    """(jobs) Start slots."""
+    end: Ints
+    """(jobs) Slots at which each job frees its lanes."""
     server: Ints
     """(lanes) Server of each lane."""
     job: Ints
@@ -56,6 +60,8 @@ def lanes_of(
     """
     server = np.repeat(np.arange(len(gpus)), gpus)
     lanes = Lanes(
+        starts,
+        ends,
         server,
         np.full((len(server), len(starts)), -1),
         np.zeros(len(server), np.int64),
@@ -79,13 +85,13 @@ def lanes_of(
 
 
 @_inner
-def place_at(lanes: Lanes, starts: Ints, ends: Ints, lane: int, slot: int) -> int:
+def place_at(lanes: Lanes, lane: int, slot: int) -> int:
     """Place of the first job of a lane that starts at a slot or later; −1 if it is within a job."""
     for place in range(lanes.many[lane]):
         job = lanes.job[lane, place]
-        if starts[job] >= slot:
+        if lanes.start[job] >= slot:
             return place
-        if ends[job] > slot:
+        if lanes.end[job] > slot:
             return -1
     return int(lanes.many[lane])
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.search.block_columns import Ring
-from rarmodel.search.block_program import Packed, refuted
+from rarmodel.search.block_program import MOST_COLUMNS, Packed, refuted
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.joined_dive import PACKINGS, JoinedDive, first_size, idle
 from rarmodel.search.joined_program import JoinedProgram
@@ -139,10 +139,14 @@ def test_a_dive_goes_on_to_other_packings_until_it_is_told_to_stop(
     assert len({tuple(packed.starts.tolist()) for packed in found}) > 1
 
 
-def test_too_many_variables_are_not_written_down() -> None:
-    jobs = [Kind(1, slots) for slots in range(1, 400)]
-    assert JoinedProgram([1], jobs, set(), 50_000, 1).too_large
-    assert not JoinedProgram([1], jobs[:9], set(), 50, 1).too_large
+@pytest.mark.parametrize("size", [1, 2])
+def test_too_many_variables_are_not_written_down(size: int) -> None:
+    """Neither on blocks that may be joined, nor on those of one server."""
+    jobs = [Kind(size, slots) for slots in range(1, 400)]
+    program = JoinedProgram([size], jobs, set(), 50_000, 1)
+    assert program.too_large
+    assert len(program.sizes) < 2 * MOST_COLUMNS
+    assert not JoinedProgram([size], jobs[:9], set(), 50, 1).too_large
 
 
 @pytest.mark.parametrize(

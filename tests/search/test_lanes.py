@@ -51,12 +51,10 @@ def test_exchanges_keep_a_packing_and_can_be_undone(problem: Problem, random: Ra
     for _ in range(10):
         one, other = random.randrange(sum(gpus)), random.randrange(sum(gpus))
         slot, until = sorted(random.randrange(target + 1) for _ in range(2))
-        places = [
-            place_at(lanes, starts, ends, lane, at) for lane in (one, other) for at in (slot, until)
-        ]
+        places = [place_at(lanes, lane, at) for lane in (one, other) for at in (slot, until)]
         if one == other or min(places) < 0:
             continue
-        before = [array.copy() for array in lanes]
+        before = Lanes(*(array.copy() for array in lanes))
         swap = np.array([one, other, *places])
         exchange(lanes, swap, spare)
         check(lanes, jobs, starts, ends)
@@ -65,7 +63,7 @@ def test_exchanges_keep_a_packing_and_can_be_undone(problem: Problem, random: Ra
             check(lanes, jobs, starts, ends)
             assert swap.tolist() == [one, other, *places]
             for lane, many in enumerate(lanes.many):
-                assert lanes.job[lane, :many].tolist() == before[1][lane, :many].tolist()
+                assert lanes.job[lane, :many].tolist() == before.job[lane, :many].tolist()
 
 
 @pytest.mark.parametrize(
@@ -74,4 +72,4 @@ def test_exchanges_keep_a_packing_and_can_be_undone(problem: Problem, random: Ra
 def test_a_place_is_that_of_the_first_job_from_a_slot_on(slot: int, place: int) -> None:
     starts, ends = np.array([0, 4]), np.array([2, 6])
     lanes = lanes_of([1], starts, ends, [{0: 1}, {0: 1}])
-    assert place_at(lanes, starts, ends, 0, slot) == place
+    assert place_at(lanes, 0, slot) == place

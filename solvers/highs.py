@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
-from rarmodel.highs_library import highspy, silent_highs
+from rarmodel.highs_library import WRONG_RULES, highspy, silent_highs
 from rarmodel.limits import Limits
 
 from .answer import Answer, Termination, finite
@@ -47,7 +47,7 @@ class Highs:
         highs, variables = _hand_over(model)
         _set_options(highs, limits, time.perf_counter() - started)
         if any(variable is not None and variable.is_continuous() for variable in variables):
-            highs.setOptionValue("presolve_rule_off", AGGREGATOR)
+            highs.setOptionValue("presolve_rule_off", AGGREGATOR | WRONG_RULES)
         _offer_start(highs, variables)
         interrupted = _run(highs)
         return _answer(highs, variables, time.perf_counter() - started, interrupted=interrupted)

@@ -80,6 +80,11 @@ def packable(instance: Instance, bound: int) -> bool:
     return bool(nested and few_odd and few_rings and alone)
 
 
+def worth_packing(session: Session) -> bool:
+    """Whether the gap of a search for a packable instance is so small that dives gain most."""
+    return session.makespan - session.bound.slots <= MOST_GAP * session.makespan
+
+
 def _may_spread(instance: Instance, layout: Layout, bound: int) -> list[int] | None:
     """The jobs that may spread, so that the others have room by a bound.
 
@@ -112,7 +117,7 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     Parameters
     ----------
     session
-        A search for a packable instance.
+        A search for a packable instance that is worth packing.
     limits
         `threads` and `seed` count.
     deadline
@@ -120,8 +125,6 @@ def pack(session: Session, limits: Limits, deadline: float, attempt: int = 0) ->
     attempt
         Number of earlier attempts of the session. Each one looks elsewhere.
     """
-    if session.makespan - session.bound.slots > MOST_GAP * session.makespan:
-        return TIME_LIMIT
     threads = limits.threads or processors()
     seeds = [limits.seed * 1_000_003 + attempt * threads + thread for thread in range(threads)]
     programs, unbundled = programs_of(session.instance, session.bound.slots), set[int]()

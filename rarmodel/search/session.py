@@ -21,7 +21,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
 
-from .block_packing import pack, packable
+from .block_packing import pack, packable, worth_packing
 from .decode import STOPPED
 from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
@@ -41,6 +41,8 @@ BOUND_AFTER = 3
 """Iterations before the bounds that take seconds, which need not exceed the best makespan."""
 BOUND_SHARE = 0.2
 """Approximate share of the time left for these bounds."""
+SEARCH_SECONDS = 1.0
+"""Seconds of search before it is asked anew whether dives are worth it."""
 MOST_IMPROVEMENTS = 20
 """Most solutions to keep among those that were once the best."""
 
@@ -218,10 +220,15 @@ class Session:
     def close_gap(self, deadline: float) -> str:
         """Raise the bound until it is met, or pack jobs until they meet it.
 
-        Return why that ended, or a time limit.
+        Before jobs are packed, search on until that is worth it. Return why all this ended, or a
+        time limit.
         """
         if provable(self.instance):
             return prove(self, self._limits, deadline)
+        while not worth_packing(self):
+            stopped = self.run(min(deadline, perf_counter() + SEARCH_SECONDS))
+            if stopped != TIME_LIMIT or perf_counter() >= deadline:
+                return stopped
         self._attempts += 1
         return pack(self, self._limits, deadline, self._attempts - 1)
 

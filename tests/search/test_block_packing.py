@@ -15,7 +15,15 @@ from rarmodel.bounds import LowerBound
 from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
-from rarmodel.search.block_packing import MOST_GAP, MOST_JOBS, MOST_ODD, pack, packable, programs_of
+from rarmodel.search.block_packing import (
+    MOST_GAP,
+    MOST_JOBS,
+    MOST_ODD,
+    pack,
+    packable,
+    programs_of,
+    worth_packing,
+)
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.bundles import Bundle, Bundles, Item
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
@@ -148,12 +156,36 @@ def test_which_instances_dives_can_pack(instance: Instance, expected: bool) -> N
     assert session.closable is (expected or len(instance.jobs) <= MOST_PROVEN)
 
 
-def test_with_a_great_gap_annealing_goes_on() -> None:
+@pytest.mark.parametrize(("makespan", "worth"), [(100, True), (102, True), (103, False)])
+def test_dives_are_worth_it_where_the_gap_is_small(makespan: int, worth: bool) -> None:
+    session: Any = SimpleNamespace(makespan=makespan, bound=LowerBound(100, "area"))
+    assert worth_packing(session) is worth
+
+
+def test_with_a_great_gap_the_search_goes_on_until_dives_are_worth_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, done = session_of(60, 8), list[str]()
+    worth = iter([False, False, True])
+
+    def run(_: float) -> str:
+        done.append("run")
+        return TIME_LIMIT
+
+    monkeypatch.setattr("rarmodel.search.session.worth_packing", lambda _: next(worth))
+    monkeypatch.setattr("rarmodel.search.session.pack", lambda *_: "packed")
+    monkeypatch.setattr(session, "run", run)
+    assert session.close_gap(perf_counter() + 60) == "packed"
+    assert done == ["run", "run"]
+
+
+def test_the_search_for_a_smaller_gap_may_meet_the_bound_or_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", -1.0)
     session = session_of(60, 8)
-    before = session.makespan
-    assert before > 1.1 * session.bound.slots
-    assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
-    assert session.makespan == before
+    assert session.close_gap(perf_counter()) == TIME_LIMIT
+    assert session.close_gap(perf_counter() + 60) == "the makespan meets the lower bound"
 
 
 def test_it_ends_at_its_deadline() -> None:

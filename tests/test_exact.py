@@ -236,6 +236,25 @@ def test_where_no_model_can_be_built_there_is_a_schedule_to_repair(
     assert begun_with[0] is not None
 
 
+@pytest.mark.usefixtures("idle_search")
+@pytest.mark.parametrize(("models", "asked"), [(True, 0), (False, 1)])
+def test_models_do_not_wait_for_a_gap_that_is_small_enough_for_dives(
+    models: bool, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[Session]()
+
+    def close_gap(session: Session, _: float) -> str:
+        made.append(session)
+        return "time limit"
+
+    monkeypatch.setattr(Session, "closable", True)
+    monkeypatch.setattr(Session, "ready", False)
+    monkeypatch.setattr(Session, "close_gap", close_gap)
+    formulation = TIME_INDEXED if models else replace(TIME_INDEXED, unfit=lambda _: "no model")
+    solve(hard_instance(), formulation=formulation, solver=Claims(claim()), time_limit=5.0)
+    assert len(made) == asked
+
+
 def test_without_a_model_the_solve_follows_the_very_course_of_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

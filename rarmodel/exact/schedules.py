@@ -78,8 +78,11 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
         _harvest(known)
 
 
-def close_gap_before_models(known: Known) -> None:
-    """Let the proof of `search`, or its dives, try where that is about what is asked for."""
+def close_gap_before_models(known: Known, *, models: bool = True) -> None:
+    """Let the proof of `search`, or its dives, try where that is about what is asked for.
+
+    If there are models, they begin at once where the gap is too great for dives.
+    """
     if known.session is None or not known.searches or known.closed or not known.session.closable:
         return
     left = known.seconds_left
@@ -87,7 +90,7 @@ def close_gap_before_models(known: Known) -> None:
     try:
         if known.schedule is None:
             search_until(known, perf_counter() + seconds_before_proof(deadline - perf_counter()))
-        if not known.closed:
+        if (known.session.ready or not models) and not known.closed:
             known.session.close_gap(deadline)
     finally:
         _harvest(known)

@@ -131,7 +131,7 @@ def _solve(known: Known) -> None:
     by_horizon = not known.formulation.restricts and known.formulation.proves(smallest)
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
-        close_gap_before_models(known)
+        close_gap_before_models(known, models=False)
         known.stopped = f"{why}; {WITHIN_GAP}" if known.closed else why
         _use_the_rest(known)
         if known.schedule is not None:

@@ -42,7 +42,7 @@ BOUND_AFTER = 3
 BOUND_SHARE = 0.2
 """Approximate share of the time left for these bounds."""
 SEARCH_SECONDS = 1.0
-"""Seconds of search before it is asked anew whether dives are worth it."""
+"""Seconds of search before it is asked anew whether it is time to close the gap."""
 MOST_IMPROVEMENTS = 20
 """Most solutions to keep among those that were once the best."""
 
@@ -217,18 +217,22 @@ class Session:
         """Whether the gap may be closed: by a proof, or by dives for shorter packings."""
         return provable(self.instance) or packable(self.instance, self.bound.slots)
 
+    @property
+    def ready(self) -> bool:
+        """Whether it is time to close the gap: while it is great, dives gain less than search."""
+        return provable(self.instance) or worth_packing(self)
+
     def close_gap(self, deadline: float) -> str:
         """Raise the bound until it is met, or pack jobs until they meet it.
 
-        Before jobs are packed, search on until that is worth it. Return why all this ended, or a
-        time limit.
+        Search on before that until it is time for it. Return why all this ended, or a time limit.
         """
-        if provable(self.instance):
-            return prove(self, self._limits, deadline)
-        while not worth_packing(self):
+        while not self.ready:
             stopped = self.run(min(deadline, perf_counter() + SEARCH_SECONDS))
             if stopped != TIME_LIMIT or perf_counter() >= deadline:
                 return stopped
+        if provable(self.instance):
+            return prove(self, self._limits, deadline)
         self._attempts += 1
         return pack(self, self._limits, deadline, self._attempts - 1)
 

@@ -117,6 +117,11 @@ class WideSession:
         """Whether the gap may be closed, by a proof."""
         return self._sums is not None
 
+    @property
+    def ready(self) -> bool:
+        """Whether it is time for that: it always is."""
+        return True
+
     def close_gap(self, deadline: float) -> str:
         """Look for better schedules until there is none; return why that ended."""
         if self._sums is not None:

@@ -27,7 +27,7 @@ def seconds_to_proof(instance: Instance, method: str, limit: float, threads: int
     """Time until an instance is proven; infinite if it is not."""
     name, _, solver = method.partition(":")
     begun = perf_counter()
-    with patch.object(exact_solve, "close_gap_before_models", lambda known: None):
+    with patch.object(exact_solve, "close_gap_before_models", lambda *_, **__: None):
         result = rarmodel.solve(
             instance,
             method=None if solver else name,

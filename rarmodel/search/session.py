@@ -41,7 +41,7 @@ BOUND_AFTER = 3
 """Iterations before the bounds that take seconds, which need not exceed the best makespan."""
 BOUND_SHARE = 0.2
 """Approximate share of the time left for these bounds."""
-SEARCH_SECONDS = 1.0
+SECONDS_BETWEEN = 1.0
 """Seconds of search before it is asked anew whether it is time to close the gap."""
 MOST_IMPROVEMENTS = 20
 """Most solutions to keep among those that were once the best."""
@@ -228,7 +228,7 @@ class Session:
         Search on before that until it is time for it. Return why all this ended, or a time limit.
         """
         while not self.ready:
-            stopped = self.run(min(deadline, perf_counter() + SEARCH_SECONDS))
+            stopped = self.run(min(deadline, perf_counter() + SECONDS_BETWEEN))
             if stopped != TIME_LIMIT or perf_counter() >= deadline:
                 return stopped
         if provable(self.instance):

@@ -24,7 +24,13 @@ from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
-from rarmodel.search.second import LEAST_SECONDS, SHARE, SecondAim, budget_after, wanted
+from rarmodel.search.second import (
+    LEAST_SECONDS,
+    SecondAim,
+    budget_after,
+    seconds_before,
+    wanted,
+)
 from rarmodel.solvers import Solver
 from rarmodel.verifier import require_feasible
 
@@ -159,8 +165,8 @@ def _use_the_rest(known: Known) -> None:
         left = max(0.0, DEFAULT_SECONDS - known.searched)
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
-    if known.searches and wanted(known.instance, known.limits):
-        left *= 1 - SHARE
+    if known.searches:
+        left = seconds_before(known.instance, known.limits, left)
     deadline = perf_counter() + left
     if known.searches:
         search_until(known, deadline)

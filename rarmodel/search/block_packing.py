@@ -6,6 +6,9 @@ often meet the bound. They look for a makespan one slot above the bound, and the
 Every thread dives on its own, but for one that goes on with the search. Once a single slot is
 missing, annealing seldom finds it, so this thread dives, too.
 
+Where servers have few jobs each, all threads turn to tempering then. It packs jobs in ways that
+have no form on buddy blocks.
+
 Where narrow jobs are few, the program has bundles of them at first. Once it is known to have no
 packing, single narrow jobs follow.
 
@@ -36,6 +39,7 @@ from .bundles import Bundles, bundles_of
 from .joined_dive import SECONDS, JoinedDive
 from .joined_packing import JoinedPacking, joined_packing_of
 from .layout import SPREAD, Layout, layout_of
+from .server_tempering import temper
 from .solution import Solution
 from .worker import packed_bound
 
@@ -53,6 +57,8 @@ MOST_ODD = 8
 """Most jobs of other sizes than those that divide one another: each one doubles the columns."""
 DIVES_BETWEEN = 40
 """Dives on buddy blocks before each one on joined blocks, unless buddy blocks have little hope."""
+MOST_PER_SERVER = 6
+"""With more jobs per server, dives gain more than tempering, even once a single slot is missing."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -197,6 +203,9 @@ class _Diver:
         self._dives = self._joined_dives = 0
         self._random = np.random.default_rng(seed)
         self._joined_random = np.random.default_rng((seed, 1))
+        self._tempering_random = np.random.default_rng((seed, 2))
+        self._layout = layout_of(session.instance)
+        self._tempers = len(self._layout.size) <= MOST_PER_SERVER * len(self._layout.server_gpus)
         self._engine = Engine(session.instance)
         self.stopped = False
 
@@ -207,7 +216,7 @@ class _Diver:
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
             single = target == session.makespan - 1
-            if single and self._dive_joined(target):
+            if single and (self._temper(target) or self._dive_joined(target)):
                 continue
             self._dives += 1
             program = self._programs(target, bundled=target not in self._unbundled)
@@ -230,6 +239,24 @@ class _Diver:
             return found or refuted or self.stopped
 
         return BlockDive(program, self._random, over).packing()
+
+    def _temper(self, target: int) -> bool:
+        """Temper the jobs of the best solution, if that may gain; return whether it may.
+
+        It ends once the target is met. If rings slow each other down, it is not; then the next call
+        starts anew.
+        """
+        session, known = self._session, self._session.solution
+        if known is None or not self._tempers:
+            return False
+
+        def over() -> bool:
+            return session.makespan <= target or self.stopped
+
+        found = temper(self._layout, known, target, self._tempering_random, over)
+        if found is not None:
+            session.take(self._solution(found))
+        return found is not None or over()
 
     def _dive_joined(self, target: int) -> bool:
         """Dive into a program of joined blocks, if it is time for that; return whether it is."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,9 @@ class Packing(NamedTuple):
     """GPUs."""
     home: Ints
     """(jobs) Server of each packed job, −1 for others."""
+    fixed: Ints
+    """(jobs) Start slot of each job that is a part of a spread ring, and moves between servers but
+    not in time; −1 for others. Empty if there are no such parts."""
     starts: Ints
     """(jobs) Start slots after `settle`."""
     weight: Floats
@@ -71,20 +75,25 @@ class Packing(NamedTuple):
 def packing_of(layout: Layout, solution: Solution) -> Packing:
     """The packing of a solution: its packed jobs by server, in the order of their starts."""
     jobs_of: list[list[int]] = [[] for _ in layout.server_gpus]
-    rings: list[list[tuple[int, int, int]]] = [[] for _ in layout.server_gpus]
-    used = solution.used.tolist()
-    at, server, workers = solution.at.tolist(), solution.server.tolist(), solution.workers.tolist()
-    starts, completions = solution.starts.tolist(), solution.completions.tolist()
+    used, at, server = solution.used.tolist(), solution.at.tolist(), solution.server.tolist()
     for job in np.argsort(solution.starts, kind="stable").tolist():
         if used[job] == 1:
             jobs_of[server[at[job]]].append(job)
-        else:
-            for place in range(at[job], at[job + 1]):
-                rings[server[place]].append((starts[job], completions[job], workers[place]))
-    return _new_packing(layout, jobs_of, rings)
+    return new_packing(layout, jobs_of, rings_of(layout, solution))
 
 
-def _new_packing(
+def rings_of(layout: Layout, solution: Solution) -> list[list[tuple[int, int, int]]]:
+    """First slot, slot after the last, and GPUs that each spread ring holds, by server."""
+    rings: list[list[tuple[int, int, int]]] = [[] for _ in layout.server_gpus]
+    server, workers = solution.server.tolist(), solution.workers.tolist()
+    for job in np.flatnonzero(solution.used > 1).tolist():
+        start, end = int(solution.starts[job]), int(solution.completions[job])
+        for place in range(solution.at[job], solution.at[job + 1]):
+            rings[server[place]].append((start, end, workers[place]))
+    return rings
+
+
+def new_packing(
     layout: Layout, jobs_of: list[list[int]], rings: list[list[tuple[int, int, int]]]
 ) -> Packing:
     """Start with given jobs for each server, and the GPUs that spread rings hold there.
@@ -115,6 +124,7 @@ def _new_packing(
         ring_end=flat[:, 1].copy(),
         ring_gpus=flat[:, 2].copy(),
         home=np.full(jobs, -1, np.int64),
+        fixed=np.zeros(0, np.int64),
         starts=np.zeros(jobs, np.int64),
         weight=np.zeros(jobs),
         excess=np.zeros(servers),
@@ -221,24 +231,38 @@ def _reserve(slots: Ints, free: Ints, count: int, start: int, end: int, gpus: in
 
 
 @_inner
-def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> float:
-    """Place the jobs of a server in their order; return the GPU slots past the target."""
+def place_jobs(
+    layout: Layout, packing: Packing, server: int, row: Ints, count: int, target: int, most: float
+) -> float:
+    """Place jobs on a server in their order; return the GPU slots past the target.
+
+    If they are more than `most`, the rest of the jobs may be left out.
+    """
     slots, free = packing.slots, packing.free
     slots[0], slots[1] = 0, MANY
     free[0] = layout.server_gpus[server]
-    count = 1
+    steps = 1
     for ring in range(packing.ring_at[server], packing.ring_at[server + 1]):
-        count = _reserve(
+        steps = _reserve(
             slots,
             free,
-            count,
+            steps,
             packing.ring_start[ring],
             packing.ring_end[ring],
             packing.ring_gpus[ring],
         )
+    parts = len(packing.fixed) > 0
+    if parts:
+        for i in range(count):
+            start = packing.fixed[row[i]]
+            if start >= 0:
+                end = start + layout.packed[row[i]]
+                steps = _reserve(slots, free, steps, start, end, layout.size[row[i]])
     excess = 0.0
-    job = packing.first[0, server]
-    while job >= 0:
+    for i in range(count):
+        job = row[i]
+        if parts and packing.fixed[job] >= 0:
+            continue
         size = layout.size[job]
         step = 0
         while True:
@@ -253,11 +277,15 @@ def place_jobs(layout: Layout, packing: Packing, server: int, target: int) -> fl
                 break
             step = last + 1
         packing.starts[job] = start
-        count = _reserve(slots, free, count, start, end, size)
+        if slots[last + 1] > end:
+            steps = _cut(slots, free, steps, last, end)
+        for held in range(step, last + 1):
+            free[held] -= size
         excess += packing.weight[job] * end
         if end > target:
             excess += float(end - target) * size
-        job = packing.after[0, job]
+        if excess > most:
+            break
     return excess
 
 
@@ -292,13 +320,14 @@ def measure(layout: Layout, packing: Packing, target: int) -> None:
         for ring in range(packing.ring_at[server], packing.ring_at[server + 1]):
             length = packing.ring_end[ring] - packing.ring_start[ring]
             area += float(length) * packing.ring_gpus[ring]
-        job = packing.first[0, server]
-        while job >= 0:
+        row = packing.lists[0]
+        count = jobs_of(packing, server, row, packing.lists[1])
+        for job in row[:count]:
             packing.home[job] = server
             area += float(layout.packed[job]) * layout.size[job]
-            job = packing.after[0, job]
         packing.area[server] = area
-        set_excess(packing, server, place_jobs(layout, packing, server, target))
+        excess = place_jobs(layout, packing, server, row, count, target, inf)
+        set_excess(packing, server, excess)
         packing.total[0] += packing.excess[server]
 
 

@@ -30,7 +30,7 @@ from .islands import Islands, islands_on
 from .layout import layout_of
 from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
-from .second import SHARE, SecondAim, budget_after, wanted
+from .second import SecondAim, budget_after, seconds_before, wanted
 from .server_annealing import anneal_servers
 from .session import Session
 from .wide import AnySession, session_of
@@ -89,7 +89,7 @@ class Search:
             blocks = new_blocks(layout, packing, generator)
             anneal_blocks(layout, blocks, 1, 1, 1.0, 1.0, generator, stop)
             pack_blocks(layout, blocks, packing)
-            anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop)
+            anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop, matched=False)
             settle(layout, packing, 1)
         # What the second aim needs beside that: list schedules, as of a wider instance.
         WideSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
@@ -180,7 +180,7 @@ def _first_end(
     """When the search for the objectives ends, as a reading of `perf_counter`; None for never."""
     if seconds is None:
         return None
-    return begun + (1 - SHARE * wanted(instance, limits)) * seconds
+    return begun + seconds_before(instance, limits, seconds)
 
 
 SEARCH = Search()

@@ -25,8 +25,9 @@ from .solution import solution_of_schedule
 
 SHARE = 0.2
 """Share of the time limit, or of the iterations, for the second aim."""
-LEAST_SECONDS = 2.0
-"""Where the objectives take less time than this, the second aim may take so much."""
+LEAST_SECONDS, SECONDS_PER_JOB = 2.0, 0.1
+"""Where the objectives take less time than this, the second aim may take so much. Little is gained
+after so many seconds for each job, so the objectives have the rest."""
 REPACKING_SHARE = 0.7
 """Share of that for packings."""
 MOST_JOBS = 2_000
@@ -61,6 +62,14 @@ class Budget(NamedTuple):
 def wanted(instance: Instance, limits: Limits) -> bool:
     """Whether there is a second aim to turn to."""
     return limits.second_aim and second_aim(instance) is not None
+
+
+def seconds_before(instance: Instance, limits: Limits, seconds: float) -> float:
+    """How much of a time limit the objectives have, if the second aim may come after them."""
+    if not wanted(instance, limits):
+        return seconds
+    least = max(LEAST_SECONDS, SECONDS_PER_JOB * len(instance.jobs))
+    return seconds - min(SHARE * seconds, least)
 
 
 def budget_after(limits: Limits, begun: float, deadline: float | None) -> Budget:

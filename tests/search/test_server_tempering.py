@@ -1,0 +1,117 @@
+"""Parallel tempering: what meets its target is a schedule, and rings keep their time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+from random_instances import random_instance
+from solutions import solution_to_start_from
+
+from rarmodel.engine import Engine, placements_of
+from rarmodel.schema import Instance
+from rarmodel.search.block_program import Packed
+from rarmodel.search.layout import Layout, layout_of
+from rarmodel.search.packing import jobs_of, measure, new_packing, packing_of, place_jobs, rings_of
+from rarmodel.search.server_tempering import temper
+from rarmodel.search.solution import Solution
+from rarmodel.verifier import verify
+
+
+def after(calls: int) -> Callable[[], bool]:
+    """Over after so many calls."""
+    left = iter(range(calls))
+    return lambda: next(left, None) is None
+
+
+def started(seed: int) -> tuple[Instance, Layout, Solution]:
+    """A random instance and a schedule of it."""
+    random = Random(seed)
+    instance = random_instance(random, jobs=14, servers=4, tree=seed % 2 == 1, most_slots=20)
+    return instance, layout_of(instance), solution_to_start_from(instance, random)
+
+
+def evaluated(instance: Instance, packed: Packed) -> Solution:
+    """The solution of a packing, by the engine."""
+    placements = placements_of(packed.workers)
+    makespan, completions = Engine(instance).evaluate(packed.starts, placements)
+    return Solution(makespan, packed.starts, completions, *placements)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(seed: int) -> None:
+    instance, layout, solution = started(seed)
+    random = np.random.default_rng(seed)
+    shortest = None
+    for target in range(solution.makespan, 0, -1):
+        packed = temper(layout, solution, target, random, after(16))
+        if packed is None:
+            break
+        spread = solution.used > 1
+        found = evaluated(instance, packed)
+        assert (found.used == solution.used).all()
+        late = np.maximum(0, solution.completions - target)
+        assert (packed.starts[spread] == (solution.starts - late)[spread]).all()
+        alone = packed.starts[~spread] + layout.packed[~spread]
+        assert (alone <= target).all()
+        if found.makespan > 0:
+            report = verify(instance, found.schedule(instance, "test"))
+            assert not [v for v in report.violations if v.constraint not in {"horizon", "progress"}]
+            assert report.makespan == found.makespan
+            shortest = found.makespan
+    # The solution meets its own makespan. In a tree, rings that move may take longer.
+    assert seed % 2 == 1 or shortest is not None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_parts_hold_what_rings_hold(seed: int) -> None:
+    """Two ways to say which GPUs spread rings hold give jobs the same starts."""
+    _, layout, solution = started(seed)
+    by_rings = packing_of(layout, solution)
+    target = int(solution.makespan * 0.8)
+    measure(layout, by_rings, target)
+    jobs = len(layout.size)
+    rings = [ring for here in rings_of(layout, solution) for ring in here]
+    extended = layout._replace(
+        size=np.concatenate((layout.size, [gpus for _, _, gpus in rings])).astype(np.int64),
+        packed=np.concatenate((layout.packed, [end - start for start, end, _ in rings])).astype(
+            np.int64
+        ),
+    )
+    rows, part = list[list[int]](), jobs
+    for server, here in enumerate(rings_of(layout, solution)):
+        row = by_rings.lists[0]
+        count = jobs_of(by_rings, server, row, by_rings.lists[1])
+        rows.append([*row[:count].tolist(), *range(part, part + len(here))])
+        part += len(here)
+    fixed = np.array([-1] * jobs + [start for start, _, _ in rings], np.int64)
+    by_parts = new_packing(extended, rows, [[] for _ in rows])._replace(fixed=fixed)
+    measure(extended, by_parts, target)
+    alone = solution.used == 1
+    assert (by_parts.starts[:jobs][alone] == by_rings.starts[alone]).all()
+    assert (by_parts.excess == by_rings.excess).all()
+    assert (by_parts.area == by_rings.area).all()
+
+
+def test_placing_ends_once_the_excess_is_too_great() -> None:
+    _, layout, solution = started(4)
+    packing = packing_of(layout, solution)
+    row = packing.lists[0]
+    for server in range(len(layout.server_gpus)):
+        count = jobs_of(packing, server, row, packing.lists[1])
+        all_ = place_jobs(layout, packing, server, row, count, 1, 1e9)
+        for most in range(0, int(all_) + 2, 3):
+            some = place_jobs(layout, packing, server, row, count, 1, float(most))
+            assert (some == all_) if all_ <= most else (most < some <= all_)
+
+
+def test_it_ends_when_told_to_and_where_rings_have_no_room() -> None:
+    _, layout, solution = started(1)
+    assert (solution.used > 1).any()
+    random = np.random.default_rng(0)
+    assert temper(layout, solution, solution.makespan, random, lambda: True) is None
+    longest = int((solution.completions - solution.starts)[solution.used > 1].max())
+    never = after(0)
+    assert temper(layout, solution, longest - 1, random, never) is None

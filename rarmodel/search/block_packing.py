@@ -59,6 +59,9 @@ DIVES_BETWEEN = 40
 """Dives on buddy blocks before each one on joined blocks, unless buddy blocks have little hope."""
 MOST_PER_SERVER = 6
 """With more jobs per server, dives gain more than tempering, even once a single slot is missing."""
+CALLS, MOST_DIVES = 2_000, 20
+"""How often tempering asks whether to go on before it begins anew, each time after 20,000 changes;
+and most dives for a packing to begin with."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -200,7 +203,7 @@ class _Diver:
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
         self._joined, self._deadline = joined, deadline
-        self._dives = self._joined_dives = 0
+        self._dives = self._joined_dives = self._tempered = 0
         self._random = np.random.default_rng(seed)
         self._joined_random = np.random.default_rng((seed, 1))
         self._tempering_random = np.random.default_rng((seed, 2))
@@ -216,13 +219,13 @@ class _Diver:
         while not self.stopped and least < session.makespan:
             target = least + int(session.makespan > least + 1)
             single = target == session.makespan - 1
-            if single and (self._temper(target) or self._dive_joined(target)):
+            if (target == least and self._temper(target)) or (single and self._dive_joined(target)):
                 continue
             self._dives += 1
             program = self._programs(target, bundled=target not in self._unbundled)
             if program.too_large:
                 return
-            packed, surely_none = self._packed(program, target)
+            packed, surely_none = self._packed(program, target, target)
             if packed is not None:
                 session.take(self._solution(packed))
             if surely_none and program.bundled:
@@ -230,33 +233,52 @@ class _Diver:
             elif surely_none:
                 least = target + 1
 
-    def _packed(self, program: BlockProgram, target: int) -> tuple[Packed | None, bool]:
-        """A packing by the target, if a dive finds one, and whether there is surely none."""
+    def _packed(
+        self, program: BlockProgram, target: int, enough: int
+    ) -> tuple[Packed | None, bool]:
+        """A packing by the target, if a dive finds one, and whether there is surely none.
+
+        The dive ends if any thread finds a makespan that is enough.
+        """
 
         def over() -> bool:
-            found = self._session.makespan <= target
+            found = self._session.makespan <= enough
             refuted = program.bundled and target in self._unbundled
             return found or refuted or self.stopped
 
         return BlockDive(program, self._random, over).packing()
 
     def _temper(self, target: int) -> bool:
-        """Temper the jobs of the best solution, if that may gain; return whether it may.
+        """Temper the jobs of a solution one slot longer, if that may gain; return whether it may.
 
-        It ends once the target is met. If rings slow each other down, it is not; then the next call
-        starts anew.
+        It ends once the target is met, or after many changes. How rings are split remains as it is,
+        so each call but the first one begins with a packing of its own.
         """
-        session, known = self._session, self._session.solution
+        session = self._session
+        known = session.solution if self._tempered == 0 else self._another(target + 1)
         if known is None or not self._tempers:
             return False
+        self._tempered += 1
+        calls = iter(range(CALLS))
 
         def over() -> bool:
-            return session.makespan <= target or self.stopped
+            return session.makespan <= target or self.stopped or next(calls, None) is None
 
         found = temper(self._layout, known, target, self._tempering_random, over)
         if found is not None:
             session.take(self._solution(found))
-        return found is not None or over()
+        return True
+
+    def _another(self, target: int) -> Solution | None:
+        """A solution by a target that was met before; None if a few dives find none."""
+        program = self._programs(target, bundled=target not in self._unbundled)
+        for _ in range(MOST_DIVES):
+            packed, surely_none = self._packed(program, target, target - 1)
+            if packed is not None and (found := self._solution(packed)) is not None:
+                return found
+            if surely_none or self.stopped:
+                break
+        return None
 
     def _dive_joined(self, target: int) -> bool:
         """Dive into a program of joined blocks, if it is time for that; return whether it is."""

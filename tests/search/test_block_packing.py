@@ -27,6 +27,7 @@ from rarmodel.search.block_packing import (
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.bundles import Bundle, Bundles, Item
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
+from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
 
 
@@ -305,3 +306,26 @@ def test_an_error_on_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("rarmodel.search.block_packing.BlockProgram", fail)
     with pytest.raises(RuntimeError, match="failed"):
         pack(session_of(60, 8), Limits(threads=2), perf_counter() + 60)
+
+
+def test_tempering_begins_anew_with_other_packings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a single slot is missing; here it may only begin, and never meets its target."""
+    begun: list[Solution] = []
+
+    def tempered(layout: Any, solution: Solution, target: int, random: Any, over: Any) -> None:
+        begun.append(solution)
+        assert target == session.bound.slots
+        while not over():
+            pass
+
+    monkeypatch.setattr("rarmodel.search.block_packing.temper", tempered)
+    session = Session(generate("contention", seed=4), Limits(threads=2))
+    SEARCH.prepare(session.instance)
+    session.run(perf_counter() + 1)
+    assert session.close_gap(perf_counter() + 25) == TIME_LIMIT
+    assert session.makespan == session.bound.slots + 1
+    assert len(begun) > 2
+    for solution in begun:
+        assert solution.makespan == session.makespan
+        assert verify(session.instance, solution.schedule(session.instance, "test")).feasible
+    assert len({solution.starts.tobytes() for solution in begun}) > 1

@@ -254,9 +254,11 @@ class _Diver:
         It ends once the target is met, or after many changes. How rings are split remains as it is,
         so each call but the first one begins with a packing of its own.
         """
+        if not self._tempers:
+            return False
         session = self._session
         known = session.solution if self._tempered == 0 else self._another(target + 1)
-        if known is None or not self._tempers:
+        if known is None:
             return False
         self._tempered += 1
         calls = iter(range(CALLS))

@@ -24,7 +24,7 @@ from .repacking import Repacking
 from .solution import solution_of_schedule
 
 SHARE = 0.2
-"""Share of the time limit, or of the iterations, for the second aim."""
+"""Greatest share of the time limit, and share of the iterations, for the second aim."""
 LEAST_SECONDS, SECONDS_PER_JOB = 2.0, 0.1
 """Where the objectives take less time than this, the second aim may take so much. Little is gained
 after so many seconds for each job, so the objectives have the rest."""
@@ -68,8 +68,8 @@ def seconds_before(instance: Instance, limits: Limits, seconds: float) -> float:
     """How much of a time limit the objectives have, if the second aim may come after them."""
     if not wanted(instance, limits):
         return seconds
-    least = max(LEAST_SECONDS, SECONDS_PER_JOB * len(instance.jobs))
-    return seconds - min(SHARE * seconds, least)
+    enough = max(LEAST_SECONDS, SECONDS_PER_JOB * len(instance.jobs))
+    return seconds - min(SHARE * seconds, enough)
 
 
 def budget_after(limits: Limits, begun: float, deadline: float | None) -> Budget:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rarmodel.engine import Engine, placements_of
+from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import least_slots_by_placement, plain_pace, topology
 
@@ -59,9 +60,6 @@ DIVES_BETWEEN = 40
 """Dives on buddy blocks before each one on joined blocks, unless buddy blocks have little hope."""
 MOST_PER_SERVER = 6
 """With more jobs per server, dives gain more than tempering, even once a single slot is missing."""
-CALLS, MOST_DIVES = 2_000, 20
-"""How often tempering asks whether to go on before it begins anew, each time after 20,000 changes;
-and most dives for a packing to begin with."""
 PAUSE = 0.2
 """Seconds between reports."""
 
@@ -203,7 +201,7 @@ class _Diver:
     ) -> None:
         self._session, self._programs, self._unbundled = session, programs, unbundled
         self._joined, self._deadline = joined, deadline
-        self._dives = self._joined_dives = self._tempered = 0
+        self._dives = self._joined_dives = 0
         self._random = np.random.default_rng(seed)
         self._joined_random = np.random.default_rng((seed, 1))
         self._tempering_random = np.random.default_rng((seed, 2))
@@ -225,7 +223,7 @@ class _Diver:
             program = self._programs(target, bundled=target not in self._unbundled)
             if program.too_large:
                 return
-            packed, surely_none = self._packed(program, target, target)
+            packed, surely_none = self._packed(program, target)
             if packed is not None:
                 session.take(self._solution(packed))
             if surely_none and program.bundled:
@@ -233,54 +231,30 @@ class _Diver:
             elif surely_none:
                 least = target + 1
 
-    def _packed(
-        self, program: BlockProgram, target: int, enough: int
-    ) -> tuple[Packed | None, bool]:
-        """A packing by the target, if a dive finds one, and whether there is surely none.
-
-        The dive ends if any thread finds a makespan that is enough.
-        """
+    def _packed(self, program: BlockProgram, target: int) -> tuple[Packed | None, bool]:
+        """A packing by the target, if a dive finds one, and whether there is surely none."""
 
         def over() -> bool:
-            found = self._session.makespan <= enough
+            found = self._session.makespan <= target
             refuted = program.bundled and target in self._unbundled
             return found or refuted or self.stopped
 
         return BlockDive(program, self._random, over).packing()
 
     def _temper(self, target: int) -> bool:
-        """Temper the jobs of a solution one slot longer, if that may gain; return whether it may.
-
-        It ends once the target is met, or after many changes. How rings are split remains as it is,
-        so each call but the first one begins with a packing of its own.
-        """
-        if not self._tempers:
+        """Temper the jobs of the session's solution; return whether that ended with the target."""
+        session, solution = self._session, self._session.solution
+        if solution is None or not self._tempers:
             return False
-        session = self._session
-        known = session.solution if self._tempered == 0 else self._another(target + 1)
-        if known is None:
-            return False
-        self._tempered += 1
-        calls = iter(range(CALLS))
 
         def over() -> bool:
-            return session.makespan <= target or self.stopped or next(calls, None) is None
+            return session.makespan <= target or self.stopped
 
-        found = temper(self._layout, known, target, self._tempering_random, over)
+        most = _most_servers(session.instance, solution)
+        found = temper(self._layout, solution, target, most, self._tempering_random, over)
         if found is not None:
             session.take(self._solution(found))
-        return True
-
-    def _another(self, target: int) -> Solution | None:
-        """A solution by a target that was met before; None if a few dives find none."""
-        program = self._programs(target, bundled=target not in self._unbundled)
-        for _ in range(MOST_DIVES):
-            packed, surely_none = self._packed(program, target, target - 1)
-            if packed is not None and (found := self._solution(packed)) is not None:
-                return found
-            if surely_none or self.stopped:
-                break
-        return None
+        return over()
 
     def _dive_joined(self, target: int) -> bool:
         """Dive into a program of joined blocks, if it is time for that; return whether it is."""
@@ -347,12 +321,25 @@ def programs_of(instance: Instance, bound: int) -> Programs:
 
 def _rings(instance: Instance, kinds: Sequence[Kind], spread: Sequence[int]) -> list[Ring]:
     """The jobs that may spread, with the slots that they need on the slowest links."""
+    return [
+        Ring(job, kinds[job], _slots_by_servers(instance, job), last=place % 2 == 1)
+        for place, job in enumerate(spread)
+    ]
+
+
+def _slots_by_servers(instance: Instance, job: int) -> tuple[int, ...]:
+    """Slots of a job over two servers, three servers and so on, on the slowest links."""
     links, servers = topology(instance.cluster).links, len(instance.cluster.servers)
     gbps = min((link.gbps for link in links), default=0.0)
-    found: list[Ring] = []
-    for job in spread:
-        pace = plain_pace(instance, job)
-        most = min(kinds[job].size, servers)
-        slots = (pace.slots(many, gbps) or 0 for many in range(2, most + 1))
-        found.append(Ring(job, kinds[job], tuple(slots), last=len(found) % 2 == 1))
+    pace, most = plain_pace(instance, job), min(instance.jobs[job].size, servers)
+    return tuple(pace.slots(many, gbps) or 0 for many in range(2, most + 1))
+
+
+def _most_servers(instance: Instance, solution: Solution) -> Ints:
+    """(jobs) Most servers over which a spread ring may spread and end no later; 0 if not known."""
+    found = np.zeros(len(solution.used), np.int64)
+    lasting = solution.completions - solution.starts
+    for job in np.flatnonzero(solution.used > 1).tolist():
+        slots = _slots_by_servers(instance, job)
+        found[job] = max((i for i, s in enumerate(slots, 2) if 0 < s <= lasting[job]), default=0)
     return found

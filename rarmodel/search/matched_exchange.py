@@ -92,8 +92,8 @@ def exchange_matched(
     if second >= 0:
         left = _insert_near(theirs_after, left, gap, second, generator)
     if not (
-        _apart(layout, packing, own_after, own_count)
-        and _apart(layout, packing, theirs_after, left)
+        _holds_pieces(layout, packing, server, own_after, own_count)
+        and _holds_pieces(layout, packing, other, theirs_after, left)
     ):
         return
     counts = own_count, left
@@ -101,8 +101,11 @@ def exchange_matched(
 
 
 @_inner
-def _apart(layout: Layout, packing: Packing, row: Ints, count: int) -> bool:
-    """Whether no two parts of rings overlap in time in a list of jobs: they would share a link."""
+def _holds_pieces(layout: Layout, packing: Packing, server: int, row: Ints, count: int) -> bool:
+    """Whether a server has room for the pieces of rings in a list of jobs.
+
+    Pieces of two rings that overlap in time would share a link.
+    """
     if len(packing.fixed) == 0:
         return True
     for i in range(count):
@@ -110,10 +113,15 @@ def _apart(layout: Layout, packing: Packing, row: Ints, count: int) -> bool:
         if start < 0:
             continue
         end = start + layout.packed[row[i]]
+        gpus = layout.size[row[i]]
         for j in range(i):
             other = packing.fixed[row[j]]
             if other >= 0 and other < end and start < other + layout.packed[row[j]]:
-                return False
+                if packing.ring[row[i]] != packing.ring[row[j]]:
+                    return False
+                gpus += layout.size[row[j]]
+        if gpus > layout.server_gpus[server]:
+            return False
     return True
 
 

@@ -45,8 +45,10 @@ class Packing(NamedTuple):
     home: Ints
     """(jobs) Server of each packed job, −1 for others."""
     fixed: Ints
-    """(jobs) Start slot of each job that is a part of a spread ring, and moves between servers but
-    not in time; −1 for others. Empty if there are no such parts."""
+    """(jobs) Start slot of each job that is a piece of a spread ring, and moves between servers but
+    not in time; −1 for others. Empty if there are no such pieces."""
+    ring: Ints
+    """(jobs) The spread ring of each piece. Empty if there are none."""
     starts: Ints
     """(jobs) Start slots after `settle`."""
     weight: Floats
@@ -125,6 +127,7 @@ def new_packing(
         ring_gpus=flat[:, 2].copy(),
         home=np.full(jobs, -1, np.int64),
         fixed=np.zeros(0, np.int64),
+        ring=np.zeros(0, np.int64),
         starts=np.zeros(jobs, np.int64),
         weight=np.zeros(jobs),
         excess=np.zeros(servers),
@@ -251,8 +254,8 @@ def place_jobs(
             packing.ring_end[ring],
             packing.ring_gpus[ring],
         )
-    parts = len(packing.fixed) > 0
-    if parts:
+    pieces = len(packing.fixed) > 0
+    if pieces:
         for i in range(count):
             start = packing.fixed[row[i]]
             if start >= 0:
@@ -261,7 +264,7 @@ def place_jobs(
     excess = 0.0
     for i in range(count):
         job = row[i]
-        if parts and packing.fixed[job] >= 0:
+        if pieces and packing.fixed[job] >= 0:
             continue
         size = layout.size[job]
         step = 0

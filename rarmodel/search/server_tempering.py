@@ -5,8 +5,8 @@ temperature each, and now and then change places with the next one, go on for as
 time: a copy that is stuck in the cold gets warm again (K. Hukushima, K. Nemoto, Journal of the
 Physical Society of Japan 65, 1996). So they meet a makespan that almost no packing meets.
 
-The parts of spread rings move between servers as jobs do. A ring keeps its time and the workers of
-each part, so that it takes as long as before where all links are alike.
+Spread rings are cut into pieces, which move between servers as jobs do. A ring keeps its time. It
+takes as long as before where all links are alike.
 """
 
 from __future__ import annotations
@@ -32,25 +32,28 @@ COLD, HOT, COPIES = 0.25, 1.1, 8
 excess changes by a job's GPUs if the job ends a slot later."""
 MOVES = 20_000
 """Changes that a copy tries before the next one does."""
+PIECE = 4
+"""GPUs of a piece of a ring. Changes move few pieces at a time, so they must not be smaller."""
 
 
-class _Parts(NamedTuple):
-    """An instance in which each part of a spread ring is a job more."""
+class _Pieces(NamedTuple):
+    """An instance in which each piece of a spread ring is a job more."""
 
     layout: Layout
-    """The instance: its jobs, and then the parts."""
+    """The instance: its jobs, and then the pieces."""
     job: Ints
-    """(jobs and parts) The job of each part; jobs are their own."""
+    """(jobs and pieces) The job of each piece; jobs are their own."""
     fixed: Ints
-    """(jobs and parts) Start slot of a part, −1 for jobs."""
+    """(jobs and pieces) Start slot of a piece, −1 for jobs."""
     server: Ints
-    """(parts) Where they begin."""
+    """(pieces) Where they begin."""
 
 
 def temper(
     layout: Layout,
     solution: Solution,
     target: int,
+    most_servers: Ints,
     random: np.random.Generator,
     over: Callable[[], bool],
 ) -> Packed | None:
@@ -65,6 +68,8 @@ def temper(
         they have no room then, tempering cannot begin.
     target
         The makespan to meet in slots.
+    most_servers
+        (jobs) Servers over which a spread ring may spread, where that is more than it does now.
     random
         The random numbers.
     over
@@ -81,18 +86,18 @@ def temper(
     )
     if not _have_room(layout, rings_of(layout, skeleton)):
         return None
-    parts = _parts_of(layout, skeleton)
+    pieces = _pieces_of(layout, skeleton, most_servers)
     generator, stop = random.integers(2**62, size=1, dtype=np.uint64), np.zeros(1, np.int64)
     jobs = np.flatnonzero(solution.used == 1)
     temperatures = float(layout.size[jobs].mean()) * np.geomspace(COLD, HOT, COPIES)
-    copies = [_dealt(parts, jobs, random) for _ in temperatures]
+    copies = [_dealt(pieces, jobs, random) for _ in temperatures]
     while True:
         for temperature, packing in zip(temperatures, copies, strict=True):
             if over():
                 return None
-            if _anneal(parts.layout, packing, target, temperature, generator, stop):
-                settle(parts.layout, packing, target)
-                return _packed(parts, skeleton, packing)
+            if _anneal(pieces.layout, packing, target, temperature, generator, stop):
+                settle(pieces.layout, packing, target)
+                return _packed(pieces, skeleton, packing)
         for place in range(COPIES - 1):
             better = copies[place].total[0] - copies[place + 1].total[0]
             warmth = 1 / temperatures[place] - 1 / temperatures[place + 1]
@@ -109,37 +114,49 @@ def _have_room(layout: Layout, rings: Sequence[Sequence[tuple[int, int, int]]]) 
     )
 
 
-def _parts_of(layout: Layout, skeleton: Solution) -> _Parts:
-    """The parts of the rings of a solution."""
+def _pieces_of(layout: Layout, skeleton: Solution, most_servers: Ints) -> _Pieces:
+    """The rings of a solution in pieces.
+
+    A ring of too many pieces keeps the parts that it has on servers as they are.
+    """
     jobs = len(layout.size)
-    job = np.repeat(np.arange(jobs), skeleton.used)
-    spread = skeleton.used[job] > 1
-    job = job[spread]
-    lasting = (skeleton.completions - skeleton.starts)[job]
-    return _Parts(
+    found: list[tuple[int, int, int]] = []
+    for ring in np.flatnonzero(skeleton.used > 1).tolist():
+        places = range(skeleton.at[ring], skeleton.at[ring + 1])
+        parts = [(int(skeleton.server[at]), int(skeleton.workers[at])) for at in places]
+        cut = [
+            (server, min(PIECE, workers - first))
+            for server, workers in parts
+            for first in range(0, workers, PIECE)
+        ]
+        found += [(ring, *piece) for piece in (cut if len(cut) <= most_servers[ring] else parts)]
+    rings, servers, workers = np.array(found, np.int64).reshape(-1, 3).T
+    lasting = (skeleton.completions - skeleton.starts)[rings]
+    return _Pieces(
         layout._replace(
-            size=np.concatenate((layout.size, skeleton.workers[spread])),
+            size=np.concatenate((layout.size, workers)),
             packed=np.concatenate((layout.packed, lasting)),
             # So far from all ranks that no job is similar.
-            size_rank=np.concatenate((layout.size_rank, np.full(len(job), -2 * SIMILAR))),
+            size_rank=np.concatenate((layout.size_rank, np.full(len(rings), -2 * SIMILAR))),
         ),
-        np.concatenate((np.arange(jobs), job)),
-        np.concatenate((np.full(jobs, -1), skeleton.starts[job])),
-        skeleton.server[spread],
+        np.concatenate((np.arange(jobs), rings)),
+        np.concatenate((np.full(jobs, -1), skeleton.starts[rings])),
+        servers,
     )
 
 
-def _dealt(parts: _Parts, jobs: Ints, random: np.random.Generator) -> Packing:
-    """A packing in which each job has any server that it fits, and each part the one it had."""
-    layout = parts.layout
+def _dealt(pieces: _Pieces, jobs: Ints, random: np.random.Generator) -> Packing:
+    """A packing in which each job has any server that it fits, and each piece the one it had."""
+    layout = pieces.layout
     jobs_of: list[list[int]] = [[] for _ in layout.server_gpus]
-    first = len(parts.job) - len(parts.server)
-    for part, server in enumerate(parts.server.tolist(), first):
-        jobs_of[server].append(part)
+    first = len(pieces.job) - len(pieces.server)
+    for piece, server in enumerate(pieces.server.tolist(), first):
+        jobs_of[server].append(piece)
     for job in random.permutation(jobs).tolist():
         fitting = np.flatnonzero(layout.server_gpus >= layout.size[job])
         jobs_of[int(random.choice(fitting))].append(job)
-    return new_packing(layout, jobs_of, [[] for _ in jobs_of])._replace(fixed=parts.fixed)
+    packing = new_packing(layout, jobs_of, [[] for _ in jobs_of])
+    return packing._replace(fixed=pieces.fixed, ring=pieces.job)
 
 
 def _anneal(
@@ -155,11 +172,11 @@ def _anneal(
     return anneal_servers(layout, packing, target, MOVES, *heat, generator, stop, matched=True)
 
 
-def _packed(parts: _Parts, skeleton: Solution, packing: Packing) -> Packed:
+def _packed(pieces: _Pieces, skeleton: Solution, packing: Packing) -> Packed:
     """Start slots and workers of a settled packing."""
     workers: list[dict[int, int]] = [{} for _ in skeleton.starts]
-    for job, size, home in zip(parts.job, parts.layout.size, packing.home, strict=True):
+    for job, size, home in zip(pieces.job, pieces.layout.size, packing.home.tolist(), strict=True):
         if home >= 0:
-            workers[job][int(home)] = int(size)
+            workers[job][home] = workers[job].get(home, 0) + int(size)
     starts = np.where(skeleton.used > 1, skeleton.starts, packing.starts[: len(workers)])
     return Packed(starts, workers)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from time import perf_counter, sleep
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from documents import instance_of, job_data
 
 from rarmodel.api import generate, solve
 from rarmodel.bounds import LowerBound
+from rarmodel.engine import Engine, placements_of
+from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH, Session, one_after_another
+from rarmodel.search.block_dive import BlockDive
 from rarmodel.search.block_packing import (
     MOST_GAP,
     MOST_JOBS,
@@ -24,8 +29,10 @@ from rarmodel.search.block_packing import (
     programs_of,
     worth_packing,
 )
+from rarmodel.search.block_program import Packed
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.bundles import Bundle, Bundles, Item
+from rarmodel.search.layout import Layout
 from rarmodel.search.proving import MOST_JOBS as MOST_PROVEN
 from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
@@ -308,26 +315,82 @@ def test_an_error_on_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         pack(session_of(60, 8), Limits(threads=2), perf_counter() + 60)
 
 
-def test_tempering_begins_anew_with_other_packings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once a single slot is missing. Here it never meets its target; the bound ends it."""
-    begun: list[Solution] = []
+def test_dives_go_on_where_tempering_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its packing may have slower rings than it assumed. Here it never has a shorter one."""
+    begun, after = list[Solution](), set[int]()
 
-    def tempered(layout: Any, solution: Solution, target: int, random: Any, over: Any) -> None:
-        assert target == session.makespan - 1
+    def tempered(
+        layout: Layout, solution: Solution, target: int, most: Ints, random: Any, over: Any
+    ) -> Packed:
+        assert target == solution.makespan - 1
+        assert verify(session.instance, solution.schedule(session.instance, "test")).feasible
         begun.append(solution)
-        while not over():
-            pass
         if len(begun) == 4:
             session.raise_bound(LowerBound(session.makespan, "test"))
+        servers, workers = solution.server.tolist(), solution.workers.tolist()
+        return Packed(
+            solution.starts,
+            [
+                dict(zip(servers[first:end], workers[first:end], strict=True))
+                for first, end in pairwise(solution.at.tolist())
+            ],
+        )
+
+    def dive(*arguments: Any) -> BlockDive:
+        after.add(len(begun))
+        return BlockDive(*arguments)
 
     monkeypatch.setattr("rarmodel.search.block_packing.temper", tempered)
-    session = Session(generate("contention", seed=4), Limits(threads=2))
+    monkeypatch.setattr("rarmodel.search.block_packing.BlockDive", dive)
+    session = Session(generate("contention", seed=4), Limits(threads=1))
     SEARCH.prepare(session.instance)
     session.run(perf_counter() + 1)
     least = session.bound.slots
     assert session.close_gap(perf_counter() + 120) == "the makespan meets the lower bound"
     assert session.makespan == least + 1
-    for solution in begun:
-        assert solution.makespan == session.makespan
-        assert verify(session.instance, solution.schedule(session.instance, "test")).feasible
-    assert len({solution.starts.tobytes() for solution in begun}) > 1
+    assert len(begun) == 4
+    assert after >= {1, 2, 3}
+
+
+@pytest.mark.parametrize("seed", [4, 9])
+def test_rings_of_tempering_spread_as_far_as_they_end_no_later(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """The engine runs each ring alone over more and more servers."""
+    known: list[tuple[Solution, Ints]] = []
+
+    def tempered(
+        layout: Layout, solution: Solution, target: int, most: Ints, random: Any, over: Any
+    ) -> None:
+        known.append((solution, most))
+        session.raise_bound(LowerBound(session.makespan, "test"))
+
+    monkeypatch.setattr("rarmodel.search.block_packing.temper", tempered)
+    session = Session(generate("contention", seed=seed), Limits(threads=1))
+    SEARCH.prepare(session.instance)
+    session.run(perf_counter() + 1)
+    session.close_gap(perf_counter() + 120)
+    solution, most = known[0]
+    instance = session.instance
+    widest = np.argsort([-server.gpus for server in instance.cluster.servers], kind="stable")
+    limited = 0
+    for job in range(len(instance.jobs)):
+        if solution.used[job] == 1:
+            assert most[job] == 0
+            continue
+        alone = Engine(instance.model_copy(update={"jobs": (instance.jobs[job],)}))
+        lasting = solution.completions[job] - solution.starts[job]
+        enough = []
+        for servers in range(2, len(widest) + 1):
+            # One worker on each server, and the rest on the first servers.
+            workers = dict.fromkeys(widest[:servers].tolist(), 1)
+            left = instance.jobs[job].size - servers
+            for server in workers:
+                more = min(left, instance.cluster.servers[server].gpus - 1)
+                workers[server], left = workers[server] + more, left - more
+            if left == 0:
+                slots, _ = alone.evaluate(np.zeros(1, np.int64), placements_of([workers]))
+                enough += [servers] if slots <= lasting else []
+        assert most[job] == max(enough)
+        limited += most[job] < len(widest)
+    assert limited > 0

@@ -250,7 +250,7 @@ class _Diver:
         def over() -> bool:
             return session.makespan <= target or self.stopped
 
-        most = _most_servers(session.instance, solution)
+        most = most_servers(session.instance, solution)
         found = temper(self._layout, solution, target, most, self._tempering_random, over)
         if found is not None:
             session.take(self._solution(found))
@@ -335,7 +335,7 @@ def _slots_by_servers(instance: Instance, job: int) -> tuple[int, ...]:
     return tuple(pace.slots(many, gbps) or 0 for many in range(2, most + 1))
 
 
-def _most_servers(instance: Instance, solution: Solution) -> Ints:
+def most_servers(instance: Instance, solution: Solution) -> Ints:
     """(jobs) Most servers over which a spread ring may spread and end no later; 0 if not known."""
     found = np.zeros(len(solution.used), np.int64)
     lasting = solution.completions - solution.starts

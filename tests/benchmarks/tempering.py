@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 import rarmodel
+from rarmodel.search.block_packing import most_servers
 from rarmodel.search.layout import layout_of
 from rarmodel.search.server_tempering import temper
 from rarmodel.search.solution import solution_of_schedule
@@ -33,11 +34,12 @@ def main(options: argparse.Namespace) -> None:
     assert known.schedule is not None
     print(f"search: {known.makespan} slots", flush=True)
     layout, solution = layout_of(instance), solution_of_schedule(instance, known.schedule)
-    temper(layout, solution, options.slots, np.random.default_rng(0), lambda: True)
+    most = most_servers(instance, solution)
+    temper(layout, solution, options.slots, most, np.random.default_rng(0), lambda: True)
     for attempt in range(options.tries):
         begun = perf_counter()
         over = partial(past, begun + options.seconds)
-        found = temper(layout, solution, options.slots, np.random.default_rng(attempt), over)
+        found = temper(layout, solution, options.slots, most, np.random.default_rng(attempt), over)
         met = "met" if found is not None else "not met"
         print(f"{met} after {perf_counter() - begun:.1f} s", flush=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from time import perf_counter, sleep
 from types import SimpleNamespace
 from typing import Any
@@ -327,14 +326,7 @@ def test_dives_go_on_where_tempering_gains_nothing(monkeypatch: pytest.MonkeyPat
         begun.append(solution)
         if len(begun) == 4:
             session.raise_bound(LowerBound(session.makespan, "test"))
-        servers, workers = solution.server.tolist(), solution.workers.tolist()
-        return Packed(
-            solution.starts,
-            [
-                dict(zip(servers[first:end], workers[first:end], strict=True))
-                for first, end in pairwise(solution.at.tolist())
-            ],
-        )
+        return Packed(solution.starts, solution.rings)
 
     def dive(*arguments: Any) -> BlockDive:
         after.add(len(begun))

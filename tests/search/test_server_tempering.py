@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -11,6 +12,7 @@ from random_instances import random_instance
 from solutions import solution_to_start_from
 
 from rarmodel.engine import Engine, placements_of
+from rarmodel.engine.arrays import Ints
 from rarmodel.schema import Instance
 from rarmodel.search.block_program import Packed
 from rarmodel.search.layout import Layout, layout_of
@@ -40,6 +42,18 @@ def evaluated(instance: Instance, packed: Packed) -> Solution:
     return Solution(makespan, packed.starts, completions, *placements)
 
 
+def share(solution: Solution, starts: Ints, workers: Sequence[Mapping[int, int]]) -> bool:
+    """Whether two rings are on one server at one time, if they last as long as in a solution."""
+    ends = starts + solution.completions - solution.starts
+    rings = np.flatnonzero(solution.used > 1).tolist()
+    return any(
+        starts[one] < ends[other]
+        and starts[other] < ends[one]
+        and workers[one].keys() & workers[other]
+        for one, other in combinations(rings, 2)
+    )
+
+
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
@@ -60,6 +74,9 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
         assert (found.used[solution.used == 1] == 1).all()
         late = np.maximum(0, solution.completions - target)
         assert (packed.starts[spread] == (solution.starts - late)[spread]).all()
+        assert share(solution, solution.starts - late, solution.rings) or not share(
+            solution, packed.starts, packed.workers
+        )
         alone = packed.starts[~spread] + layout.packed[~spread]
         assert (alone <= target).all()
         if found.makespan > 0:

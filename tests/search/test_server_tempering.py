@@ -60,6 +60,7 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
     monkeypatch: pytest.MonkeyPatch, seed: int, cut: bool
 ) -> None:
     monkeypatch.setattr("rarmodel.search.server_tempering.PIECE", 1)
+    monkeypatch.setattr("rarmodel.search.server_tempering.MOVES", 5_000)
     instance, layout, solution = started(seed)
     most = np.full(len(solution.used), len(layout.server_gpus) if cut else 0)
     random = np.random.default_rng(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from time import perf_counter, sleep
 from types import SimpleNamespace
 from typing import Any
@@ -207,14 +208,14 @@ def test_it_ends_at_its_deadline() -> None:
 
 @pytest.mark.usefixtures("any_gap")
 def test_it_ends_where_no_packing_is_shorter() -> None:
-    """Three jobs of 10 slots on two GPUs need 20 slots, whatever a bound says."""
-    jobs = [job_data(f"job-{j}", iterations=100) for j in range(3)]
-    instance = instance_of(*jobs, servers=[1, 1], horizon=60)
+    """13 jobs of 10 slots on two GPUs need 70 slots, whatever a bound says."""
+    jobs = [job_data(f"job-{j}", iterations=100) for j in range(13)]
+    instance = instance_of(*jobs, servers=[1, 1], horizon=130)
     session = Session(instance, Limits(threads=2))
     session.take(one_after_another(instance))
-    session.bound = LowerBound(15, "too low")
-    assert pack(session, Limits(threads=2), perf_counter() + 60) == TIME_LIMIT
-    assert session.makespan == 20
+    session.bound = LowerBound(65, "too low")
+    assert pack(session, Limits(threads=2), inf) == TIME_LIMIT
+    assert session.makespan == 70
 
 
 @pytest.mark.usefixtures("any_gap")

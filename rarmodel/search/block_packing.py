@@ -206,7 +206,8 @@ class _Diver:
         self._joined_random = np.random.default_rng((seed, 1))
         self._tempering_random = np.random.default_rng((seed, 2))
         self._layout = layout_of(session.instance)
-        self._tempers = len(self._layout.size) <= MOST_PER_SERVER * len(self._layout.server_gpus)
+        servers = len(self._layout.server_gpus)
+        self._tempers = servers > 1 and len(self._layout.size) <= MOST_PER_SERVER * servers
         self._engine = Engine(session.instance)
         self.stopped = False
 

@@ -44,11 +44,6 @@ class Packing(NamedTuple):
     """GPUs."""
     home: Ints
     """(jobs) Server of each packed job, −1 for others."""
-    fixed: Ints
-    """(jobs) Start slot of each job that is a piece of a spread ring, and moves between servers but
-    not in time; −1 for others. Empty if there are no such pieces."""
-    ring: Ints
-    """(jobs) The spread ring of each piece. Empty if there are none."""
     starts: Ints
     """(jobs) Start slots after `settle`."""
     weight: Floats
@@ -81,7 +76,7 @@ def packing_of(layout: Layout, solution: Solution) -> Packing:
     for job in np.argsort(solution.starts, kind="stable").tolist():
         if used[job] == 1:
             jobs_of[server[at[job]]].append(job)
-    return new_packing(layout, jobs_of, rings_of(layout, solution))
+    return _new_packing(layout, jobs_of, rings_of(layout, solution))
 
 
 def rings_of(layout: Layout, solution: Solution) -> list[list[tuple[int, int, int]]]:
@@ -95,7 +90,7 @@ def rings_of(layout: Layout, solution: Solution) -> list[list[tuple[int, int, in
     return rings
 
 
-def new_packing(
+def _new_packing(
     layout: Layout, jobs_of: list[list[int]], rings: list[list[tuple[int, int, int]]]
 ) -> Packing:
     """Start with given jobs for each server, and the GPUs that spread rings hold there.
@@ -126,8 +121,6 @@ def new_packing(
         ring_end=flat[:, 1].copy(),
         ring_gpus=flat[:, 2].copy(),
         home=np.full(jobs, -1, np.int64),
-        fixed=np.zeros(0, np.int64),
-        ring=np.zeros(0, np.int64),
         starts=np.zeros(jobs, np.int64),
         weight=np.zeros(jobs),
         excess=np.zeros(servers),
@@ -254,18 +247,9 @@ def place_jobs(
             packing.ring_end[ring],
             packing.ring_gpus[ring],
         )
-    pieces = len(packing.fixed) > 0
-    if pieces:
-        for i in range(count):
-            start = packing.fixed[row[i]]
-            if start >= 0:
-                end = start + layout.packed[row[i]]
-                steps = _reserve(slots, free, steps, start, end, layout.size[row[i]])
     excess = 0.0
     for i in range(count):
         job = row[i]
-        if pieces and packing.fixed[job] >= 0:
-            continue
         size = layout.size[job]
         step = 0
         while True:

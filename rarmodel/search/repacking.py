@@ -174,7 +174,6 @@ class Repacking:
             now.cooling,
             self._generators[i],
             self._stop,
-            matched=False,
         )
         now.temperature *= now.cooling**self._moves
         now.left -= 1
@@ -192,7 +191,7 @@ class Repacking:
         moves = MEND_STEPS * self._moves
         cooling = (MEND_COLD / MEND_HOT) ** (1 / moves)
         heat = MEND_HOT * scale, cooling, self._generators[i], self._stop
-        if not anneal_servers(self._layout, packing, self._cap, moves, *heat, matched=False):
+        if not anneal_servers(self._layout, packing, self._cap, moves, *heat):
             return None
         settle(self._layout, packing, self._cap)
         self._rounds[i] = self._round(round_.skeleton, packing, MENDED, round_.length)

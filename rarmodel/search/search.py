@@ -32,6 +32,7 @@ from .neighbourhoods import ORDERS
 from .packing import rings_alone, settle
 from .second import SecondAim, budget_after, seconds_before, wanted
 from .server_annealing import anneal_servers
+from .server_tempering import temper
 from .session import Session
 from .wide import AnySession, session_of
 
@@ -85,12 +86,15 @@ class Search:
         below_plain(generator, 1)
         if fitting and session.solution is not None:
             layout = layout_of(small)
-            _, packing = rings_alone(layout, session.solution)
+            alone, packing = rings_alone(layout, session.solution)
             blocks = new_blocks(layout, packing, generator)
             anneal_blocks(layout, blocks, 1, 1, 1.0, 1.0, generator, stop)
             pack_blocks(layout, blocks, packing)
-            anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop, matched=False)
+            anneal_servers(layout, packing, 1, 1, 1.0, 1.0, generator, stop)
             settle(layout, packing, 1)
+            # One job meets its own time at once.
+            target, random = int(layout.packed[0]), np.random.default_rng(0)
+            temper(layout, alone, target, np.zeros(1, np.int64), random, lambda: False)
         # What the second aim needs beside that: list schedules, as of a wider instance.
         WideSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
 

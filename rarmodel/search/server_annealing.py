@@ -15,7 +15,6 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
-from .matched_exchange import exchange_matched
 from .packing import Packing, keep, measure
 from .server_moves import exchange, reorder, swap
 
@@ -37,7 +36,6 @@ def anneal_servers(
     cooling: float,
     generator: Generator,
     stop: Ints,
-    matched: bool,  # noqa: FBT001 -- Numba compiles a keyword with a default twice.
 ) -> bool:
     """Anneal; return whether no job is past the target.
 
@@ -57,9 +55,6 @@ def anneal_servers(
         The random numbers.
     stop
         (1) Another thread sets it to 1 to stop this function.
-    matched
-        Whether the areas of the jobs to exchange must match. That takes longer for each change, but
-        gains where almost no GPU slot may be idle.
     """
     servers = len(layout.server_gpus)
     measure(layout, packing, target)
@@ -85,10 +80,7 @@ def anneal_servers(
             other = below(generator, servers)
             if other == server:
                 continue
-            if matched:
-                exchange_matched(layout, packing, server, other, target, limit, generator)
-            else:
-                exchange(layout, packing, server, other, target, limit, generator)
+            exchange(layout, packing, server, other, target, limit, generator)
         # Copying takes as long as there are jobs, so it must not happen at every gain.
         if packing.total[0] < packing.total[1] and move - saved >= len(layout.size):
             keep(packing)

@@ -22,7 +22,7 @@ AREA_SHARE = 0.15
 
 
 @_inner
-def insert(row: Ints, count: int, place: int, job: int) -> int:
+def _insert(row: Ints, count: int, place: int, job: int) -> int:
     """Insert a job at a place of a list; return the number of jobs."""
     for i in range(count, place, -1):
         row[i] = row[i - 1]
@@ -31,7 +31,7 @@ def insert(row: Ints, count: int, place: int, job: int) -> int:
 
 
 @_inner
-def remove(row: Ints, count: int, place: int) -> int:
+def _remove(row: Ints, count: int, place: int) -> int:
     """Remove the job at a place of a list; return the number of jobs."""
     for i in range(place, count - 1):
         row[i] = row[i + 1]
@@ -53,7 +53,7 @@ def reorder(
         after[one] = after[other]
         after[other] = job
     else:
-        insert(after, remove(after, count, one), other, job)
+        _insert(after, _remove(after, count, one), other, job)
     rest = packing.total[0] - packing.excess[server]
     excess = place_jobs(layout, packing, server, after, count, target, limit - rest)
     if rest + excess <= limit:
@@ -81,7 +81,7 @@ def exchange(
     if layout.size[job] > layout.server_gpus[other]:
         return
     their_count = jobs_of(packing, other, theirs, theirs_after)
-    own_count = remove(own_after, count, place)
+    own_count = _remove(own_after, count, place)
     left = their_count
     area = float(layout.size[job]) * layout.packed[job]
     moved = area
@@ -102,13 +102,13 @@ def exchange(
         their_job = theirs_after[pick]
         if layout.size[their_job] > layout.server_gpus[server]:
             return
-        left = remove(theirs_after, left, pick)
+        left = _remove(theirs_after, left, pick)
         at = min(place, own_count) if below(generator, 2) == 0 else below(generator, own_count + 1)
-        own_count = insert(own_after, own_count, at, their_job)
+        own_count = _insert(own_after, own_count, at, their_job)
         moved -= float(layout.size[their_job]) * layout.packed[their_job]
-    left = insert(theirs_after, left, below(generator, left + 1), job)
+    left = _insert(theirs_after, left, below(generator, left + 1), job)
     counts = own_count, left
-    give_both(layout, packing, server, other, counts, moved, target, limit)
+    _give_both(layout, packing, server, other, counts, moved, target, limit)
 
 
 @_inner
@@ -134,34 +134,11 @@ def swap(
     own_after[place], theirs_after[their_place] = their_job, job
     moved = float(layout.size[job]) * (layout.packed[job] - layout.packed[their_job])
     counts = count, their_count
-    give_both(layout, packing, server, other, counts, moved, target, limit)
+    _give_both(layout, packing, server, other, counts, moved, target, limit)
 
 
 @_inner
-def room_for(packing: Packing, server: int, other: int, limit: float) -> float:
-    """The excess that two servers may have, so that all servers together keep to a limit."""
-    return limit - float(packing.total[0] - packing.excess[server] - packing.excess[other])
-
-
-@_inner
-def fits_area(area: float, their_area: float, moved: float, room: float) -> bool:
-    """Whether two servers may have no more excess than `room`, once an area is moved between them.
-
-    Parameters
-    ----------
-    area, their_area
-        The server that gives, and the server that takes: GPU slots needed minus GPU slots up to the
-        target.
-    moved
-        GPU slots that the jobs given need more than the jobs taken.
-    room
-        The excess that both servers may have.
-    """
-    return max(0.0, area - moved) + max(0.0, their_area + moved) <= room
-
-
-@_inner
-def give_both(
+def _give_both(
     layout: Layout,
     packing: Packing,
     server: int,
@@ -175,10 +152,10 @@ def give_both(
     own_after, theirs_after = packing.lists[1], packing.lists[3]
     own_count, left = counts
     # What exceeds the area up to the target surely ends past it.
-    room = room_for(packing, server, other, limit)
-    if not fits_area(packing.area[server], packing.area[other], moved, room):
-        return
+    room = limit - (packing.total[0] - packing.excess[server] - packing.excess[other])
     least = max(0.0, packing.area[other] + moved)
+    if max(0.0, packing.area[server] - moved) + least > room:
+        return
     excess = place_jobs(layout, packing, server, own_after, own_count, target, room - least)
     if excess + least > room:
         return

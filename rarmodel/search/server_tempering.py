@@ -12,41 +12,35 @@ takes as long as before where all links are alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp
-from typing import NamedTuple
+from functools import partial
+from math import exp, log
 
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.engine.random_numbers import Generator
+from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .block_program import Packed
 from .layout import Layout
-from .packing import Packing, new_packing, rings_of, settle
-from .server_annealing import anneal_servers
+from .least_excess import STEPS, Items, least_excess
+from .packing import rings_of
+from .server_sets import Servers, Sets, new_sets, servers_of
+from .set_exchange import exchange_matched, swap_similar
 from .similar import SIMILAR
 from .solution import Solution
 
-COLD, HOT, COPIES = 0.25, 1.1, 8
+COLD, HOT, COPIES = 0.25, 0.8, 6
 """Least and greatest temperature, by the mean GPUs of a packed job, and how many there are. The
 excess changes by a job's GPUs if the job ends a slot later."""
-MOVES = 100_000
-"""Changes that a copy tries before the next one does. With fewer, targets were met less often."""
+MOVES = 20_000
+"""Changes that a copy tries before the next one does."""
+OVERFULL_SHARE = 0.6
+"""Share of the changes that begin at a server with an excess."""
+SIMILAR_SHARE = 0.5
+"""Share of the changes that swap two jobs of one size and of similar execution time."""
 PIECE = 4
 """GPUs of a piece of a ring. Changes move few pieces at a time, so they must not be smaller."""
-
-
-class _Pieces(NamedTuple):
-    """An instance in which each piece of a spread ring is a job more."""
-
-    layout: Layout
-    """The instance: its jobs, and then the pieces."""
-    job: Ints
-    """(jobs and pieces) The job of each piece; jobs are their own."""
-    fixed: Ints
-    """(jobs and pieces) Start slot of a piece, −1 for jobs."""
-    server: Ints
-    """(pieces) Where they begin."""
 
 
 def temper(
@@ -64,8 +58,9 @@ def temper(
     layout
         The instance.
     solution
-        Its spread rings keep their time, unless they end past the target: then they end at it. If
-        they have no room then, tempering cannot begin.
+        Its spread rings keep their time, unless they end past the target: then they end at it. So
+        does the last one, unless it starts at slot 0, as jobs before it and after it fit less well.
+        If rings have no room then, tempering cannot begin.
     target
         The makespan to meet in slots.
     most_servers
@@ -80,29 +75,69 @@ def temper(
     Packed or None
         Rings may take longer than before where links differ.
     """
-    late = np.where(solution.used > 1, np.maximum(0, solution.completions - target), 0)
+    starts = _starts_of_rings(solution, target)
     skeleton = solution._replace(
-        starts=solution.starts - late, completions=solution.completions - late
+        starts=starts, completions=starts + solution.completions - solution.starts
     )
     if not _have_room(layout, rings_of(layout, skeleton)):
         return None
-    pieces = _pieces_of(layout, skeleton, most_servers)
-    generator, stop = random.integers(2**62, size=1, dtype=np.uint64), np.zeros(1, np.int64)
+    servers, homes = _in_pieces(layout, skeleton, most_servers, target, random)
+    generator = random.integers(2**62, size=1, dtype=np.uint64)
     jobs = np.flatnonzero(solution.used == 1)
     temperatures = float(layout.size[jobs].mean()) * np.geomspace(COLD, HOT, COPIES)
-    copies = [_dealt(pieces, jobs, random) for _ in temperatures]
+    copies = [_dealt(servers, homes, jobs, target, random) for _ in temperatures]
     while True:
-        for temperature, packing in zip(temperatures, copies, strict=True):
+        for temperature, sets in zip(temperatures, copies, strict=True):
             if over():
                 return None
-            if _anneal(pieces.layout, packing, target, temperature, generator, stop):
-                settle(pieces.layout, packing, target)
-                return _packed(pieces, skeleton, packing)
+            if _change(servers, sets, target, MOVES, temperature, generator):
+                return _packed(servers, skeleton, sets, target)
         for place in range(COPIES - 1):
-            better = copies[place].total[0] - copies[place + 1].total[0]
+            better = float(copies[place].total[0] - copies[place + 1].total[0])
             warmth = 1 / temperatures[place] - 1 / temperatures[place + 1]
             if random.random() < exp(min(0.0, better * warmth)):
                 copies[place], copies[place + 1] = copies[place + 1], copies[place]
+
+
+@partial(compiled, parallel=True)
+def _change(
+    servers: Servers,
+    sets: Sets,
+    target: int,
+    moves: int,
+    temperature: float,
+    generator: Generator,
+) -> bool:
+    """Change the jobs of servers at one temperature; return whether they meet the target."""
+    number = len(sets.counts)
+    for _ in range(moves):
+        if sets.total[0] == 0:
+            return True
+        if fraction(generator) < OVERFULL_SHARE:
+            server = sets.overfull[below(generator, sets.overfull_count[0])]
+        else:
+            server = below(generator, number)
+        if sets.counts[server] == 0:
+            continue
+        limit = sets.total[0] + int(-temperature * log(fraction(generator)))
+        if fraction(generator) < SIMILAR_SHARE or number == 1:
+            swap_similar(servers, sets, server, target, limit, generator)
+        else:
+            other = below(generator, number)
+            if other != server:
+                exchange_matched(servers, sets, server, other, target, limit, generator)
+    return bool(sets.total[0] == 0)
+
+
+def _starts_of_rings(solution: Solution, target: int) -> Ints:
+    """(jobs) Start slots, where the spread rings that end last or past a target end at it."""
+    starts = solution.starts.copy()
+    rings = np.flatnonzero(solution.used > 1)
+    ends = solution.completions[rings]
+    if len(rings) > 0:
+        last = (ends == ends.max()) & (starts[rings] > 0)
+        starts[rings] += np.where(last | (ends > target), target - ends, 0)
+    return starts
 
 
 def _have_room(layout: Layout, rings: Sequence[Sequence[tuple[int, int, int]]]) -> bool:
@@ -114,8 +149,14 @@ def _have_room(layout: Layout, rings: Sequence[Sequence[tuple[int, int, int]]]) 
     )
 
 
-def _pieces_of(layout: Layout, skeleton: Solution, most_servers: Ints) -> _Pieces:
-    """The rings of a solution in pieces.
+def _in_pieces(
+    layout: Layout,
+    skeleton: Solution,
+    most_servers: Ints,
+    target: int,
+    random: np.random.Generator,
+) -> tuple[Servers, Ints]:
+    """What servers may run, with rings in pieces, and the server of each piece.
 
     A ring of too many pieces keeps the parts that it has on servers as they are.
     """
@@ -130,53 +171,52 @@ def _pieces_of(layout: Layout, skeleton: Solution, most_servers: Ints) -> _Piece
             ]
             whole = len(cut) > most_servers[ring]
             found += [(ring, *piece) for piece in (parts.items() if whole else cut)]
-    rings, servers, workers = np.array(found, np.int64).reshape(-1, 3).T
-    lasting = (skeleton.completions - skeleton.starts)[rings]
-    return _Pieces(
-        layout._replace(
-            size=np.concatenate((layout.size, workers)),
-            packed=np.concatenate((layout.packed, lasting)),
-            # So far from all ranks that no job is similar.
-            size_rank=np.concatenate((layout.size_rank, np.full(len(rings), -2 * SIMILAR))),
-        ),
-        np.concatenate((np.arange(jobs), rings)),
-        np.concatenate((np.full(jobs, -1), skeleton.starts[rings])),
-        servers,
+    rings, homes, workers = np.array(found, np.int64).reshape(-1, 3).T
+    starts, ends = skeleton.starts[rings], skeleton.completions[rings]
+    pieces = layout._replace(
+        size=np.concatenate((layout.size, workers)),
+        packed=np.concatenate((layout.packed, ends - starts)),
+        # So far from all ranks that no job is similar.
+        size_rank=np.concatenate((layout.size_rank, np.full(len(rings), -2 * SIMILAR))),
     )
+    items = Items(
+        size=pieces.size,
+        slots=pieces.packed,
+        release=np.concatenate((np.zeros(jobs, np.int64), starts)),
+        due=np.concatenate((np.full(jobs, target), ends)),
+    )
+    _, kind = np.unique(np.stack((rings, workers)), axis=1, return_inverse=True)
+    kinds = np.concatenate((np.arange(jobs), jobs + kind.reshape(-1)))
+    ring_of = np.concatenate((np.full(jobs, -1), rings))
+    return servers_of(pieces, items, ring_of, kinds, random), homes
 
 
-def _dealt(pieces: _Pieces, jobs: Ints, random: np.random.Generator) -> Packing:
-    """A packing in which each job has any server that it fits, and each piece the one it had."""
-    layout = pieces.layout
-    jobs_of: list[list[int]] = [[] for _ in layout.server_gpus]
-    first = len(pieces.job) - len(pieces.server)
-    for piece, server in enumerate(pieces.server.tolist(), first):
-        jobs_of[server].append(piece)
-    for job in random.permutation(jobs).tolist():
-        fitting = np.flatnonzero(layout.server_gpus >= layout.size[job])
-        jobs_of[int(random.choice(fitting))].append(job)
-    packing = new_packing(layout, jobs_of, [[] for _ in jobs_of])
-    return packing._replace(fixed=pieces.fixed, ring=pieces.job)
+def _dealt(
+    servers: Servers, homes: Ints, jobs: Ints, target: int, random: np.random.Generator
+) -> Sets:
+    """Sets in which each job has any server that it fits, and each piece the one it had."""
+    gpus, size = servers.layout.server_gpus, servers.items.size
+    members: list[list[int]] = [[] for _ in gpus]
+    for piece, server in enumerate(homes.tolist(), len(size) - len(homes)):
+        members[server].append(piece)
+    for job in jobs.tolist():
+        members[int(random.choice(np.flatnonzero(gpus >= size[job])))].append(job)
+    return new_sets(servers, members, target)
 
 
-def _anneal(
-    layout: Layout,
-    packing: Packing,
-    target: int,
-    temperature: float,
-    generator: Generator,
-    stop: Ints,
-) -> bool:
-    """Change a packing at one temperature; return whether it meets the target."""
-    heat = temperature, 1.0
-    return anneal_servers(layout, packing, target, MOVES, *heat, generator, stop, matched=True)
-
-
-def _packed(pieces: _Pieces, skeleton: Solution, packing: Packing) -> Packed:
-    """Start slots and workers of a settled packing."""
-    workers: list[dict[int, int]] = [{} for _ in skeleton.starts]
-    for job, size, home in zip(pieces.job, pieces.layout.size, packing.home.tolist(), strict=True):
-        if home >= 0:
-            workers[job][home] = workers[job].get(home, 0) + int(size)
-    starts = np.where(skeleton.used > 1, skeleton.starts, packing.starts[: len(workers)])
+def _packed(servers: Servers, skeleton: Solution, sets: Sets, target: int) -> Packed | None:
+    """Start slots and workers of sets without an excess; None if two sets had the same key."""
+    starts, stack = skeleton.starts.copy(), servers.stack
+    workers: list[dict[int, int]] = [{} for _ in starts]
+    for server, gpus in enumerate(servers.layout.server_gpus.tolist()):
+        row, count = sets.members[server], int(sets.counts[server])
+        if least_excess(servers.items, row, count, gpus, target, 0, STEPS, stack) != 0:
+            return None
+        for place, start in zip(stack.chosen[:count], stack.start[:count], strict=True):
+            item = stack.item[place]
+            job = servers.ring[item]
+            if job < 0:
+                job = item
+                starts[job] = start
+            workers[job][server] = workers[job].get(server, 0) + int(servers.items.size[item])
     return Packed(starts, workers)

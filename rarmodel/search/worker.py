@@ -334,9 +334,7 @@ class Worker:
             done = anneal_blocks(self._layout, turn.blocks, turn.target, moves, *heat)
         else:
             moves = self._moves
-            done = anneal_servers(
-                self._layout, turn.packing, turn.target, moves, *heat, matched=False
-            )
+            done = anneal_servers(self._layout, turn.packing, turn.target, moves, *heat)
         turn.temperature *= turn.cooling**moves
         if not done and self._steps > 0:
             return None

@@ -16,7 +16,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.schema import Instance
 from rarmodel.search.block_program import Packed
 from rarmodel.search.layout import Layout, layout_of
-from rarmodel.search.packing import jobs_of, measure, new_packing, packing_of, place_jobs, rings_of
+from rarmodel.search.packing import jobs_of, packing_of, place_jobs
 from rarmodel.search.server_tempering import temper
 from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
@@ -40,6 +40,17 @@ def evaluated(instance: Instance, packed: Packed) -> Solution:
     placements = placements_of(packed.workers)
     makespan, completions = Engine(instance).evaluate(packed.starts, placements)
     return Solution(makespan, packed.starts, completions, *placements)
+
+
+def times(solution: Solution, target: int) -> Ints:
+    """Starts, where rings end at a target that end last or past it; no job starts before slot 0."""
+    starts = solution.starts.copy()
+    last = solution.completions[solution.used > 1].max(initial=0)
+    for ring in np.flatnonzero(solution.used > 1).tolist():
+        end = int(solution.completions[ring])
+        if end > target or (end == last and starts[ring] > 0):
+            starts[ring] += target - end
+    return starts
 
 
 def share(solution: Solution, starts: Ints, workers: Sequence[Mapping[int, int]]) -> bool:
@@ -73,9 +84,9 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
         found = evaluated(instance, packed)
         assert (found.used <= np.maximum(solution.used, most)).all()
         assert (found.used[solution.used == 1] == 1).all()
-        late = np.maximum(0, solution.completions - target)
-        assert (packed.starts[spread] == (solution.starts - late)[spread]).all()
-        assert share(solution, solution.starts - late, solution.rings) or not share(
+        starts = times(solution, target)
+        assert (packed.starts[spread] == starts[spread]).all()
+        assert share(solution, starts, solution.rings) or not share(
             solution, packed.starts, packed.workers
         )
         alone = packed.starts[~spread] + layout.packed[~spread]
@@ -85,40 +96,10 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
             assert not [v for v in report.violations if v.constraint not in {"horizon", "progress"}]
             assert report.makespan == found.makespan
             shortest = found.makespan
-    # The solution meets its own makespan. In a tree, or over more servers, rings may take longer.
-    assert cut or seed % 2 == 1 or shortest is not None
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_parts_hold_what_rings_hold(seed: int) -> None:
-    """Two ways to say which GPUs spread rings hold give jobs the same starts."""
-    _, layout, solution = started(seed)
-    by_rings = packing_of(layout, solution)
-    target = int(solution.makespan * 0.8)
-    measure(layout, by_rings, target)
-    jobs = len(layout.size)
-    rings = [ring for here in rings_of(layout, solution) for ring in here]
-    extended = layout._replace(
-        size=np.concatenate((layout.size, [gpus for _, _, gpus in rings])).astype(np.int64),
-        packed=np.concatenate((layout.packed, [end - start for start, end, _ in rings])).astype(
-            np.int64
-        ),
-    )
-    rows, part = list[list[int]](), jobs
-    for server, here in enumerate(rings_of(layout, solution)):
-        row = by_rings.lists[0]
-        count = jobs_of(by_rings, server, row, by_rings.lists[1])
-        rows.append([*row[:count].tolist(), *range(part, part + len(here))])
-        part += len(here)
-    fixed = np.array([-1] * jobs + [start for start, _, _ in rings], np.int64)
-    by_parts = new_packing(extended, rows, [[] for _ in rows])._replace(
-        fixed=fixed, ring=np.arange(len(fixed))
-    )
-    measure(extended, by_parts, target)
-    alone = solution.used == 1
-    assert (by_parts.starts[:jobs][alone] == by_rings.starts[alone]).all()
-    assert (by_parts.excess == by_rings.excess).all()
-    assert (by_parts.area == by_rings.area).all()
+    # The solution meets its own makespan, but not if its last ring moves. In a tree, or over more
+    # servers, rings may take longer.
+    moved = (times(solution, solution.makespan) != solution.starts).any()
+    assert cut or seed % 2 == 1 or moved or shortest is not None
 
 
 def test_placing_ends_once_the_excess_is_too_great() -> None:

@@ -21,10 +21,6 @@ from .layout import MANY
 
 _inner = partial(compiled, inner=True)
 
-STEPS = 20
-"""Steps of most searches. With fewer, packings that need an unusual order are missed; with more, a
-search takes longer than these packings are worth."""
-
 
 class Items(NamedTuple):
     """The jobs, and the pieces of spread rings, that servers run."""
@@ -36,7 +32,8 @@ class Items(NamedTuple):
     release: Ints
     """(items) First slot at which it may start."""
     due: Ints
-    """(items) The slot by which it is to end. Its excess is its GPUs for each slot after that."""
+    """(items) The slot by which it is to end, the target or before. Its excess is its GPUs for each
+    slot after that."""
 
 
 class Stack(NamedTuple):

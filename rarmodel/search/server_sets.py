@@ -15,13 +15,18 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.random_numbers import Generator, fraction
 
 from .indexed_set import updated
 from .layout import MANY, Layout
-from .least_excess import STEPS, Items, Stack, least_excess, new_stack
+from .least_excess import Items, Stack, least_excess, new_stack
 
 _inner = partial(compiled, inner=True)
 
+STEPS, MANY_STEPS, MANY_SHARE = 20, 1_000, 0.01
+"""Steps of a search for the least excess of a set, and of one whose set is known to have too much.
+A set gets many steps by chance, as that takes long. But without them, sets that need an unusual
+order would count as too much for good."""
 ENTRIES = 2**17
 """Places of a table, a power of 2. A later set takes the place of an earlier one."""
 
@@ -160,6 +165,7 @@ def exchange_if(
     taken: int,
     target: int,
     limit: int,
+    generator: Generator,
 ) -> None:
     """Exchange jobs of two servers, if the excess of all servers then is within a limit.
 
@@ -176,6 +182,8 @@ def exchange_if(
         The makespan to meet in slots.
     limit
         The greatest excess of all servers.
+    generator
+        The random numbers.
     """
     items, lists = servers.items, servers.lists
     moved, codes, pieces = 0, 0, False
@@ -195,11 +203,11 @@ def exchange_if(
     if least + their_least > room:
         return
     own_key, their_key = sets.key[server] - codes, sets.key[other] + codes
-    excess = _known(servers.table, own_key, room - their_least)
-    if excess == -1:
+    excess = _known(servers.table, own_key, room - their_least, generator)
+    if excess == _TOO_MUCH:
         return
-    their_excess = _known(servers.table, their_key, room - max(least, excess))
-    if their_excess == -1:
+    their_excess = _known(servers.table, their_key, room - max(least, excess), generator)
+    if their_excess == _TOO_MUCH:
         return
     own, theirs = lists[2], lists[3]
     own_count = _after(sets, server, lists[0], given, lists[1], taken, own)
@@ -208,14 +216,16 @@ def exchange_if(
         _rings_apart(servers, own, own_count) and _rings_apart(servers, theirs, their_count)
     ):
         return
-    if excess == _UNKNOWN:
+    if excess < 0:
         most = room - max(their_least, their_excess)
-        excess = _found(servers, server, own, own_count, own_key, target, most)
+        steps = STEPS if excess == _UNKNOWN else MANY_STEPS
+        excess = _found(servers, server, own, own_count, own_key, target, most, steps)
         if excess < 0:
             return
-    if their_excess == _UNKNOWN:
+    if their_excess < 0:
         most = room - excess
-        their_excess = _found(servers, other, theirs, their_count, their_key, target, most)
+        steps = STEPS if their_excess == _UNKNOWN else MANY_STEPS
+        their_excess = _found(servers, other, theirs, their_count, their_key, target, most, steps)
         if their_excess < 0:
             return
     _give(sets, server, own, own_count, own_key, excess)
@@ -224,28 +234,39 @@ def exchange_if(
     sets.area[other] += moved
 
 
-_UNKNOWN = -2
+_TOO_MUCH, _UNKNOWN, _DOUBTED = -1, -2, -3
 
 
 @_inner
-def _known(table: Ints, key: int, most: int) -> int:
-    """The least excess of a set, −1 if it is more than `most`, or `_UNKNOWN`."""
+def _known(table: Ints, key: int, most: int, generator: Generator) -> int:
+    """The least excess of a set, or why that is not known to be at most `most`.
+
+    `_TOO_MUCH` if a search found only more, and by chance `_DOUBTED` instead; `_UNKNOWN` if none
+    was made.
+    """
     place = key & (len(table) - 1)
-    if table[place, 0] != key:
-        return _UNKNOWN
     excess = table[place, 1]
-    if excess >= 0:
-        return int(excess) if excess <= most else -1
-    return -1 if -1 - excess >= most else _UNKNOWN
+    if table[place, 0] != key or (excess < 0 and -1 - excess < most):
+        return _UNKNOWN
+    if 0 <= excess <= most:
+        return int(excess)
+    return _DOUBTED if fraction(generator) < MANY_SHARE else _TOO_MUCH
 
 
 @_inner
 def _found(
-    servers: Servers, server: int, row: Ints, count: int, key: int, target: int, most: int
+    servers: Servers,
+    server: int,
+    row: Ints,
+    count: int,
+    key: int,
+    target: int,
+    most: int,
+    steps: int,
 ) -> int:
     """The least excess of a set, −1 if it is more than `most`; it is known from then on."""
     gpus = servers.layout.server_gpus[server]
-    excess = least_excess(servers.items, row, count, gpus, target, most, STEPS, servers.stack)
+    excess = least_excess(servers.items, row, count, gpus, target, most, steps, servers.stack)
     table = servers.table
     place = key & (len(table) - 1)
     table[place, 0] = key

@@ -23,9 +23,9 @@ from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .block_program import Packed
 from .layout import Layout
-from .least_excess import STEPS, Items, least_excess
+from .least_excess import Items, least_excess
 from .packing import rings_of
-from .server_sets import Servers, Sets, new_sets, servers_of
+from .server_sets import MANY_STEPS, Servers, Sets, new_sets, servers_of
 from .set_exchange import exchange_matched, swap_similar
 from .similar import SIMILAR
 from .solution import Solution
@@ -210,7 +210,7 @@ def _packed(servers: Servers, skeleton: Solution, sets: Sets, target: int) -> Pa
     workers: list[dict[int, int]] = [{} for _ in starts]
     for server, gpus in enumerate(servers.layout.server_gpus.tolist()):
         row, count = sets.members[server], int(sets.counts[server])
-        if least_excess(servers.items, row, count, gpus, target, 0, STEPS, stack) != 0:
+        if least_excess(servers.items, row, count, gpus, target, 0, MANY_STEPS, stack) != 0:
             return None
         for place, start in zip(stack.chosen[:count], stack.start[:count], strict=True):
             item = stack.item[place]

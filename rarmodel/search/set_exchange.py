@@ -35,7 +35,7 @@ def swap_similar(
     other = sets.home[their_job]
     if other >= 0 and other != server:
         servers.lists[0, 0], servers.lists[1, 0] = job, their_job
-        exchange_if(servers, sets, server, other, 1, 1, target, limit)
+        exchange_if(servers, sets, server, other, 1, 1, target, limit, generator)
 
 
 @_inner
@@ -93,7 +93,7 @@ def exchange_matched(
         if candidate >= 0:
             lists[1, taken] = jobs[candidate]
             taken += 1
-    exchange_if(servers, sets, server, other, given, taken, target, limit)
+    exchange_if(servers, sets, server, other, given, taken, target, limit, generator)
 
 
 @_inner

@@ -24,8 +24,11 @@ def servers(draw: st.DrawFn) -> tuple[int, int, list[Job]]:
     jobs = []
     for _ in range(draw(st.integers(0, 5))):
         size, slots = draw(st.integers(1, gpus)), draw(st.integers(1, 6))
-        start = draw(st.one_of(st.none(), st.integers(0, 5)))
-        jobs.append((size, slots, start or 0, target if start is None else start + slots))
+        if slots <= target and draw(st.booleans()):
+            start = draw(st.integers(0, target - slots))
+            jobs.append((size, slots, start, start + slots))
+        else:
+            jobs.append((size, slots, 0, target))
     return gpus, target, jobs
 
 

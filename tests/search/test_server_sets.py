@@ -68,7 +68,7 @@ def test_exchanges_keep_sets_and_their_limit(seed: int, entries: int) -> None:
     """A table of one place knows almost nothing; that changes no result."""
     servers, sets, random = started(seed, entries)
     check(servers, sets)
-    changed = 0
+    changed, generator = 0, np.array([seed], np.uint64)
     gpus, size = servers.layout.server_gpus, servers.items.size
     for _ in range(300):
         server, other = random.sample(range(len(sets.counts)), 2)
@@ -80,7 +80,7 @@ def test_exchanges_keep_sets_and_their_limit(seed: int, entries: int) -> None:
             continue
         servers.lists[0, : len(given)], servers.lists[1, : len(taken)] = given, taken
         before, limit = sets.home.copy(), int(sets.total[0]) + random.randint(-3, 6)
-        exchange_if(servers, sets, server, other, len(given), len(taken), TARGET, limit)
+        exchange_if(servers, sets, server, other, len(given), len(taken), TARGET, limit, generator)
         if (sets.home != before).any():
             changed += 1
             assert sets.total[0] <= limit

@@ -77,7 +77,7 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
     random = np.random.default_rng(seed)
     shortest = None
     for target in range(solution.makespan, 0, -1):
-        packed = temper(layout, solution, target, most, random, after(16))
+        packed = temper(layout, solution, target, most, random, after(60))
         if packed is None:
             break
         spread = solution.used > 1
@@ -96,10 +96,8 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
             assert not [v for v in report.violations if v.constraint not in {"horizon", "progress"}]
             assert report.makespan == found.makespan
             shortest = found.makespan
-    # The solution meets its own makespan, but not if its last ring moves. In a tree, or over more
-    # servers, rings may take longer.
-    moved = (times(solution, solution.makespan) != solution.starts).any()
-    assert cut or seed % 2 == 1 or moved or shortest is not None
+    # The solution meets its own makespan. In a tree, or over more servers, rings may take longer.
+    assert cut or seed % 2 == 1 or shortest is not None
 
 
 def test_placing_ends_once_the_excess_is_too_great() -> None:

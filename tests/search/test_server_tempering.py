@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from rarmodel.schema import Instance
 from rarmodel.search.block_program import Packed
 from rarmodel.search.layout import Layout, layout_of
 from rarmodel.search.packing import jobs_of, packing_of, place_jobs
+from rarmodel.search.server_sets import Servers, servers_of
 from rarmodel.search.server_tempering import temper
 from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
@@ -124,3 +126,23 @@ def test_it_ends_when_told_to_and_where_rings_have_no_room() -> None:
     longest = int((solution.completions - solution.starts)[solution.used > 1].max())
     never = after(0)
     assert temper(layout, solution, longest - 1, most, random, never) is None
+
+
+def test_sets_with_one_key_give_no_packing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs need more GPU slots than there are, but each set counts with the excess of another."""
+
+    def servers_with_one_key(*arguments: Any) -> Servers:
+        servers = servers_of(*arguments)
+        servers.code[:], servers.server_code[:] = 0, 0
+        return servers
+
+    monkeypatch.setattr("rarmodel.search.server_tempering.servers_of", servers_with_one_key)
+    deceived = 0
+    for seed in range(20):
+        _, layout, solution = started(seed)
+        target = int((layout.size * layout.packed).sum() / layout.server_gpus.sum() * 0.95)
+        random, over = np.random.default_rng(seed), [True] + 15 * [False]
+        most = np.zeros(len(layout.size), np.int64)
+        assert temper(layout, solution, target, most, random, over.pop) is None
+        deceived += 0 < len(over) < 16
+    assert deceived > 0

@@ -43,7 +43,7 @@ class Layout(NamedTuple):
     by_size: Ints
     """(packed jobs) Jobs that fit a server, by descending size, then execution time."""
     size_rank: Ints
-    """(jobs) Index of the job in `packed`."""
+    """(jobs) Index of the job in `by_size`."""
     most_modes: Ints
     """(jobs) Number of useful modes of the job, from PACK on."""
     fewest: Ints

@@ -1,10 +1,13 @@
 """The least excess of some jobs on one server, whatever their order.
 
-A depth-first search places the jobs in the order of their starts. GPUs of a server are alike, so
-the slots from which they are free say all about the jobs placed. GPUs that idle before the last
-start stay idle, which leaves few schedules where almost no GPU slot may be idle. The first ones are
-the best in most cases: the earliest start first, and of two the job with more GPU slots. So a few
-steps are enough for most jobs, and the excess found may not be the least.
+The excess of a job is its GPUs for each slot that it ends late. A depth-first search places the
+jobs in the order of their starts. GPUs of a server are alike, so the slots from which they are free
+say all about the jobs placed. GPUs that idle before the last start stay idle. That leaves few
+schedules where almost no GPU slot may be idle.
+
+The search tries the earliest start first, and of equal starts the job with more GPU slots. So the
+first schedules are mostly the best, and a few steps are enough for most sets of jobs. A short
+search may miss the least excess.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ class Items(NamedTuple):
 class Stack(NamedTuple):
     """Memory of a search: by place, the jobs as they are tried; by depth, the jobs placed so far.
 
-    Two arrays have a row for each depth, of the length of the jobs plus two.
+    The last four arrays have a row for each depth. A row has two places more than the server has
+    jobs.
     """
 
     item: Ints
@@ -89,8 +93,8 @@ def least_excess(
 ) -> int:
     """The least excess that a search finds for some jobs; −1 if that is more than `most`.
 
-    It depends on the jobs and on `most`, but not on their order. With a smaller `most` the search
-    goes the same way in fewer steps, so it still finds what is not more than that.
+    The result does not depend on the order of the list. A search with a smaller `most` visits some
+    of the same schedules, in the same order. So it still finds what is not more than that.
 
     Parameters
     ----------
@@ -169,6 +173,8 @@ def _choices(items: Items, count: int, depth: int, best: int, stack: Stack) -> i
     """
     first = depth * (count + 2)
     excess = stack.excess[depth]
+    if excess >= best:
+        return 0
     now = stack.start[depth - 1] if depth > 0 else 0
     # A job that starts when another one could have ended would leave that one's room idle.
     latest = MANY

@@ -1,8 +1,9 @@
 """Which jobs each server has, in no order, and the least excess of each server.
 
 Where almost no GPU slot may be idle, few orders of a server's jobs keep to the target. Changes of
-an order and changes of the jobs, each tried alone, seldom arrive at such an order. So each set of
-jobs counts with the least excess of any order, which a table keeps, as most sets come again.
+an order and changes of the jobs, each tried alone, seldom arrive at such an order. So a set of jobs
+counts with the least excess that a search finds. A table keeps it, as most sets come again: a
+transposition table with the keys of A. Zobrist (1970), but with sums of random numbers.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from .least_excess import Items, Stack, least_excess, new_stack
 
 _inner = partial(compiled, inner=True)
 
-STEPS, MANY_STEPS, MANY_SHARE = 20, 1_000, 0.01
-"""Steps of a search for the least excess of a set, and of one whose set is known to have too much.
-A set gets many steps by chance, as that takes long. But without them, sets that need an unusual
-order would count as too much for good."""
+STEPS, RETRY_STEPS, RETRY_SHARE = 20, 1_000, 0.01
+"""Steps of the first search of a set, steps of a later one, and the chance of a later one.
+
+Later searches are only for sets that seem to have too much. They save sets that need an unusual
+order."""
 ENTRIES = 2**17
 """Places of a table, a power of 2. A later set takes the place of an earlier one."""
 
 
 class Servers(NamedTuple):
-    """What servers may run, and the memory of those who pack them."""
+    """Servers, the jobs and pieces to run, and the memory of the search."""
 
     layout: Layout
     """Servers and jobs. Pieces of spread rings are further jobs."""
@@ -45,7 +47,7 @@ class Servers(NamedTuple):
     server_code: Ints
     """(servers) Random numbers, the same for servers with as many GPUs."""
     table: Ints
-    """(entries, 2) Key of a set, and its least excess: −1 − m if it is more than m."""
+    """(entries, 2) Key of a set, and its least excess: −1 − m if a search found none up to m."""
     lists: Ints
     """(4, items) Scratch: the jobs that two servers give, and their jobs then."""
     stack: Stack
@@ -156,7 +158,7 @@ def _set_excess(sets: Sets, server: int, excess: int) -> None:
 
 
 @_inner
-def exchange_if(
+def try_exchange(
     servers: Servers,
     sets: Sets,
     server: int,
@@ -168,6 +170,9 @@ def exchange_if(
     generator: Generator,
 ) -> None:
     """Exchange jobs of two servers, if the excess of all servers then is within a limit.
+
+    If pieces of two rings were on a server at one time, they would share a link. The servers must
+    not have more such pairs than before.
 
     Parameters
     ----------
@@ -212,19 +217,20 @@ def exchange_if(
     own, theirs = lists[2], lists[3]
     own_count = _after(sets, server, lists[0], given, lists[1], taken, own)
     their_count = _after(sets, other, lists[1], taken, lists[0], given, theirs)
-    if pieces and not (
-        _rings_apart(servers, own, own_count) and _rings_apart(servers, theirs, their_count)
-    ):
-        return
+    if pieces:
+        after = _shared(servers, own, own_count) + _shared(servers, theirs, their_count)
+        before = _shared(servers, sets.members[server], sets.counts[server])
+        if after > before + _shared(servers, sets.members[other], sets.counts[other]):
+            return
     if excess < 0:
         most = room - max(their_least, their_excess)
-        steps = STEPS if excess == _UNKNOWN else MANY_STEPS
+        steps = STEPS if excess == _UNKNOWN else RETRY_STEPS
         excess = _found(servers, server, own, own_count, own_key, target, most, steps)
         if excess < 0:
             return
     if their_excess < 0:
         most = room - excess
-        steps = STEPS if their_excess == _UNKNOWN else MANY_STEPS
+        steps = STEPS if their_excess == _UNKNOWN else RETRY_STEPS
         their_excess = _found(servers, other, theirs, their_count, their_key, target, most, steps)
         if their_excess < 0:
             return
@@ -241,8 +247,8 @@ _TOO_MUCH, _UNKNOWN, _DOUBTED = -1, -2, -3
 def _known(table: Ints, key: int, most: int, generator: Generator) -> int:
     """The least excess of a set, or why that is not known to be at most `most`.
 
-    `_TOO_MUCH` if a search found only more, and by chance `_DOUBTED` instead; `_UNKNOWN` if none
-    was made.
+    `_TOO_MUCH` if a search found none that small, and by chance `_DOUBTED` instead. `_UNKNOWN` if
+    no search looked.
     """
     place = key & (len(table) - 1)
     excess = table[place, 1]
@@ -250,7 +256,7 @@ def _known(table: Ints, key: int, most: int, generator: Generator) -> int:
         return _UNKNOWN
     if 0 <= excess <= most:
         return int(excess)
-    return _DOUBTED if fraction(generator) < MANY_SHARE else _TOO_MUCH
+    return _DOUBTED if fraction(generator) < RETRY_SHARE else _TOO_MUCH
 
 
 @_inner
@@ -264,13 +270,18 @@ def _found(
     most: int,
     steps: int,
 ) -> int:
-    """The least excess of a set, −1 if it is more than `most`; it is known from then on."""
+    """Search for the least excess of a set; return it, or −1 if none is at most `most`.
+
+    The table keeps the result, unless it knows more of the set already.
+    """
     gpus = servers.layout.server_gpus[server]
     excess = least_excess(servers.items, row, count, gpus, target, most, steps, servers.stack)
     table = servers.table
     place = key & (len(table) - 1)
-    table[place, 0] = key
-    table[place, 1] = excess if excess >= 0 else -1 - most
+    if excess >= 0:
+        table[place, 0], table[place, 1] = key, excess
+    elif table[place, 0] != key or -1 - most < table[place, 1] < 0:
+        table[place, 0], table[place, 1] = key, -1 - most
     return excess
 
 
@@ -294,20 +305,20 @@ def _after(
 
 
 @_inner
-def _rings_apart(servers: Servers, row: Ints, count: int) -> bool:
-    """Whether no pieces of two rings are on a server at one time, as they would share a link."""
+def _shared(servers: Servers, row: Ints, count: int) -> int:
+    """Number of pairs of pieces in a list that are of two rings and overlap in time."""
     items, ring = servers.items, servers.ring
+    pairs = 0
     for i in range(count):
         for j in range(i):
             item, other = row[i], row[j]
-            if (
+            pairs += (
                 min(ring[item], ring[other]) >= 0
                 and ring[item] != ring[other]
                 and items.release[item] < items.due[other]
                 and items.release[other] < items.due[item]
-            ):
-                return False
-    return True
+            )
+    return int(pairs)
 
 
 @_inner

@@ -25,7 +25,7 @@ from .block_program import Packed
 from .layout import Layout
 from .least_excess import Items, least_excess
 from .packing import rings_of
-from .server_sets import MANY_STEPS, Servers, Sets, new_sets, servers_of
+from .server_sets import RETRY_STEPS, Servers, Sets, new_sets, servers_of
 from .set_exchange import exchange_matched, swap_similar
 from .similar import SIMILAR
 from .solution import Solution
@@ -58,9 +58,9 @@ def temper(
     layout
         The instance.
     solution
-        Its spread rings keep their time, unless they end past the target: then they end at it. So
-        does the last one, unless it starts at slot 0, as jobs before it and after it fit less well.
-        If rings have no room then, tempering cannot begin.
+        Its spread rings keep their time, unless they end past the target: then they end at it. The
+        ring that ends last also ends at the target, unless it starts at slot 0: jobs fit less well
+        both before and after a ring. If rings have no room then, tempering cannot begin.
     target
         The makespan to meet in slots.
     most_servers
@@ -73,7 +73,8 @@ def temper(
     Returns
     -------
     Packed or None
-        Rings may take longer than before where links differ.
+        Rings may take longer than before where links differ. None also if two sets of jobs had the
+        same key, which almost never happens.
     """
     starts = _starts_of_rings(solution, target)
     skeleton = solution._replace(
@@ -120,7 +121,7 @@ def _change(
         if sets.counts[server] == 0:
             continue
         limit = sets.total[0] + int(-temperature * log(fraction(generator)))
-        if fraction(generator) < SIMILAR_SHARE or number == 1:
+        if fraction(generator) < SIMILAR_SHARE:
             swap_similar(servers, sets, server, target, limit, generator)
         else:
             other = below(generator, number)
@@ -130,7 +131,7 @@ def _change(
 
 
 def _starts_of_rings(solution: Solution, target: int) -> Ints:
-    """(jobs) Start slots, where the spread rings that end last or past a target end at it."""
+    """(jobs) Start slots, with rings moved to end at the target, as `temper` says."""
     starts = solution.starts.copy()
     rings = np.flatnonzero(solution.used > 1)
     ends = solution.completions[rings]
@@ -156,7 +157,7 @@ def _in_pieces(
     target: int,
     random: np.random.Generator,
 ) -> tuple[Servers, Ints]:
-    """What servers may run, with rings in pieces, and the server of each piece.
+    """Cut rings into pieces; return what servers may run, and the server of each piece.
 
     A ring of too many pieces keeps the parts that it has on servers as they are.
     """
@@ -210,7 +211,7 @@ def _packed(servers: Servers, skeleton: Solution, sets: Sets, target: int) -> Pa
     workers: list[dict[int, int]] = [{} for _ in starts]
     for server, gpus in enumerate(servers.layout.server_gpus.tolist()):
         row, count = sets.members[server], int(sets.counts[server])
-        if least_excess(servers.items, row, count, gpus, target, 0, MANY_STEPS, stack) != 0:
+        if least_excess(servers.items, row, count, gpus, target, 0, RETRY_STEPS, stack) != 0:
             return None
         for place, start in zip(stack.chosen[:count], stack.start[:count], strict=True):
             item = stack.item[place]

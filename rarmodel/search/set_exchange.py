@@ -12,7 +12,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .server_sets import Servers, Sets, exchange_if
+from .server_sets import Servers, Sets, try_exchange
 from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
@@ -35,7 +35,7 @@ def swap_similar(
     other = sets.home[their_job]
     if other >= 0 and other != server:
         servers.lists[0, 0], servers.lists[1, 0] = job, their_job
-        exchange_if(servers, sets, server, other, 1, 1, target, limit, generator)
+        try_exchange(servers, sets, server, other, 1, 1, target, limit, generator)
 
 
 @_inner
@@ -65,7 +65,7 @@ def exchange_matched(
     jobs, areas = lists[2], lists[3]
     candidates = _candidates(servers, sets, other, gpus[server], jobs, areas, generator)
     room = limit - (sets.total[0] - sets.excess[server] - sets.excess[other])
-    # What the jobs taken may have, so that neither server exceeds the room.
+    # GPU slots that each server needs beyond those up to the target, before the exchange.
     own_area, their_area = sets.area[server], sets.area[other]
     one = two = three = -1
     found = 0
@@ -93,7 +93,7 @@ def exchange_matched(
         if candidate >= 0:
             lists[1, taken] = jobs[candidate]
             taken += 1
-    exchange_if(servers, sets, server, other, given, taken, target, limit, generator)
+    try_exchange(servers, sets, server, other, given, taken, target, limit, generator)
 
 
 @_inner

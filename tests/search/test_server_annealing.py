@@ -10,7 +10,7 @@ from random_instances import random_instance
 from solutions import late, solution_to_start_from
 
 from rarmodel.search.layout import layout_of
-from rarmodel.search.packing import packing_of, settle, solution_of
+from rarmodel.search.packing import jobs_of, packing_of, place_jobs, settle, solution_of
 from rarmodel.search.server_annealing import anneal_servers
 from rarmodel.verifier import verify
 
@@ -51,3 +51,17 @@ def test_told_to_stop_it_changes_nothing() -> None:
     assert not anneal_servers(layout, packing, 1, 20_000, 1e9, 1.0, generator, stop)
     assert (packing.first == first).all()
     assert (packing.after == after).all()
+
+
+def test_placing_ends_once_the_excess_is_too_great() -> None:
+    random = Random(4)
+    instance = random_instance(random, jobs=14, servers=4, tree=False, most_slots=20)
+    layout = layout_of(instance)
+    packing = packing_of(layout, solution_to_start_from(instance, random))
+    row = packing.lists[0]
+    for server in range(len(layout.server_gpus)):
+        count = jobs_of(packing, server, row, packing.lists[1])
+        all_ = place_jobs(layout, packing, server, row, count, 1, 1e9)
+        for most in range(0, int(all_) + 2, 3):
+            some = place_jobs(layout, packing, server, row, count, 1, float(most))
+            assert (some == all_) if all_ <= most else (most < some <= all_)

@@ -10,7 +10,7 @@ from random_instances import random_instance
 
 from rarmodel.search.layout import layout_of
 from rarmodel.search.least_excess import Items, least_excess
-from rarmodel.search.server_sets import Servers, Sets, exchange_if, new_sets, servers_of
+from rarmodel.search.server_sets import Servers, Sets, new_sets, servers_of, try_exchange
 
 TARGET = 12
 
@@ -80,7 +80,7 @@ def test_exchanges_keep_sets_and_their_limit(seed: int, entries: int) -> None:
             continue
         servers.lists[0, : len(given)], servers.lists[1, : len(taken)] = given, taken
         before, limit = sets.home.copy(), int(sets.total[0]) + random.randint(-3, 6)
-        exchange_if(servers, sets, server, other, len(given), len(taken), TARGET, limit, generator)
+        try_exchange(servers, sets, server, other, len(given), len(taken), TARGET, limit, generator)
         if (sets.home != before).any():
             changed += 1
             assert sets.total[0] <= limit

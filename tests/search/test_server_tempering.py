@@ -17,7 +17,6 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.schema import Instance
 from rarmodel.search.block_program import Packed
 from rarmodel.search.layout import Layout, layout_of
-from rarmodel.search.packing import jobs_of, packing_of, place_jobs
 from rarmodel.search.server_sets import Servers, servers_of
 from rarmodel.search.server_tempering import temper
 from rarmodel.search.solution import Solution
@@ -103,18 +102,6 @@ def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
     lasting = solution.completions - solution.starts
     slower = (rings & ((layout.packed == 0) | (layout.packed > lasting))).any()
     assert cut or seed % 2 == 1 or slower or shortest is not None
-
-
-def test_placing_ends_once_the_excess_is_too_great() -> None:
-    _, layout, solution = started(4)
-    packing = packing_of(layout, solution)
-    row = packing.lists[0]
-    for server in range(len(layout.server_gpus)):
-        count = jobs_of(packing, server, row, packing.lists[1])
-        all_ = place_jobs(layout, packing, server, row, count, 1, 1e9)
-        for most in range(0, int(all_) + 2, 3):
-            some = place_jobs(layout, packing, server, row, count, 1, float(most))
-            assert (some == all_) if all_ <= most else (most < some <= all_)
 
 
 def test_it_ends_when_told_to_and_where_rings_have_no_room() -> None:

@@ -81,6 +81,12 @@ def new_stack(items: int) -> Stack:
 
 
 @_inner
+def area_of(items: Items, item: int) -> int:
+    """GPU slots of a job."""
+    return int(items.size[item] * items.slots[item])
+
+
+@_inner
 def least_excess(
     items: Items,
     row: Ints,
@@ -150,12 +156,12 @@ def _sort(items: Items, row: Ints, count: int, stack: Stack) -> int:
     total = 0
     for i in range(count):
         item = row[i]
-        area = items.size[item] * items.slots[item]
+        area = area_of(items, item)
         total += area
         place = i
         while place > 0:
             before = stack.item[place - 1]
-            other = items.size[before] * items.slots[before]
+            other = area_of(items, before)
             if other > area or (other == area and before < item):
                 break
             stack.item[place] = before

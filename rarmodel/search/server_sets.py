@@ -20,7 +20,7 @@ from rarmodel.engine.random_numbers import Generator, fraction
 
 from .indexed_set import updated
 from .layout import MANY, Layout
-from .least_excess import Items, Stack, least_excess, new_stack
+from .least_excess import Items, Stack, area_of, least_excess, new_stack
 
 _inner = partial(compiled, inner=True)
 
@@ -142,7 +142,7 @@ def _measure(servers: Servers, sets: Sets, target: int) -> None:
         sets.area[server] = -gpus * target
         for item in row[:count]:
             sets.key[server] += servers.code[item]
-            sets.area[server] += items.size[item] * items.slots[item]
+            sets.area[server] += area_of(items, item)
         # The first schedule of the search always counts.
         excess = least_excess(items, row, count, gpus, target, MANY, STEPS, servers.stack)
         _set_excess(sets, server, excess)
@@ -155,6 +155,12 @@ def _set_excess(sets: Sets, server: int, excess: int) -> None:
     sets.excess[server] = excess
     count = sets.overfull_count
     count[0] = updated(sets.overfull, sets.overfull_at, count[0], server, excess)
+
+
+@_inner
+def room_for(sets: Sets, server: int, other: int, limit: int) -> int:
+    """The excess that two servers may have, so that all servers together keep to a limit."""
+    return int(limit - (sets.total[0] - sets.excess[server] - sets.excess[other]))
 
 
 @_inner
@@ -194,15 +200,15 @@ def try_exchange(
     moved, codes, pieces = 0, 0, False
     for i in range(given):
         item = lists[0, i]
-        moved += items.size[item] * items.slots[item]
+        moved += area_of(items, item)
         codes += servers.code[item]
         pieces |= servers.ring[item] >= 0
     for i in range(taken):
         item = lists[1, i]
-        moved -= items.size[item] * items.slots[item]
+        moved -= area_of(items, item)
         codes -= servers.code[item]
         pieces |= servers.ring[item] >= 0
-    room = limit - (sets.total[0] - sets.excess[server] - sets.excess[other])
+    room = room_for(sets, server, other, limit)
     least = max(0, sets.area[server] - moved)
     their_least = max(0, sets.area[other] + moved)
     if least + their_least > room:

@@ -12,7 +12,8 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .server_sets import Servers, Sets, try_exchange
+from .least_excess import area_of
+from .server_sets import Servers, Sets, room_for, try_exchange
 from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
@@ -53,10 +54,10 @@ def exchange_matched(
     members, count = sets.members[server], sets.counts[server]
     place, given = below(generator, count), 1
     lists[0, 0] = members[place]
-    area, largest = _area(servers, lists[0, 0]), size[lists[0, 0]]
+    area, largest = area_of(servers.items, lists[0, 0]), size[lists[0, 0]]
     if count > 1 and fraction(generator) < PAIR_SHARE:
         second = members[(place + 1 + below(generator, count - 1)) % count]
-        area += _area(servers, second)
+        area += area_of(servers.items, second)
         largest = max(largest, size[second])
         lists[0, 1] = second
         given = 2
@@ -64,7 +65,7 @@ def exchange_matched(
         return
     jobs, areas = lists[2], lists[3]
     candidates = _candidates(servers, sets, other, gpus[server], jobs, areas, generator)
-    room = limit - (sets.total[0] - sets.excess[server] - sets.excess[other])
+    room = room_for(sets, server, other, limit)
     # GPU slots that each server needs beyond those up to the target, before the exchange.
     own_area, their_area = sets.area[server], sets.area[other]
     one = two = three = -1
@@ -97,12 +98,6 @@ def exchange_matched(
 
 
 @_inner
-def _area(servers: Servers, item: int) -> int:
-    """GPU slots of a job."""
-    return int(servers.items.size[item] * servers.items.slots[item])
-
-
-@_inner
 def _candidates(
     servers: Servers, sets: Sets, server: int, gpus: int, jobs: Ints, areas: Ints, random: Generator
 ) -> int:
@@ -114,6 +109,6 @@ def _candidates(
         for step in range(min(count, MOST_CANDIDATES)):
             job = sets.members[server, (offset + step) % count]
             if servers.items.size[job] <= gpus:
-                jobs[found], areas[found] = job, _area(servers, job)
+                jobs[found], areas[found] = job, area_of(servers.items, job)
                 found += 1
     return found

@@ -40,8 +40,8 @@ from .layout import layout_of
 
 _inner = partial(compiled, inner=True)
 
-MOVES = 500_000
-"""Exchanges that are tried: less than half a second at 160 jobs on 260 GPUs."""
+MOVES = 2_000_000
+"""Exchanges that are tried: about a second at 160 jobs on 260 GPUs."""
 HOT, COLD = 0.5, 0.05
 """Temperature at the first exchange and at the last one, in costs."""
 LATE, LATE_SLOT = 1.0, 0.3

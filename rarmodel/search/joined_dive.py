@@ -3,11 +3,12 @@
 The first program packs the widest jobs, in whole numbers, and leaves room for the others, which run
 in parts. The next one packs the jobs of the next size, and so on. Where the linear program says
 that a step is far from any optimum, the integer program first does without it: it then has some
-hundred steps of that size instead of thousands. A program ends with the first packing that leaves
-about half as many blocks idle as it could. Its proof would take longer than to pack on.
+hundred steps of that size instead of thousands. A program ends with its first packing.
 
-The first program takes most of the time. So a dive goes on from its outcome several times, each
-time to another packing.
+The first program takes most of the time, and some of its packings leave no room for the next jobs.
+So for each packing, the dive asks at once whether the jobs of the next size can be packed, too. If
+not, the first program goes on to a better one. From the packing that can be continued, the dive
+goes on several times, each time to another packing of all jobs.
 """
 
 from __future__ import annotations
@@ -28,17 +29,20 @@ from .block_sizes import Kind
 from .joined_program import JoinedProgram
 
 Flags = npt.NDArray[np.bool_]
+Asked = Callable[[Floats], bool]
+"""Whether a flow will do."""
 
 FIRST_JOBS = 40
 """Most jobs of the first program, unless those of the greatest size are more."""
-SECONDS = 20.0
-"""Most seconds of a program in the first dive; later ones may take longer."""
+SECONDS = 15.0
+"""Most seconds of the first program in the first dive; later dives may take longer."""
+LATER_SHARE, LATER_LEAST = 0.33, 2.0
+"""Each of the other programs may take this share of the time of the first one, but at least so many
+seconds."""
 PACKINGS = 6
 """Packings that a dive looks for from the outcome of its first program."""
 FAR_IN_PARTS = 0.05
 """A reduced cost above this is far from an optimum, of a step that may run in parts."""
-ENOUGH = 0.9
-"""Relative gap with which a program ends."""
 
 
 class Costs(NamedTuple):
@@ -74,7 +78,7 @@ class JoinedDive:
     stop
         Asked again and again; if it returns True, the dive ends.
     seconds
-        Most seconds of each integer program.
+        Most seconds of the first integer program. The others may take a share of what it has taken.
     deadline
         The reading of `time.perf_counter` at which to stop.
     """
@@ -97,7 +101,7 @@ class JoinedDive:
         program, model = self._program, self._model
         first = first_size(program.nested, program.kinds)
         later = [size for size in program.nested if size < first]
-        if not self._fix(first):
+        if not self._fix(first, self._can_be_continued(first, later)):
             return
         lower, upper = np.array(model.col_lower_), np.array(model.col_upper_)
         for _ in range(PACKINGS):
@@ -114,41 +118,77 @@ class JoinedDive:
         noise = costs.random * self._random.random(len(program.sizes))
         self._model.col_cost_ = noise + costs.join * program.joins - program.rests
 
-    def _fix(self, least: int) -> bool:
+    def _can_be_continued(self, first: int, later: Sequence[int]) -> Asked:
+        """Ask whether the jobs of the next size can be packed beside those of the first program."""
+        begun, model = perf_counter(), self._model
+
+        def asked(units: Floats) -> bool:
+            if not later:
+                return True
+            self._seconds = max(LATER_LEAST, LATER_SHARE * (perf_counter() - begun))
+            costs, lower, upper = map(
+                np.array, (model.col_cost_, model.col_lower_, model.col_upper_)
+            )
+            self._set(LATER)
+            self._keep(first, units)
+            found = self._fix(later[0])
+            model.col_cost_, model.col_lower_, model.col_upper_ = costs, lower, upper
+            return found
+
+        return asked
+
+    def _fix(self, least: int, asked: Asked | None = None) -> bool:
         """Fix all steps of a size and wider ones to a whole flow; False if none is found."""
-        model, whole = self._model, self._program.sizes >= least
-        units = self._whole(whole)
+        units = self._whole(self._program.sizes >= least, asked)
         if units is None:
             return False
-        model.col_lower_ = np.where(whole, np.rint(units), model.col_lower_)
-        model.col_upper_ = np.where(whole, np.rint(units), model.col_upper_)
+        self._keep(least, units)
         return True
 
-    def _whole(self, whole: Flags) -> Floats | None:
+    def _keep(self, least: int, units: Floats) -> None:
+        """Fix all steps of a size and wider ones to those of a flow."""
+        model, whole = self._model, self._program.sizes >= least
+        model.col_lower_ = np.where(whole, np.rint(units), model.col_lower_)
+        model.col_upper_ = np.where(whole, np.rint(units), model.col_upper_)
+
+    def _whole(self, whole: Flags, asked: Asked | None) -> Floats | None:
         """(steps) A flow that is whole in some steps; None if the solver finds none."""
         far = self._far(whole)
         if far is None:
             return None
-        units, surely_none = self._without(far, whole)
-        return self._without(np.zeros_like(far), whole)[0] if surely_none and far.any() else units
+        units, surely_none = self._without(far, whole, asked)
+        if surely_none and far.any():
+            units, _ = self._without(np.zeros_like(far), whole, asked)
+        return units
 
-    def _without(self, far: Flags, whole: Flags) -> tuple[Floats | None, bool]:
-        """(steps) Such a flow without some steps, and whether there is surely none."""
+    def _without(self, far: Flags, whole: Flags, asked: Asked | None) -> tuple[Floats | None, bool]:
+        """(steps) Such a flow without some steps, and whether there is surely none.
+
+        If somebody is to be asked, the solver goes on until the answer is yes.
+        """
         model, types = self._model, highspy().HighsVarType
         upper = np.array(model.col_upper_)
         model.col_upper_ = np.where(far, model.col_lower_, upper)
         model.integrality_ = np.where(whole, types.kInteger, types.kContinuous).tolist()
         highs = _solver(self._left())
-        highs.setOptionValue("mip_rel_gap", ENOUGH)
         highs.setOptionValue("random_seed", int(self._random.integers(2**31 - 1)))
+        if asked is None:
+            highs.setOptionValue("mip_max_improving_sols", 1)
         highs.passModel(model)
         model.col_upper_ = upper
-        highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(self._stop()))
+        found = list[Floats]()
+
+        def improved(event: Any) -> None:
+            units = np.array(event.data_out.mip_solution)
+            if not found and not self._stop() and (asked is None or asked(units)):
+                found.append(units)
+
+        highs.cbMipImprovingSolution.subscribe(improved)
+        highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(bool(found) or self._stop()))
         highs.run()
-        feasible = highspy().SolutionStatus.kSolutionStatusFeasible
-        if self._stop() or highs.getInfo().primal_solution_status != feasible:
-            return None, refuted(highs)
-        return np.array(highs.getSolution().col_value), False
+        if found and not self._stop():
+            return found[0], False
+        return None, refuted(highs)
 
     def _far(self, whole: Flags) -> Flags | None:
         """(steps) Steps that are far from an optimum; None if there is no flow."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RINGS = 2
 """Rings on each link beside which an easy job is no slower, itself included."""
-DEALS = 6
+DEALS = 4
 """How often the servers of a packing are dealt, unless it keeps to the target before."""
 FEW_IDLE = 0.35
 """Where the linear program leaves less than this of the smallest blocks idle, buddy blocks seldom

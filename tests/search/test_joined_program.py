@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from buddy_packings import SIZES, check, fits, go_on, problems
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from rarmodel.api import generate
+from rarmodel.engine.arrays import Floats
 from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.search.block_columns import Ring
 from rarmodel.search.block_program import MOST_COLUMNS, Packed, refuted
 from rarmodel.search.block_sizes import Kind
 from rarmodel.search.joined_dive import PACKINGS, JoinedDive, first_size, idle
+from rarmodel.search.joined_packing import joined_packing_of
 from rarmodel.search.joined_program import JoinedProgram
 
 Case = tuple[list[int], list[Kind], set[Kind], int, int]
@@ -137,6 +142,48 @@ def test_a_dive_goes_on_to_other_packings_until_it_is_told_to_stop(
     assert enough()
     assert len({(int(packed.starts[0]), *packed.workers[0]) for packed in found}) == 1
     assert len({tuple(packed.starts.tolist()) for packed in found}) > 1
+
+
+@given(case=cases(), seed=st.integers(0, 2**20))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+def test_the_jobs_of_two_sizes_are_always_packed_once_the_wide_ones_are(
+    case: Case, seed: int
+) -> None:
+    """The dive has asked whether the narrow ones can be, too, and that has changed nothing."""
+    jobs, program = case[1], JoinedProgram(*case)
+    assume(len(program.nested) == 2)
+    wide = program.nested[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "rarmodel.search.joined_dive.FIRST_JOBS", sum(kind.size == wide for kind in jobs)
+        )
+        dive = JoinedDive(program, np.random.default_rng(seed), go_on)
+        found = list(dive.packings())
+    assert len(found) in (0, PACKINGS)
+    for packed in found:
+        check_case(case, packed)
+
+
+def test_the_first_program_goes_on_until_its_packing_can_be_continued(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joined = joined_packing_of(generate("paper", seed=2, jobs=30, servers=4))
+    assert joined is not None
+    program, asks, real = joined.by(374).program, list[float](), JoinedDive._can_be_continued
+
+    def refusing(dive: JoinedDive, first: int, later: list[int]) -> Callable[[Floats], bool]:
+        asked = real(dive, first, later)
+
+        def second(units: Floats) -> bool:
+            asks.append(float(units @ program.rests))
+            return asked(units) and len(asks) > 1
+
+        return second
+
+    monkeypatch.setattr(JoinedDive, "_can_be_continued", refusing)
+    assert first(JoinedDive(program, np.random.default_rng(0), go_on)) is not None
+    assert len(asks) == 2
+    assert asks[0] < asks[1]
 
 
 @pytest.mark.parametrize("size", [1, 2])

@@ -37,7 +37,7 @@ from .block_dive import BlockDive
 from .block_program import BlockProgram, Packed
 from .block_sizes import Kind, kinds_of, nested_sizes
 from .bundles import Bundles, bundles_of
-from .joined_dive import SECONDS, JoinedDive
+from .joined_dive import JoinedDive
 from .joined_packing import JoinedPacking, joined_packing_of
 from .layout import SPREAD, Layout, layout_of
 from .server_tempering import temper
@@ -269,8 +269,8 @@ class _Diver:
             return self._session.makespan <= target or self.stopped
 
         self._dives, self._joined_dives = 0, self._joined_dives + 1
-        seconds = SECONDS * self._joined_dives
-        dive = JoinedDive(program, self._joined_random, over, seconds, self._deadline)
+        number = self._joined_dives
+        dive = JoinedDive(program, self._joined_random, over, number, self._deadline)
         for packed in dive.packings():
             for again in self._joined.dealt(packed, target, self._joined_random):
                 if over():

@@ -34,8 +34,9 @@ Asked = Callable[[Floats], bool]
 
 FIRST_JOBS = 40
 """Most jobs of the first program, unless those of the greatest size are more."""
-SECONDS = 15.0
-"""Most seconds of the first program in the first dive; later dives may take longer."""
+SECONDS = 20.0
+"""Most seconds of the first program in the first dive. In the second dive it may take twice as long
+and ask about two packings, and so on."""
 LATER_SHARE, LATER_LEAST = 0.33, 2.0
 """Each of the other programs may take this share of the time of the first one, but at least so many
 seconds."""
@@ -77,8 +78,8 @@ class JoinedDive:
         Random numbers.
     stop
         Asked again and again; if it returns True, the dive ends.
-    seconds
-        Most seconds of the first integer program. The others may take a share of what it has taken.
+    number
+        Number of the dive, from 1. Later dives may take longer.
     deadline
         The reading of `time.perf_counter` at which to stop.
     """
@@ -88,11 +89,12 @@ class JoinedDive:
         program: JoinedProgram,
         random: np.random.Generator,
         stop: Callable[[], bool],
-        seconds: float = SECONDS,
+        number: int = 1,
         deadline: float = inf,
     ) -> None:
         self._program, self._random, self._stop = program, random, stop
-        self._seconds, self._deadline = seconds, deadline
+        self._seconds, self._questions = SECONDS * number, number
+        self._deadline = deadline
         self._model = program.model()
         self._set(FIRST)
 
@@ -125,6 +127,7 @@ class JoinedDive:
         def asked(units: Floats) -> bool:
             if not later:
                 return True
+            self._questions -= 1
             self._seconds = max(LATER_LEAST, LATER_SHARE * (perf_counter() - begun))
             costs, lower, upper = map(
                 np.array, (model.col_cost_, model.col_lower_, model.col_upper_)
@@ -154,8 +157,6 @@ class JoinedDive:
     def _whole(self, whole: Flags, asked: Asked | None) -> Floats | None:
         """(steps) A flow that is whole in some steps; None if the solver finds none."""
         far = self._far(whole)
-        if far is None:
-            return None
         units, surely_none = self._without(far, whole, asked)
         if surely_none and far.any():
             units, _ = self._without(np.zeros_like(far), whole, asked)
@@ -164,7 +165,8 @@ class JoinedDive:
     def _without(self, far: Flags, whole: Flags, asked: Asked | None) -> tuple[Floats | None, bool]:
         """(steps) Such a flow without some steps, and whether there is surely none.
 
-        If somebody is to be asked, the solver goes on until the answer is yes.
+        If somebody is to be asked, the solver goes on until the answer is yes, or there may be no
+        more questions.
         """
         model, types = self._model, highspy().HighsVarType
         upper = np.array(model.col_upper_)
@@ -172,29 +174,36 @@ class JoinedDive:
         model.integrality_ = np.where(whole, types.kInteger, types.kContinuous).tolist()
         highs = _solver(self._left())
         highs.setOptionValue("random_seed", int(self._random.integers(2**31 - 1)))
-        if asked is None:
-            highs.setOptionValue("mip_max_improving_sols", 1)
         highs.passModel(model)
         model.col_upper_ = upper
         found = list[Floats]()
 
+        def over() -> bool:
+            return bool(found) or self._stop() or (asked is not None and not self._questions)
+
         def improved(event: Any) -> None:
             units = np.array(event.data_out.mip_solution)
-            if not found and not self._stop() and (asked is None or asked(units)):
+            if not over() and asked is not None and asked(units):
                 found.append(units)
 
-        highs.cbMipImprovingSolution.subscribe(improved)
-        highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(bool(found) or self._stop()))
+        if asked is None:
+            highs.setOptionValue("mip_max_improving_sols", 1)
+        else:
+            highs.cbMipImprovingSolution.subscribe(improved)
+        highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(over()))
         highs.run()
+        feasible = highspy().SolutionStatus.kSolutionStatusFeasible
+        if asked is None and highs.getInfo().primal_solution_status == feasible:
+            found.append(np.array(highs.getSolution().col_value))
         if found and not self._stop():
             return found[0], False
         return None, refuted(highs)
 
-    def _far(self, whole: Flags) -> Flags | None:
-        """(steps) Steps that are far from an optimum; None if there is no flow."""
+    def _far(self, whole: Flags) -> Flags:
+        """(steps) Steps that are far from an optimum; none if the solver finds no optimum."""
         highs = _relaxed(self._model, self._left())
         if highs is None:
-            return None
+            return np.zeros_like(whole)
         far = np.where(whole, self._costs.far, FAR_IN_PARTS)
         return np.array(highs.getSolution().col_dual) > far
 

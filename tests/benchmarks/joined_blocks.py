@@ -13,7 +13,7 @@ import numpy as np
 
 import rarmodel
 from rarmodel.engine import Engine, placements_of
-from rarmodel.search.joined_dive import SECONDS, JoinedDive
+from rarmodel.search.joined_dive import JoinedDive
 from rarmodel.search.joined_packing import joined_packing_of
 
 
@@ -32,9 +32,7 @@ def main(options: argparse.Namespace) -> None:
         if perf_counter() >= deadline:
             break
         print(f"dive {dive}", flush=True)
-        for packed in JoinedDive(
-            program, random, lambda: False, SECONDS * dive, deadline
-        ).packings():
+        for packed in JoinedDive(program, random, lambda: False, dive, deadline).packings():
             found = list[str]()
             for again in joined.dealt(packed, options.slots, random):
                 makespan, _ = engine.evaluate(again.starts, placements_of(again.workers))

@@ -167,6 +167,7 @@ def test_the_jobs_of_two_sizes_are_always_packed_once_the_wide_ones_are(
 def test_the_first_program_goes_on_until_its_packing_can_be_continued(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("rarmodel.search.joined_dive.FIRST_JOBS", 8)
     joined = joined_packing_of(generate("paper", seed=2, jobs=30, servers=4))
     assert joined is not None
     program, asks, real = joined.by(374).program, list[float](), JoinedDive._can_be_continued
@@ -181,7 +182,10 @@ def test_the_first_program_goes_on_until_its_packing_can_be_continued(
         return second
 
     monkeypatch.setattr(JoinedDive, "_can_be_continued", refusing)
-    assert first(JoinedDive(program, np.random.default_rng(0), go_on)) is not None
+    assert first(JoinedDive(program, np.random.default_rng(0), go_on)) is None
+    assert len(asks) == 1
+    asks.clear()
+    assert first(JoinedDive(program, np.random.default_rng(0), go_on, number=2)) is not None
     assert len(asks) == 2
     assert asks[0] < asks[1]
 

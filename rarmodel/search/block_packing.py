@@ -13,7 +13,7 @@ Where narrow jobs are few, the program has bundles of them at first. Once it is 
 packing, single narrow jobs follow.
 
 Where some jobs spread at no cost, threads also dive into a program of joined blocks, once a single
-slot is missing. Such a dive takes as long as twenty others, but finds packings that have no form on
+slot is missing. Such a dive takes much longer than others, but finds packings that have no form on
 buddy blocks. Where buddy blocks have little hope, threads do nothing else.
 """
 
@@ -272,9 +272,7 @@ class _Diver:
         number = self._joined_dives
         dive = JoinedDive(program, self._joined_random, over, number, self._deadline)
         for packed in dive.packings():
-            for again in self._joined.dealt(packed, target, self._joined_random):
-                if over():
-                    break
+            for again in self._joined.dealt(packed, target, self._joined_random, over):
                 self._session.take(self._solution(again))
         return True
 

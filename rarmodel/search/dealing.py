@@ -8,7 +8,7 @@ other rings on its links slow it down. Most jobs then have one server.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import log
 from typing import NamedTuple
@@ -42,6 +42,8 @@ _inner = partial(compiled, inner=True)
 
 MOVES = 2_000_000
 """Exchanges that are tried: about a second at 160 jobs on 260 GPUs."""
+ROUND = 100_000
+"""Exchanges between two questions whether to stop."""
 HOT, COLD = 0.5, 0.05
 """Temperature at the first exchange and at the last one, in costs."""
 LATE, LATE_SLOT = 1.0, 0.3
@@ -99,7 +101,12 @@ def slots_by_spread(instance: Instance) -> Ints:
 
 
 def dealt(
-    gpus: Sequence[int], packed: Packed, slots: Ints, target: int, random: np.random.Generator
+    gpus: Sequence[int],
+    packed: Packed,
+    slots: Ints,
+    target: int,
+    random: np.random.Generator,
+    stop: Callable[[], bool],
 ) -> Packed | None:
     """A packing with the same starts in which no ring ends too late; None if none is found.
 
@@ -115,6 +122,8 @@ def dealt(
         Slot by which all jobs must end.
     random
         Random numbers.
+    stop
+        Asked again and again; if it returns True, none is found.
     """
     ends = packed.starts + slots[:, 1, 1]
     lanes = lanes_of(gpus, packed.starts, ends, packed.workers)
@@ -122,22 +131,29 @@ def dealt(
     shapes = (len(lanes.server), 6), (2, len(size)), (2, len(size))
     memory = Memory(*(np.zeros(shape, np.int64) for shape in shapes))
     generator = random.integers(2**63, size=1, dtype=np.uint64)
-    if not _anneal(Jobs(size, slots), target, lanes, memory, generator):
-        return None
-    return Packed(
-        packed.starts,
-        [{int(where): int(row[where]) for where in np.flatnonzero(row)} for row in lanes.workers],
-    )
+    jobs = Jobs(size, slots)
+    for first in range(0, MOVES, ROUND):
+        if stop():
+            return None
+        if _anneal(jobs, target, lanes, memory, generator, first):
+            placed = [
+                {int(at): int(row[at]) for at in np.flatnonzero(row)} for row in lanes.workers
+            ]
+            return Packed(packed.starts, placed)
+    return None
 
 
 @partial(compiled, parallel=True)
-def _anneal(jobs: Jobs, target: int, lanes: Lanes, memory: Memory, generator: Generator) -> bool:
-    """Anneal; return whether no ring ends too late."""
+def _anneal(
+    jobs: Jobs, target: int, lanes: Lanes, memory: Memory, generator: Generator, first: int
+) -> bool:
+    """Anneal for a round, which begins with that exchange; return whether no ring ends too late."""
     spread, new_spread = memory.spread[0], memory.spread[1]
     many = _spread(lanes.servers, spread)
     cost, late = _cost(jobs, target, lanes, spread, many)
-    temperature, cooling = HOT, (COLD / HOT) ** (1.0 / MOVES)
-    for _ in range(MOVES):
+    cooling = (COLD / HOT) ** (1.0 / MOVES)
+    temperature = HOT * cooling**first
+    for _ in range(ROUND):
         if late == 0:
             break
         temperature *= cooling

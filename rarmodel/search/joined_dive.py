@@ -3,12 +3,13 @@
 The first program packs the widest jobs, in whole numbers, and leaves room for the others, which run
 in parts. The next one packs the jobs of the next size, and so on. Where the linear program says
 that a step is far from any optimum, the integer program first does without it: it then has some
-hundred steps of that size instead of thousands. A program ends with its first packing.
+hundred steps of that size instead of thousands. It ends with its first packing.
 
-The first program takes most of the time, and some of its packings leave no room for the next jobs.
-So for each packing, the dive asks at once whether the jobs of the next size can be packed, too. If
-not, the first program goes on to a better one. From the packing that can be continued, the dive
-goes on several times, each time to another packing of all jobs.
+Only the first program may go on. It takes most of the time, and some of its packings leave no room
+for the next jobs. So for each packing, the dive asks at once whether the jobs of the next size can
+be packed, too. If not, the program looks for a better packing. The first dive asks once, the second
+one twice, and so on. From a packing that can be continued, the dive goes on several times, each
+time to another packing of all jobs.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ from .block_sizes import Kind
 from .joined_program import JoinedProgram
 
 Flags = npt.NDArray[np.bool_]
-Asked = Callable[[Floats], bool]
+Bounds = tuple[Floats, Floats]
+Question = Callable[[Floats], bool]
 """Whether a flow will do."""
 
 FIRST_JOBS = 40
 """Most jobs of the first program, unless those of the greatest size are more."""
 SECONDS = 20.0
-"""Most seconds of the first program in the first dive. In the second dive it may take twice as long
-and ask about two packings, and so on."""
-LATER_SHARE, LATER_LEAST = 0.33, 2.0
-"""Each of the other programs may take this share of the time of the first one, but at least so many
-seconds."""
+"""Most seconds of the first program in the first dive, in which it asks about one packing. In the
+second dive it may take twice as long and ask about two, and so on."""
+LATER_SHARE, LATER_SECONDS = 0.33, 3.0
+"""Each of the other programs may take this share of the time since the first one began, or so many
+seconds, if that is longer."""
 PACKINGS = 6
 """Packings that a dive looks for from the outcome of its first program."""
 FAR_IN_PARTS = 0.05
@@ -93,25 +95,28 @@ class JoinedDive:
         deadline: float = inf,
     ) -> None:
         self._program, self._random, self._stop = program, random, stop
-        self._seconds, self._questions = SECONDS * number, number
-        self._deadline = deadline
+        self._number, self._deadline = number, deadline
         self._model = program.model()
+        self._next: Bounds | None = None
         self._set(FIRST)
 
     def packings(self) -> Iterator[Packed]:
         """Packings that meet the target if no ring is slower than the program assumes."""
-        program, model = self._program, self._model
+        program, model, begun = self._program, self._model, perf_counter()
         first = first_size(program.nested, program.kinds)
         later = [size for size in program.nested if size < first]
-        if not self._fix(first, self._can_be_continued(first, later)):
+        question = self._question(first, later[0], begun) if later else None
+        if not self._pack(first, SECONDS * self._number, question):
             return
-        lower, upper = np.array(model.col_lower_), np.array(model.col_upper_)
+        wide, seconds = self._bounds(), _later_seconds(begun)
         for _ in range(PACKINGS):
             if self._stop():
                 return
             self._set(LATER)
-            model.col_lower_, model.col_upper_ = lower, upper
-            if all(self._fix(size) for size in later):
+            # The question has packed the next size already, once.
+            known, self._next = self._next, None
+            self._set_bounds(known or wide)
+            if all(self._pack(size, seconds) for size in (later[1:] if known else later)):
                 yield program.packed(np.rint(model.col_lower_).astype(int).tolist())
 
     def _set(self, costs: Costs) -> None:
@@ -120,96 +125,103 @@ class JoinedDive:
         noise = costs.random * self._random.random(len(program.sizes))
         self._model.col_cost_ = noise + costs.join * program.joins - program.rests
 
-    def _can_be_continued(self, first: int, later: Sequence[int]) -> Asked:
-        """Ask whether the jobs of the next size can be packed beside those of the first program."""
-        begun, model = perf_counter(), self._model
+    def _bounds(self) -> Bounds:
+        """(steps) The least and the most units of flow."""
+        return np.array(self._model.col_lower_), np.array(self._model.col_upper_)
 
-        def asked(units: Floats) -> bool:
-            if not later:
-                return True
-            self._questions -= 1
-            self._seconds = max(LATER_LEAST, LATER_SHARE * (perf_counter() - begun))
-            costs, lower, upper = map(
-                np.array, (model.col_cost_, model.col_lower_, model.col_upper_)
-            )
+    def _set_bounds(self, bounds: Bounds) -> None:
+        """Set the least and the most units of flow."""
+        self._model.col_lower_, self._model.col_upper_ = bounds
+
+    def _question(self, first: int, following: int, begun: float) -> Question:
+        """The question whether jobs of the next size can be packed beside those of a flow."""
+
+        def can_be_continued(units: Floats) -> bool:
+            costs, bounds = self._costs, self._bounds()
             self._set(LATER)
-            self._keep(first, units)
-            found = self._fix(later[0])
-            model.col_cost_, model.col_lower_, model.col_upper_ = costs, lower, upper
-            return found
+            self._fix(first, units)
+            packed = self._pack(following, _later_seconds(begun))
+            self._next = self._bounds() if packed else None
+            self._set(costs)
+            self._set_bounds(bounds)
+            return packed
 
-        return asked
+        return can_be_continued
 
-    def _fix(self, least: int, asked: Asked | None = None) -> bool:
-        """Fix all steps of a size and wider ones to a whole flow; False if none is found."""
-        units = self._whole(self._program.sizes >= least, asked)
+    def _pack(self, least: int, seconds: float, question: Question | None = None) -> bool:
+        """Pack the jobs of a size and fix all steps of that size; return whether that is done.
+
+        Wider steps are whole, too. A question must be answered with yes for the flow.
+        """
+        whole, end = self._program.sizes >= least, min(perf_counter() + seconds, self._deadline)
+        far = self._far(whole, end)
+        if far is None or self._stop():
+            return False
+        units, surely_none = self._without(far, whole, end, question)
+        if surely_none and far.any() and not self._stop():
+            units, _ = self._without(np.zeros_like(far), whole, end, question)
         if units is None:
             return False
-        self._keep(least, units)
+        self._fix(least, units)
         return True
 
-    def _keep(self, least: int, units: Floats) -> None:
+    def _fix(self, least: int, units: Floats) -> None:
         """Fix all steps of a size and wider ones to those of a flow."""
-        model, whole = self._model, self._program.sizes >= least
-        model.col_lower_ = np.where(whole, np.rint(units), model.col_lower_)
-        model.col_upper_ = np.where(whole, np.rint(units), model.col_upper_)
+        whole, (lower, upper) = self._program.sizes >= least, self._bounds()
+        units = np.rint(units)
+        self._set_bounds((np.where(whole, units, lower), np.where(whole, units, upper)))
 
-    def _whole(self, whole: Flags, asked: Asked | None) -> Floats | None:
-        """(steps) A flow that is whole in some steps; None if the solver finds none."""
-        far = self._far(whole)
-        units, surely_none = self._without(far, whole, asked)
-        if surely_none and far.any():
-            units, _ = self._without(np.zeros_like(far), whole, asked)
-        return units
+    def _without(
+        self, far: Flags, whole: Flags, end: float, question: Question | None
+    ) -> tuple[Floats | None, bool]:
+        """(steps) A flow without some steps, and whether there is surely none.
 
-    def _without(self, far: Flags, whole: Flags, asked: Asked | None) -> tuple[Floats | None, bool]:
-        """(steps) Such a flow without some steps, and whether there is surely none.
-
-        If somebody is to be asked, the solver goes on until the answer is yes, or there may be no
-        more questions.
+        With a question, the solver goes on until the answer is yes or no question is left.
         """
         model, types = self._model, highspy().HighsVarType
-        upper = np.array(model.col_upper_)
-        model.col_upper_ = np.where(far, model.col_lower_, upper)
+        lower, upper = self._bounds()
+        model.col_upper_ = np.where(far, lower, upper)
         model.integrality_ = np.where(whole, types.kInteger, types.kContinuous).tolist()
-        highs = _solver(self._left())
+        highs = _solver(end)
         highs.setOptionValue("random_seed", int(self._random.integers(2**31 - 1)))
         highs.passModel(model)
         model.col_upper_ = upper
-        found = list[Floats]()
+        found, left = list[Floats](), self._number
 
         def over() -> bool:
-            return bool(found) or self._stop() or (asked is not None and not self._questions)
+            return bool(found) or left == 0 or self._stop()
 
         def improved(event: Any) -> None:
+            nonlocal left
+            if question is None or over():
+                return
+            left -= 1
             units = np.array(event.data_out.mip_solution)
-            if not over() and asked is not None and asked(units):
+            if question(units):
                 found.append(units)
 
-        if asked is None:
+        if question is None:
             highs.setOptionValue("mip_max_improving_sols", 1)
         else:
             highs.cbMipImprovingSolution.subscribe(improved)
         highs.cbMipInterrupt.subscribe(lambda event: event.interrupt(over()))
         highs.run()
         feasible = highspy().SolutionStatus.kSolutionStatusFeasible
-        if asked is None and highs.getInfo().primal_solution_status == feasible:
+        if question is None and highs.getInfo().primal_solution_status == feasible:
             found.append(np.array(highs.getSolution().col_value))
         if found and not self._stop():
             return found[0], False
         return None, refuted(highs)
 
-    def _far(self, whole: Flags) -> Flags:
-        """(steps) Steps that are far from an optimum; none if the solver finds no optimum."""
-        highs = _relaxed(self._model, self._left())
-        if highs is None:
+    def _far(self, whole: Flags, end: float) -> Flags | None:
+        """(steps) Steps that are far from an optimum; None if there is surely no flow."""
+        highs = _relaxed(self._model, end)
+        if refuted(highs):
+            return None
+        if not _optimal(highs):
             return np.zeros_like(whole)
         far = np.where(whole, self._costs.far, FAR_IN_PARTS)
         return np.array(highs.getSolution().col_dual) > far
-
-    def _left(self) -> float:
-        """Seconds that a program may take now."""
-        return min(self._seconds, self._deadline - perf_counter())
 
 
 def idle(program: JoinedProgram) -> float:
@@ -217,25 +229,34 @@ def idle(program: JoinedProgram) -> float:
     model = program.model()
     model.col_cost_ = -program.rests
     highs = _relaxed(model, inf)
-    return -highs.getObjectiveValue() if highs else 0.0
+    return -highs.getObjectiveValue() if _optimal(highs) else 0.0
 
 
-def _relaxed(model: Any, seconds: float) -> Any | None:
-    """A solver with the solution of the linear program; None if it has none."""
+def _later_seconds(begun: float) -> float:
+    """Most seconds of a program that follows the first one, which began then."""
+    return max(LATER_SECONDS, LATER_SHARE * (perf_counter() - begun))
+
+
+def _relaxed(model: Any, end: float) -> Any:
+    """A solver that has solved the linear program, unless it had to end before."""
     model.integrality_ = []
-    highs = _solver(seconds)
+    highs = _solver(end)
     # Within the optimal face, not at a corner: so few steps only seem to be far.
     for option, value in (("solver", "ipm"), ("run_crossover", "off")):
         highs.setOptionValue(option, value)
     highs.passModel(model)
     highs.run()
-    optimal = highs.getModelStatus() == highspy().HighsModelStatus.kOptimal
-    return highs if optimal else None
+    return highs
 
 
-def _solver(seconds: float) -> Any:
-    """A new solver on one thread, for at most so many seconds."""
+def _optimal(highs: Any) -> bool:
+    """Whether the solver has found an optimum."""
+    return bool(highs.getModelStatus() == highspy().HighsModelStatus.kOptimal)
+
+
+def _solver(end: float) -> Any:
+    """A new solver on one thread, which ends at that reading of `time.perf_counter`."""
     highs = silent_highs()
-    for option, value in (("threads", 1), ("time_limit", max(0.0, seconds))):
+    for option, value in (("threads", 1), ("time_limit", max(0.0, end - perf_counter()))):
         highs.setOptionValue(option, value)
     return highs

@@ -6,7 +6,7 @@ on them as well: dealing finds one server for almost all of those that are not e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,11 +77,17 @@ class JoinedPacking:
         program = JoinedProgram(self._gpus, self._kinds, self._joinable, target, self._widest)
         return ByTarget(program, tight=not program.too_large and 0 < idle(program) < FEW_IDLE)
 
-    def dealt(self, packed: Packed, target: int, random: np.random.Generator) -> Iterator[Packed]:
-        """The packing as it is, and then with servers dealt anew."""
+    def dealt(
+        self,
+        packed: Packed,
+        target: int,
+        random: np.random.Generator,
+        stop: Callable[[], bool],
+    ) -> Iterator[Packed]:
+        """The packing as it is, and then with servers dealt anew, until it is to stop."""
         yield packed
         for _ in range(DEALS):
-            again = dealt(self._gpus, packed, self._slots, target, random)
+            again = dealt(self._gpus, packed, self._slots, target, random, stop)
             if again is not None:
                 yield again
 

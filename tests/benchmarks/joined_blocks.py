@@ -34,7 +34,7 @@ def main(options: argparse.Namespace) -> None:
         print(f"dive {dive}", flush=True)
         for packed in JoinedDive(program, random, lambda: False, dive, deadline).packings():
             found = list[str]()
-            for again in joined.dealt(packed, options.slots, random):
+            for again in joined.dealt(packed, options.slots, random, lambda: False):
                 makespan, _ = engine.evaluate(again.starts, placements_of(again.workers))
                 rings = sum(len(workers) > 1 for workers in again.workers)
                 slots = str(makespan) if makespan > 0 else "none"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+
 import numpy as np
 import pytest
 from documents import instance_of, job_data
@@ -10,7 +13,7 @@ from rarmodel.engine import Engine, placements_of
 from rarmodel.schema import Instance
 from rarmodel.search.block_program import Packed
 from rarmodel.search.block_sizes import kinds_of
-from rarmodel.search.dealing import NEVER, dealt, slots_by_spread
+from rarmodel.search.dealing import MOVES, NEVER, ROUND, dealt, slots_by_spread
 from rarmodel.search.layout import layout_of
 
 HARD, EASY = 20.0, 0.0
@@ -31,7 +34,7 @@ def deal(instance: Instance, starts: list[int], *workers: dict[int, int]) -> Pac
     slots, packed = slots_by_spread(instance), Packed(np.array(starts), list(workers))
     gpus = [server.gpus for server in instance.cluster.servers]
     target = int(max(packed.starts + slots[:, 1, 1]))
-    again = dealt(gpus, packed, slots, target, np.random.default_rng(0))
+    again = dealt(gpus, packed, slots, target, np.random.default_rng(0), lambda: False)
     if again is not None:
         assert again.starts is packed.starts
         makespan, _ = Engine(instance).evaluate(again.starts, placements_of(again.workers))
@@ -65,6 +68,21 @@ def test_a_hard_job_spreads_only_where_nobody_waits_for_its_gpus() -> None:
     assert deal(instance, [0, 0, int(slots[1, 1]), int(slots[1, 1])], one, two, one, two) is None
 
 
+def test_dealing_ends_when_it_is_told_to_or_after_all_rounds() -> None:
+    """Only one of two hard jobs can have the server with room for it."""
+    instance = rings(HARD, HARD, servers=(2, 1, 1))
+    slots, packed = slots_by_spread(instance), Packed(np.array([0, 0]), [{0: 2}, {1: 1, 2: 1}])
+    for most in (0, 3, MOVES):
+        asked = count()
+
+        def stop(most: int = most, asked: Iterator[int] = asked) -> bool:
+            return next(asked) == most
+
+        target = int(slots[0, 1, 1])
+        assert dealt([2, 1, 1], packed, slots, target, np.random.default_rng(0), stop) is None
+        assert next(asked) == min(most + 1, MOVES // ROUND)
+
+
 def test_times_by_spread_are_those_of_the_model() -> None:
     """On two servers, with one to three rings on a link; a job of 2 GPUs has no three servers."""
     instance = rings(HARD, HARD, HARD, servers=(3, 3))
@@ -84,7 +102,8 @@ def test_the_same_random_numbers_deal_alike(seed: int) -> None:
     packed = Packed(np.array([0, 0, 0, 0]), [{0: 1, 1: 1}] * 4)
     slots = slots_by_spread(instance)
     first, second = (
-        dealt([4, 4], packed, slots, 100, np.random.default_rng(seed)) for _ in range(2)
+        dealt([4, 4], packed, slots, 100, np.random.default_rng(seed), lambda: False)
+        for _ in range(2)
     )
     assert first is not None
     assert second is not None

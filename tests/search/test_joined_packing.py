@@ -72,7 +72,7 @@ def test_dealing_keeps_hard_jobs_on_one_server() -> None:
     assert not tight
     met = 0
     for packed in JoinedDive(program, random, lambda: False).packings():
-        first, *others = joined.dealt(packed, target, random)
+        first, *others = joined.dealt(packed, target, random, lambda: False)
         assert first is packed
         for again in others:
             assert again.starts is packed.starts

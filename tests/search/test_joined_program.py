@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,48 +147,55 @@ def test_a_dive_goes_on_to_other_packings_until_it_is_told_to_stop(
 
 @given(case=cases(), seed=st.integers(0, 2**20))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
-def test_the_jobs_of_two_sizes_are_always_packed_once_the_wide_ones_are(
+def test_a_question_says_whether_the_next_size_can_be_packed_and_changes_nothing(
     case: Case, seed: int
 ) -> None:
-    """The dive has asked whether the narrow ones can be, too, and that has changed nothing."""
-    jobs, program = case[1], JoinedProgram(*case)
+    jobs, program, real = case[1], JoinedProgram(*case), JoinedDive._question
     assume(len(program.nested) == 2)
-    wide = program.nested[0]
+    answers = list[bool]()
+
+    def watched(dive: JoinedDive, *about: Any) -> Callable[[Floats], bool]:
+        question = real(dive, *about)
+
+        def answer(units: Floats) -> bool:
+            before = dive._bounds()
+            answers.append(question(units))
+            assert np.array_equal(before, dive._bounds())
+            return answers[-1]
+
+        return answer
+
+    wide = sum(kind.size == program.nested[0] for kind in jobs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "rarmodel.search.joined_dive.FIRST_JOBS", sum(kind.size == wide for kind in jobs)
-        )
-        dive = JoinedDive(program, np.random.default_rng(seed), go_on)
-        found = list(dive.packings())
-    assert len(found) in (0, PACKINGS)
+        patch.setattr("rarmodel.search.joined_dive.FIRST_JOBS", wide)
+        patch.setattr(JoinedDive, "_question", watched)
+        found = list(JoinedDive(program, np.random.default_rng(seed), go_on).packings())
+    assert len(found) == PACKINGS * any(answers)
     for packed in found:
         check_case(case, packed)
 
 
-def test_the_first_program_goes_on_until_its_packing_can_be_continued(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_first_program_goes_on_until_no_question_is_left(
+    number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rarmodel.search.joined_dive.FIRST_JOBS", 8)
-    joined = joined_packing_of(generate("paper", seed=2, jobs=30, servers=4))
-    assert joined is not None
-    program, asks, real = joined.by(374).program, list[float](), JoinedDive._can_be_continued
+    """With so much time until the target, the solver finds several packings of the wide jobs."""
+    asked = list[Floats]()
 
-    def refusing(dive: JoinedDive, first: int, later: list[int]) -> Callable[[Floats], bool]:
-        asked = real(dive, first, later)
-
+    def question(*_: Any) -> Callable[[Floats], bool]:
         def second(units: Floats) -> bool:
-            asks.append(float(units @ program.rests))
-            return asked(units) and len(asks) > 1
+            asked.append(units)
+            return len(asked) == 2
 
         return second
 
-    monkeypatch.setattr(JoinedDive, "_can_be_continued", refusing)
-    assert first(JoinedDive(program, np.random.default_rng(0), go_on)) is None
-    assert len(asks) == 1
-    asks.clear()
-    assert first(JoinedDive(program, np.random.default_rng(0), go_on, number=2)) is not None
-    assert len(asks) == 2
-    assert asks[0] < asks[1]
+    monkeypatch.setattr("rarmodel.search.joined_dive.FIRST_JOBS", 8)
+    monkeypatch.setattr(JoinedDive, "_question", question)
+    joined = joined_packing_of(generate("paper", seed=2, jobs=30, servers=4))
+    assert joined is not None
+    dive = JoinedDive(joined.by(374).program, np.random.default_rng(0), go_on, number)
+    assert (first(dive) is None) == (number == 1)
+    assert len(asked) == min(number, 2)
 
 
 @pytest.mark.parametrize("size", [1, 2])

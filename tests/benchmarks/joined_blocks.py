@@ -1,7 +1,7 @@
 """How often dives into joined blocks meet a makespan, as packed and with servers dealt anew.
 
-`python tests/benchmarks/joined_blocks.py FAMILY SEED SLOTS [--seconds S]` for an
-instance of `rarmodel generate`, and a makespan to meet. One thread dives.
+`python tests/benchmarks/joined_blocks.py FAMILY SEED SLOTS [--seconds S] [--random R]` for an
+instance of `rarmodel generate`, and a makespan to meet. One thread dives, with random numbers R.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(options: argparse.Namespace) -> None:
         print(f"{instance.name}: no job spreads at no cost on joined blocks")
         return
     program, engine = joined.by(options.slots).program, Engine(instance)
-    random, begun = np.random.default_rng(options.seed), perf_counter()
+    random, begun = np.random.default_rng(options.random), perf_counter()
     deadline = begun + options.seconds
     print(f"{instance.name}, {options.slots} slots, {len(program.sizes)} variables")
     for dive in range(1, 1000):
@@ -48,4 +48,5 @@ if __name__ == "__main__":
     parser.add_argument("seed", type=int)
     parser.add_argument("slots", type=int)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--random", type=int, default=1)
     main(parser.parse_args())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,6 +41,8 @@ class Goal:
     bound
         A proven lower bound on the value; None if unknown. After the first objective it holds for
         schedules whose more important values are no worse than these.
+    proved_by
+        What has proven the bound: a bound's name, a solver with its version, or `proof`.
     objective
         The objective of the instance; None where the formulation has its own.
     """
@@ -49,6 +51,7 @@ class Goal:
     value: Value | float | None
     bound: Value | float | None
     objective: Objective | None = field(default=None, compare=False, repr=False)
+    proved_by: str | None = field(default=None, compare=False)
 
     def told(self, time: SlotTime) -> str:
         """Value and bound in words."""
@@ -65,15 +68,53 @@ class Goal:
         return relative_gap(self.value, self.bound)
 
 
+@dataclass(frozen=True)
+class ModelRun:
+    """The models that a formulation's solve built, and what a solver made of them.
+
+    None stands for what did not happen.
+
+    Attributes
+    ----------
+    built
+        Whether a model was built.
+    horizon, variables, constraints
+        Of the last model: its slots, and its size.
+    solver
+        Name of the solver that had it.
+    solver_seconds, nodes
+        Time of the solver, and nodes of its search trees (CP-SAT: branches), over all models.
+    solver_value, solver_bound
+        Incumbent and bound of the last model as the solver states them: of the model's own
+        objective, which may count in other units than the instance's.
+    """
+
+    built: bool = False
+    horizon: int | None = None
+    variables: int | None = None
+    constraints: int | None = None
+    solver: str | None = None
+    solver_seconds: float | None = None
+    solver_value: float | None = None
+    solver_bound: float | None = None
+    nodes: int | None = None
+
+
+def in_full(solver: str | None, version: str | None) -> str:
+    """A solver with its version, as the finder of a schedule or the prover of a bound."""
+    return f"{solver} {version}"
+
+
 def goals_of(
-    instance: Instance, report: Report | None, bounds: Sequence[Value | float | None]
+    instance: Instance, report: Report | None, bounds: Sequence[ValueBound | None]
 ) -> tuple[Goal, ...]:
     """The objectives of an instance, with their values in a report, and bounds where there are."""
     asked = objectives_of(instance)
     values = {} if report is None or report.objective is None else report.objective
     known = [*bounds, *[None] * (len(asked) - len(bounds))]
     return tuple(
-        Goal(one.name, values.get(one.name), at, one) for one, at in zip(asked, known, strict=True)
+        Goal(one.name, values.get(one.name), at and at.value, one, at and at.name)
+        for one, at in zip(asked, known, strict=True)
     )
 
 
@@ -90,7 +131,7 @@ def second_of(instance: Instance, report: Report | None) -> Goal | None:
         ends = [report.completion[job.name] for job in instance.jobs]
         value = aim.value(instance, [end for end in ends if end is not None])
     bound = objective_bound(instance, aim)
-    return Goal(aim.name, value, None if bound is None else bound.value, aim)
+    return Goal(aim.name, value, bound and bound.value, aim, bound and bound.name)
 
 
 def proven_aim(goal: Goal, name: str) -> ValueBound | None:
@@ -118,7 +159,7 @@ class Result:
     method, formulation
         Name of the method or the formulation; exactly one of the two is not None.
     solver, solver_version
-        The formulation's solver; None for methods.
+        The solver that had a model of the formulation; None if none ran.
     status
         `optimal`: every objective equals a proven lower bound. `feasible`: there is a schedule.
         `infeasible`: it is proven that none fits the horizon. `unknown`: none was found.
@@ -146,6 +187,13 @@ class Result:
         not hold for schedules in general.
     reasons
         If the status is `infeasible`: the jobs and constraints in conflict, as lines of text.
+    schedule_by
+        What has found the schedule: a method's name, or a solver with its version; None without
+        a schedule.
+    chosen_solver
+        Name of the solver that was to solve the formulation, whether it ran or not.
+    model
+        The models of the formulation; None for methods.
     """
 
     instance: str
@@ -165,6 +213,9 @@ class Result:
     second: Goal | None = None
     restricted: bool = False
     reasons: tuple[str, ...] = ()
+    schedule_by: str | None = None
+    chosen_solver: str | None = None
+    model: ModelRun | None = None
 
     def __repr__(self) -> str:
         bound, seconds = self.lower_bound, round(self.seconds, 2)
@@ -176,7 +227,29 @@ class Result:
     @property
     def name(self) -> str:
         """Name of the method, or of formulation and solver."""
-        return self.method or f"{self.formulation}/{self.solver}"
+        return self.method or f"{self.formulation}/{self.solver or self.chosen_solver}"
+
+    @property
+    def proved_by(self) -> str | None:
+        """What has proven the bound on the most important objective; see `Goal.proved_by`."""
+        return self.objective[0].proved_by if self.objective else None
+
+    @property
+    def by_others(self) -> str:
+        """Whose answer it is, in words, if not the formulation's own; empty if it is its own.
+
+        It is the formulation's own if a solver found the schedule in a model, and proved its bound.
+        Methods answer for themselves.
+        """
+        if self.formulation is None or self.status == "skipped":
+            return ""
+        ran = None if self.solver is None else in_full(self.solver, self.solver_version)
+        parts = []
+        if self.schedule is not None and self.schedule_by != ran:
+            parts.append(f"schedule by {self.schedule_by}")
+        if self.proved_by is not None and self.proved_by != ran:
+            parts.append(f"bound by {self.proved_by}")
+        return ", ".join(parts)
 
     @property
     def makespan(self) -> int | None:
@@ -196,13 +269,15 @@ class Result:
     def lines(self) -> dict[str, str]:
         """The result as a dictionary of names and formatted values."""
         told = self.time.told
-        source = self.method or f"{self.formulation} on {self.solver} {self.solver_version}"
+        source = self.method or f"{self.formulation}, {self._solved}"
         mean = self.report.mean_completion if self.report else None
         found = {
             "instance": self.instance,
             "method" if self.method else "formulation": source,
             "status": f"{self.status} ({self.stopped})",
         }
+        if self.by_others:
+            found["whose answer"] = self.by_others
         # The makespan has its bound in a line of its own, and is no aim unless it was asked for.
         others = {g.name: g.told(self.time) for g in self.objective if g.name != MAKESPAN.name}
         aimed = not self.objective or len(others) < len(self.objective)
@@ -220,6 +295,13 @@ class Result:
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
         }
+
+    @property
+    def _solved(self) -> str:
+        """Which solver had a model of the formulation, in words."""
+        if self.solver is None:
+            return f"no model solved by {self.chosen_solver}"
+        return f"solved by {in_full(self.solver, self.solver_version)}"
 
     def to_frame(self) -> pd.DataFrame:
         """The schedule as a pandas data frame: job, start, completion, GPUs, servers, placement.
@@ -257,6 +339,7 @@ class Result:
             "formulation": self.formulation,
             "solver": self.solver,
             "solver_version": self.solver_version,
+            "chosen_solver": self.chosen_solver,
             "status": self.status,
             "makespan": self.makespan,
             **self.time.by_clock(self.makespan),
@@ -266,6 +349,10 @@ class Result:
             "gap": self.gap,
             "seconds": self.seconds,
             "stopped": self.stopped,
+            "schedule_by": self.schedule_by,
+            "proved_by": _one_or_all([goal.proved_by for goal in self.objective]),
+            "by_others": self.by_others or None,
+            "model": None if self.model is None else asdict(self.model),
             "objective": _one_or_all([goal.name for goal in self.objective]),
             "objective_value": _one_or_all([_plain(goal.value) for goal in self.objective]),
             "objective_bound": _one_or_all([_plain(goal.bound) for goal in self.objective]),
@@ -293,8 +380,9 @@ def skipped(
         time=instance.time,
         method=method,
         formulation=formulation,
-        solver=solver,
+        solver=None,
         solver_version=None,
+        chosen_solver=solver,
         status="skipped",
         schedule=None,
         report=None,
@@ -303,6 +391,7 @@ def skipped(
         seconds=0.0,
         stopped=why,
         objective=goals_of(instance, None, []),
+        model=None if formulation is None else ModelRun(),
         second=second_of(instance, None),
     )
 

@@ -62,8 +62,19 @@ def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | Non
     )
 
 
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row in which each entry of a mapping has a column of its own, as `model_nodes`."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}_{key}": part for key, part in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Turn rows of plain data into a pandas data frame.
+    """Turn rows of plain data into a pandas data frame; see `flat`.
 
     Raises
     ------
@@ -75,7 +86,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     except ImportError as error:
         message = "data frames need pandas, which is not installed; install it with: "
         raise UsageError(f"{message}pip install 'rarmodel[pandas]'") from error
-    return pd.DataFrame(list(rows))
+    return pd.DataFrame([flat(row) for row in rows])
 
 
 def _text(value: object) -> str:

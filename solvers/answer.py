@@ -34,6 +34,10 @@ class Answer:
         Time for transferring and solving the model.
     message
         The solver's own reason for stopping.
+    value
+        The objective of the solution, or None.
+    nodes
+        Nodes of the search tree that the solver visited, of CP-SAT its branches; None if unknown.
     """
 
     termination: Termination
@@ -41,6 +45,8 @@ class Answer:
     bound: float | None
     seconds: float
     message: str
+    value: float | None = None
+    nodes: int | None = None
 
 
 def finite(value: float) -> float | None:

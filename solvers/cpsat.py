@@ -96,6 +96,8 @@ class CpSat:
             bound=None if answer["bound"] is None else finite(answer["bound"]),
             seconds=time.perf_counter() - begun,
             message=f"CP-SAT status {answer['status']}",
+            value=answer["value"],
+            nodes=answer["branches"],
         )
 
 

@@ -191,6 +191,8 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
         answer={
             "status": solver.status_name(status),
             "values": {name: solver.value(v) for name, v in names.items()} if found else None,
+            "value": solver.objective_value / multiple + constant if found else None,
+            "branches": solver.num_branches,
             "bound": known["bound"] if found or status == cp_model.UNKNOWN else None,
         }
     )

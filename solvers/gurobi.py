@@ -122,6 +122,8 @@ def _solve(engine: Any, columns: Columns, limits: Limits, started: float) -> Ans
         bound=None if termination == "infeasible" else finite(engine.ObjBound),
         seconds=time.perf_counter() - started,
         message=f"Gurobi status {engine.Status}",
+        value=finite(engine.ObjVal) if engine.SolCount > 0 else None,
+        nodes=int(engine.NodeCount),
     )
 
 

@@ -150,8 +150,9 @@ def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bo
     if has_solution:
         values = zip(variables, highs.getSolution().col_value, strict=True)
         take_values((v, value) for v, value in values if v is not None)
+    nodes = None
     if any(v is not None and not v.is_continuous() for v in variables):
-        bound = info.mip_dual_bound
+        bound, nodes = info.mip_dual_bound, max(0, int(info.mip_node_count))
     else:
         bound = info.objective_function_value if termination == "finished" else -math.inf
     return Answer(
@@ -162,4 +163,6 @@ def _answer(highs: Any, variables: list[Any], seconds: float, *, interrupted: bo
         bound=None if termination == "infeasible" else finite(bound),
         seconds=seconds,
         message=highs.modelStatusToString(status),
+        value=finite(info.objective_function_value) if has_solution else None,
+        nodes=nodes,
     )

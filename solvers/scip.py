@@ -70,6 +70,8 @@ class Scip:
             bound=None if termination == "infeasible" else _known(scip, scip.getDualbound()),
             seconds=time.perf_counter() - begun,
             message=f"SCIP status {status}",
+            value=finite(scip.getObjVal()) if has_solution else None,
+            nodes=int(scip.getNTotalNodes()),
         )
 
 

@@ -79,15 +79,21 @@ class Comparison:
     def _on_the_instance(self) -> list[Result]:
         return [result for result in self.results if result.objective and not result.restricted]
 
+    @property
+    def _bound_by(self) -> str | None:
+        """What has proven `first_bound`."""
+        firsts = [result.objective[0] for result in self._on_the_instance]
+        return next((goal.proved_by for goal in firsts if goal.bound == self.first_bound), None)
+
     def rows(self) -> list[dict[str, Any]]:
         """One row of plain data for each result, ready for a table or a data frame.
 
         A row has the result's own fields, and `best_bound`, the `gap` to this bound, and the
         `ratio` to the least makespan. If the bound of another row proves a makespan optimal, the
-        status is `optimal`. The bound of a formulation that adds constraints counts for its own
-        row only. If the objective is not the makespan, `gap`, `ratio` and status refer to the
-        objective, of several to the most important one that is not proven; the best bound on the
-        most important one counts for all rows.
+        status is `optimal`, and `proved_by` names what has proven that bound. The bound of a
+        formulation that adds constraints counts for its own row only. If the objective is not the
+        makespan, `gap`, `ratio` and status refer to the objective, of several to the most important
+        one that is not proven; the best bound on the most important one counts for all rows.
         """
         rows = []
         for result in self.results:
@@ -106,6 +112,11 @@ class Comparison:
                         row["status"] = "optimal"
             elif result.objective and not result.restricted:
                 row |= self._by_objective(result)
+            if row["status"] != result.status and isinstance(row["proved_by"], str | None):
+                whose = replace(
+                    result, objective=(replace(result.objective[0], proved_by=self._bound_by),)
+                )
+                row |= {"proved_by": whose.proved_by, "by_others": whose.by_others or None}
             rows.append(row)
         return rows
 
@@ -130,7 +141,7 @@ class Comparison:
         wide = any(not result.by_makespan for result in self._on_the_instance)
         return [
             {
-                "method": _source(row),
+                "method": f"{_source(row)} *" if row["by_others"] else _source(row),
                 "status": row["status"],
                 "makespan": number(row["makespan"]),
                 "wall-clock": _words(row["makespan_seconds"]),
@@ -159,12 +170,15 @@ class Comparison:
         return html_rows(self.instance, self.table())
 
     def why_not_optimal(self) -> list[str]:
-        """Why each formulation, and each method without a schedule, ended without an optimum.
+        """Why rows are as they are.
 
-        Those that were skipped for the same reason share a line. If there is provably no schedule,
-        the lines say why, and not for each row.
+        Of each formulation, and of each method without a schedule, why it ended without an
+        optimum. Of each row that `table` marks with a star, whose answer it is, and why that is
+        not the formulation's own. Rows of which the same is true share a line. If there is
+        provably no schedule, the lines say why, and not for each row.
         """
-        lines, skips, reasons = [], dict[str, list[str]](), dict[str, None]()
+        lines, marked = dict[str, list[str]](), dict[str, list[str]]()
+        skips, reasons = dict[str, list[str]](), dict[str, None]()
         for row in self.rows():
             if row["status"] == "skipped":
                 name = row["method"] or row["formulation"]
@@ -172,10 +186,24 @@ class Comparison:
                 skips.setdefault(why, []).append(name)
             elif row["status"] == "infeasible" and row["reasons"]:
                 reasons |= dict.fromkeys(row["reasons"])
+            elif row["by_others"]:
+                why = f"{row['by_others']}; {row['stopped']}"
+                marked.setdefault(why, []).append(_source(row))
             elif row["status"] != "optimal" and (row["formulation"] or row["makespan"] is None):
-                lines.append(f"{_source(row)}: {row['stopped']}")
-        infeasible = [f"infeasible: {reason}" for reason in reasons]
-        return [*infeasible, *lines, *(_refused(names, why) for why, names in skips.items())]
+                lines.setdefault(row["stopped"], []).append(_source(row))
+        return [
+            *(f"infeasible: {reason}" for reason in reasons),
+            *(f"{', '.join(names)}: {why}" for why, names in lines.items()),
+            *(f"* {', '.join(names)}: {why}" for why, names in marked.items()),
+            *([NOT_OWN] if marked else []),
+            *(_refused(names, why) for why, names in skips.items()),
+        ]
+
+
+NOT_OWN = (
+    "* These answers are not the formulation's own. --model-only (model_only=True) lets its solver "
+    "do with the model alone."
+)
 
 
 class Comparisons(list[Comparison]):
@@ -202,7 +230,7 @@ def _refused(names: Sequence[str], why: str) -> str:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    return row["method"] or f"{row['formulation']} ({row['solver']})"
+    return row["method"] or f"{row['formulation']} ({row['solver'] or row['chosen_solver']})"
 
 
 def _objectives(row: Mapping[str, Any]) -> dict[str, str]:
@@ -234,6 +262,7 @@ def compare(
     data: Data | None = None,
     bounds: Iterable[str | Bound] = (),
     neighbourhoods: Iterable[str | Neighbourhood] = (),
+    model_only: bool = False,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
     each: Callable[[Instance, str], None] | None = None,
@@ -260,6 +289,9 @@ def compare(
         Data that the formulations need beside the instance; see `solve`.
     bounds, neighbourhoods
         Parts beside those that are installed; see `solve`.
+    model_only
+        Whether each formulation's solver must do with the formulation's model alone; see `solve`.
+        Methods run as usual.
     gap, threads, second_aim, seed, log, progress
         Limits of each solve; see `Limits`.
     each
@@ -280,6 +312,8 @@ def compare(
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
+    if model_only and formulations is not None and not formulations:
+        raise UsageError("model_only needs a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
     if isinstance(instances, Instance | str | os.PathLike):
         instances = [instances]
@@ -307,6 +341,7 @@ def compare(
                 data=entries,
                 # What nobody asked for by name may turn out to be none for this instance.
                 strict=not everything,
+                model_only=model_only,
             )
             solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rarmodel import registry
 from rarmodel.bounds import (
     best_bound,
-    least_values,
     require_true,
+    value_bounds,
     why_infeasible,
     with_aim,
     with_bound,
@@ -55,6 +55,7 @@ def solve(
     data: Data | None = None,
     bounds: Iterable[str | Bound] = (),
     neighbourhoods: Iterable[str | Neighbourhood] = (),
+    model_only: bool = False,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Result:
@@ -81,6 +82,10 @@ def solve(
     bounds, neighbourhoods
         Bounds, and neighbourhoods of `search`, beside those that are installed; given as methods
         are.
+    model_only
+        Whether the formulation's solver must do with the formulation's model alone: rarmodel adds
+        no search, no proof, no bound of its own and no starting solution. So results of several
+        formulations or solvers can be compared.
     time_limit, gap, threads, iterations, patience, second_aim, scheduler, seed, log, progress
         See `Limits`.
 
@@ -111,6 +116,10 @@ def solve(
     if data is not None and formulation is None:
         raise UsageError("data needs a formulation; name the one that reads it")
     bounds, neighbourhoods = tuple(bounds), tuple(neighbourhoods)
+    if model_only and formulation is None:
+        raise UsageError("model_only needs a formulation, for instance time-indexed")
+    if model_only and (bounds or neighbourhoods):
+        raise UsageError("model_only leaves bounds and neighbourhoods out; leave yours out, too")
     if scheduler is not None and formulation is not None:
         raise UsageError("a scheduler needs a method that runs on its workers, for instance search")
     if scheduler is not None and (bounds or neighbourhoods):
@@ -132,7 +141,16 @@ def solve(
     )
     problem = with_objective(load_instance(instance), objective)
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
-        return _solve(problem, method, formulation, solver, limits, data, counted=counted)
+        return _solve(
+            problem,
+            method,
+            formulation,
+            solver,
+            limits,
+            data,
+            counted=counted,
+            model_only=model_only,
+        )
 
 
 def _solve(
@@ -144,6 +162,7 @@ def _solve(
     data: Data | None,
     *,
     counted: bool,
+    model_only: bool,
 ) -> Result:
     if formulation is None:
         found = registry.find("policies", method or DEFAULT_METHOD)
@@ -161,7 +180,8 @@ def _solve(
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
-    return solve_by_formulation(problem, stated, solvers_for(stated, solver), limits, entries)
+    solvers = solvers_for(stated, solver)
+    return solve_by_formulation(problem, stated, solvers, limits, entries, model_only=model_only)
 
 
 def solve_by_formulation(
@@ -172,11 +192,14 @@ def solve_by_formulation(
     data: Mapping[str, Any],
     *,
     strict: bool = True,
+    model_only: bool = False,
 ) -> Result:
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
     from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
 
-    return solve_formulation(instance, formulation, solvers, limits, data, strict=strict)
+    return solve_formulation(
+        instance, formulation, solvers, limits, data, strict=strict, model_only=model_only
+    )
 
 
 def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
@@ -237,7 +260,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     report = require_feasible(instance, schedule) if schedule else None
     if report is not None:
         require_true(instance, report, bound, aim=aim)
-    least = with_aim(with_makespan(instance, least_values(instance), bound), aim)
+    least = with_aim(with_makespan(instance, value_bounds(instance), bound), aim)
     goals = goals_of(instance, report, least)
     if bound.slots > horizon:  # Proven by the method itself, perhaps.
         reasons = why_infeasible(instance, bound)
@@ -257,6 +280,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         bound_name=bound.name,
         seconds=perf_counter() - begun,
         stopped=stopped,
+        schedule_by=method.name if schedule else None,
         objective=goals,
         second=second_of(instance, report),
         reasons=reasons,
@@ -271,6 +295,7 @@ def formulate(
     horizon: int | None = None,
     objective: str | Sequence[str] | None = None,
     data: Data | None = None,
+    lower_bound: bool = True,
 ) -> tuple[pyo.ConcreteModel, ModelSize]:
     """Build the Pyomo model of an instance, and optionally write it to a file.
 
@@ -282,6 +307,9 @@ def formulate(
         A file that ends in `.lp`, `.mps` or `.nl`.
     horizon
         Number of slots of the model; by default the most that `solve` would use.
+    lower_bound
+        Whether rarmodel's lower bound on the makespan stands in the model. Without it, LP
+        relaxations and duals are those of the formulation itself.
 
     Returns
     -------
@@ -305,7 +333,7 @@ def formulate(
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
-    scope = scope_for(problem, stated, horizon, entries)
+    scope = scope_for(problem, stated, horizon, entries, lower_bound=lower_bound)
     if (terms := stated.size(scope)) > MAX_TERMS:
         raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
     model = stated.build(scope)

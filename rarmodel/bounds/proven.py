@@ -234,19 +234,24 @@ def least_values(instance: Instance) -> tuple[Value, ...]:
 
 
 def with_makespan(
-    instance: Instance, bounds: Sequence[Value], makespan: LowerBound
-) -> tuple[Value, ...]:
+    instance: Instance, bounds: Sequence[ValueBound], makespan: LowerBound
+) -> tuple[ValueBound, ...]:
     """Bounds on the objectives, where one on the makespan is known: it holds at any place."""
     return tuple(
-        max(bound, makespan.slots) if one is MAKESPAN else bound
+        _greater(bound, ValueBound(*makespan)) if one is MAKESPAN else bound
         for one, bound in zip(objectives_of(instance), bounds, strict=True)
     )
 
 
-def with_aim(bounds: Sequence[Value], aim: ValueBound | None) -> tuple[Value, ...]:
+def with_aim(bounds: Sequence[ValueBound], aim: ValueBound | None) -> tuple[ValueBound, ...]:
     """Bounds on the objectives, where one more on the first is known."""
     first, *others = bounds
-    return (first if aim is None else max(first, aim.value), *others)
+    return (first if aim is None else _greater(first, aim), *others)
+
+
+def _greater(one: ValueBound, other: ValueBound) -> ValueBound:
+    """The greater of two bounds; of equal ones the first."""
+    return max(one, other, key=lambda bound: bound.value)
 
 
 def last_job(instance: Instance, objective: Objective) -> Value | None:

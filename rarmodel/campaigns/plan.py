@@ -246,15 +246,18 @@ def _combinations(entry: Source | MethodEntry) -> Iterator[dict[str, Any]]:
         yield {**entry.parameters, **dict(zip(entry.vary, values, strict=True))}
 
 
-def _options(own: Options, common: Options) -> list[dict[str, Any]]:
-    """Every combination of options; a part's own options override the campaign's."""
-    given = {"threads": (DEFAULT_THREADS,), **common.given(), **own.given()}
+def _options(own: Options, common: Options, *without: str) -> list[dict[str, Any]]:
+    """Every combination of options, without some of the campaign's; a part's own override those."""
+    shared = {name: values for name, values in common.given().items() if name not in without}
+    given = {"threads": (DEFAULT_THREADS,), **shared, **own.given()}
     return [dict(zip(given, values, strict=True)) for values in product(*given.values())]
 
 
 def _of_method(entry: MethodEntry, common: Options) -> list[_Part]:
     method = registry.find("policies", entry.method)
-    options = _options(entry.options, common)
+    options = _options(entry.options, common, "model_only")
+    if "model_only" in options[0]:
+        raise UsageError(f"method {method.name!r} has no model; model_only is for formulations")
     if COUNTED & options[0].keys() and not getattr(method, "counts_iterations", False):
         raise UsageError(
             f"method {method.name!r} does not count iterations; give them to a method that does"

@@ -123,6 +123,14 @@ class Source(Varied):
         return self
 
 
+Switches = Annotated[
+    tuple[Annotated[bool, Field(strict=True)], ...] | None,
+    BeforeValidator(_listed),
+    Field(min_length=1),
+]
+"""An option that is on or off, or both in turn."""
+
+
 class Options(Record):
     """Options of `solve`; each is a value, or a list of values to vary."""
 
@@ -153,12 +161,12 @@ class Options(Record):
     )
     """Iterations without a better schedule or bound after which to stop, for the same methods."""
 
-    second_aim: Annotated[
-        tuple[Annotated[bool, Field(strict=True)], ...] | None,
-        BeforeValidator(_listed),
-        Field(min_length=1),
-    ] = None
+    second_aim: Switches = None
     """Whether `search` goes on to total completion after its objective; true by default."""
+
+    model_only: Switches = None
+    """Whether solvers of formulations must do with the model alone; false by default. Methods run
+    as usual."""
 
     def given(self) -> Mapping[str, tuple[int | float, ...]]:
         """The options that are given, by name."""

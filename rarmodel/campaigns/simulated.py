@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rarmodel.bounds import ValueBound
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.results import Result, goals_of, status_of
 from rarmodel.schema import Instance
@@ -23,7 +24,10 @@ def summary_of(instance: Instance, found: Simulation) -> dict[str, Any]:
         The simulation. If some job is never complete there is no schedule, and there are no
         figures: those of the other jobs could not be compared with anything.
     """
-    bounds = {name: one.bound for name, one in found.proven.items()}
+    bounds = {
+        name: ValueBound(one.bound, one.assumes.partition(":")[0])
+        for name, one in found.proven.items()
+    }
     goals = goals_of(instance, found.report, [bounds.get(name) for name in instance.objectives])
     length = found.proven.get(MAKESPAN.name)
     solved = Result(
@@ -33,6 +37,7 @@ def summary_of(instance: Instance, found: Simulation) -> dict[str, Any]:
         formulation=None,
         solver=None,
         solver_version=None,
+        schedule_by=None if found.schedule is None else found.policy,
         status=status_of(goals, found=found.verified),
         schedule=found.schedule,
         report=found.report,

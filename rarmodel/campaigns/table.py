@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.files import write_bytes
+from rarmodel.tabular import flat
 
 from .ledger import Ledger
 from .plan import Planned
@@ -33,8 +34,20 @@ RESULT_FIELDS = {
     "objective_bound": "double",
     "restricted": "bool",
     "verified": "bool",
+    "schedule_by": "string",
+    "proved_by": "string",
+    "by_others": "string",
 }
 """Columns from `Result.summary()`, and from how long jobs wait."""
+
+MODEL = {
+    "model_built": "bool",
+    **dict.fromkeys(("model_horizon", "model_variables", "model_constraints"), "int64"),
+    "model_solver": "string",
+    **dict.fromkeys(("model_solver_seconds", "model_solver_value", "model_solver_bound"), "double"),
+    "model_nodes": "int64",
+}
+"""Columns from `ModelRun`: what became of a formulation's models."""
 
 SIMULATION_FIELDS = {
     "median_flow": "double",
@@ -50,7 +63,7 @@ SIMULATION_FIELDS = {
 }
 """Columns from `Simulation.summary()` beside those."""
 
-BY_OBJECTIVE = ("objective_value_", "objective_bound_")
+BY_OBJECTIVE = ("objective_value_", "objective_bound_", "proved_by_")
 """Columns of each objective, where a run minimises several."""
 
 PROVEN = ("bounds_", "ratios_")
@@ -98,6 +111,7 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
             for name, value in result.get(prefix[:-1], {}).items()
         },
         **_objectives(task, result),
+        **flat({"model": result.get("model") or {}}),
         "reasons": "\n".join(result.get("reasons", ())) or None,
         **dict.fromkeys(VERSIONS),
         **{name: outcome.versions.get(name) for name in VERSIONS if name != "solver_version"},
@@ -133,7 +147,7 @@ def _objectives(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(names, list):
         return {"objective": names}
     found: dict[str, Any] = {"objective": _joined(names)}
-    for column in ("objective_value", "objective_bound"):
+    for column in ("objective_value", "objective_bound", "proved_by"):
         values = result.get(column) or [None] * len(names)
         pairs = zip(names, values, strict=True)
         found |= {column: values[0], **{f"{column}_{name}": value for name, value in pairs}}
@@ -175,6 +189,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     known: dict[str, str] = {
         **RESULT_FIELDS,
         **SIMULATION_FIELDS,
+        **MODEL,
         "seed": "int64",
         **dict.fromkeys(("seconds", "process_seconds", "peak_memory_mb"), "double"),
     }
@@ -200,7 +215,7 @@ def _row_order() -> tuple[str, ...]:
         *("campaign", "run", "instance", "instance_hash", "source", "source_"),
         *("method", "formulation", "solver", "policy", "parameter_", "option_", "data", "seed"),
         *("state", "failure", "error", *RESULT_FIELDS, *BY_OBJECTIVE),
-        *(*SIMULATION_FIELDS, *PROVEN, "reasons"),
+        *(*SIMULATION_FIELDS, *PROVEN, *MODEL, "reasons"),
         *(*VERSIONS, *MEASURED),
     )
 

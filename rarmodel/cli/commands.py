@@ -20,6 +20,7 @@ from .options import (
     DATA,
     INSTANCE,
     JSON,
+    MODEL_ONLY,
     NEIGHBOURHOODS,
     OBJECTIVE,
     POSITIVE,
@@ -69,6 +70,7 @@ def rarmodel() -> None:
 @DATA
 @BOUNDS
 @NEIGHBOURHOODS
+@MODEL_ONLY
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -101,6 +103,7 @@ def solve(
     data: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
+    model_only: bool,  # noqa: FBT001
     time_limit: float | None,
     iterations: int | None,
     patience: int | None,
@@ -135,6 +138,7 @@ def solve(
             data=data,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
+            model_only=model_only,
             time_limit=time_limit,
             iterations=iterations,
             patience=patience,
@@ -298,6 +302,13 @@ def schema(kind: str) -> int:
 )
 @OBJECTIVE
 @DATA
+@click.option(
+    "--lower-bound/--no-lower-bound",
+    default=True,
+    show_default=True,
+    help="Put rarmodel's lower bound on the makespan into the model. Without it, LP relaxation and "
+    "duals are those of the formulation itself.",
+)
 @JSON
 def formulate(
     instance: str,
@@ -306,6 +317,7 @@ def formulate(
     horizon: int | None,
     objective: list[str] | None,
     data: str | None,
+    lower_bound: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Write the Pyomo model of INSTANCE to a file, with readable names, and print its size."""
@@ -315,7 +327,13 @@ def formulate(
 
     share_stdin(instance, data)
     _, size = api.formulate(
-        instance, formulation, output=output, horizon=horizon, objective=objective, data=data
+        instance,
+        formulation,
+        output=output,
+        horizon=horizon,
+        objective=objective,
+        data=data,
+        lower_bound=lower_bound,
     )
     if as_json:
         answer_json(size.summary())

@@ -9,7 +9,17 @@ from rarmodel.errors import one_line
 
 from .commands import FINE, UNSOLVED
 from .inputs import share_stdin
-from .options import BOUNDS, DATA, JSON, NEIGHBOURHOODS, OBJECTIVE, POSITIVE, SEVERAL, limits
+from .options import (
+    BOUNDS,
+    DATA,
+    JSON,
+    MODEL_ONLY,
+    NEIGHBOURHOODS,
+    OBJECTIVE,
+    POSITIVE,
+    SEVERAL,
+    limits,
+)
 from .terminal import answer, answer_json, progress, say, show
 
 
@@ -41,6 +51,7 @@ from .terminal import answer, answer_json, progress, say, show
 @DATA
 @BOUNDS
 @NEIGHBOURHOODS
+@MODEL_ONLY
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -60,6 +71,7 @@ def compare(
     data: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
+    model_only: bool,  # noqa: FBT001
     time_limit: float,
     gap: float,
     second_aim: bool,  # noqa: FBT001
@@ -89,6 +101,7 @@ def compare(
             data=data,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
+            model_only=model_only,
             time_limit=time_limit,
             gap=gap,
             second_aim=second_aim,

@@ -227,6 +227,13 @@ NEIGHBOURHOODS = click.option(
 )
 
 
+MODEL_ONLY = click.option(
+    "--model-only",
+    is_flag=True,
+    help="Let each formulation's solver do with the formulation's model alone: without search, "
+    "proof, bounds of rarmodel's and starting solution. So formulations can be compared.",
+)
+
 limits = together(
     click.option(
         "--gap",

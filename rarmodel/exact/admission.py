@@ -12,7 +12,7 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.values import first_changed
 from rarmodel.limits import Limits
 from rarmodel.schema import Schedule
-from rarmodel.solvers import Solver
+from rarmodel.solvers import Solver, first_answer
 
 TOLERANCE = 1e-6
 """Tolerance of a constraint relative to its sides: float noise, not a violation."""
@@ -52,11 +52,17 @@ def evaluated(
 
 
 def judge(
-    formulation: Formulation, scope: Scope, schedule: Schedule, solver: Solver, limits: Limits
+    formulation: Formulation,
+    scope: Scope,
+    schedule: Schedule,
+    solvers: list[Solver],
+    limits: Limits,
+    solved: pyo.ConcreteModel | None = None,
 ) -> Verdict | ModelNeeded:
     """Judge a schedule without the model, if possible.
 
-    The solver finds values for added variables; the schedule fixes all others.
+    The schedule fixes all variables but those that were added to the formulation. They may keep
+    the values of a solved model; the solver looks for better ones.
     """
     model = evaluated(formulation, scope, schedule)
     if isinstance(model, ModelNeeded):
@@ -64,10 +70,13 @@ def judge(
     if changed := first_changed(model):
         return Verdict(f"{changed}, which is fixed")
     variables = list(model.component_data_objects(pyo.Var))
-    added = not all(variable.fixed for variable in variables)
-    if added and not solver.solve(model, _brief(limits)).has_solution:
-        return Verdict("the added variables have no values that suit it")
-    return _verdict(model, variables)
+    added = [variable for variable in variables if not variable.fixed]
+    if solved is not None:
+        for variable in added:
+            same = solved.find_component(variable.name)
+            value = None if same is None else same.value
+            variable.set_value(value, skip_validation=True)
+    return _with_added(model, variables, added, solvers, limits)
 
 
 def admit(
@@ -75,32 +84,59 @@ def admit(
     formulation: Formulation,
     scope: Scope,
     schedule: Schedule,
-    solver: Solver,
+    solvers: list[Solver],
     limits: Limits,
 ) -> Verdict:
     """Set the model's variables to a schedule, and judge it by the model.
 
-    The solver finds values for variables that were added to the formulation; the schedule fixes all
-    others.
+    The schedule fixes all variables but those that were added to the formulation. They may keep
+    the values that they have; the solver looks for better ones.
     """
     variables = list(model.component_data_objects(pyo.Var))
     free = [variable for variable in variables if not variable.fixed]
+    before = [variable.value for variable in free]
     for variable in free:
         variable.set_value(None, skip_validation=True)
     formulation.load(model, scope, schedule)
-    given = [variable for variable in free if variable.value is not None]
+    pairs = list(zip(free, before, strict=True))
+    given = [variable for variable, _ in pairs if variable.value is not None]
+    added = [(variable, value) for variable, value in pairs if variable.value is None]
     if not given:
         return Verdict("the formulation, which has no place for it")
-    if len(given) < len(free):
+    for variable, value in added:
+        variable.set_value(value, skip_validation=True)
+    for variable in given:
+        variable.fix()
+    try:
+        return _with_added(model, variables, [one for one, _ in added], solvers, limits)
+    finally:
         for variable in given:
-            variable.fix()
-        try:
-            if not solver.solve(model, _brief(limits)).has_solution:
-                return Verdict("the added variables have no values that suit it")
-        finally:
-            for variable in given:
-                variable.unfix()
-    return _verdict(model, variables)
+            variable.unfix()
+
+
+def _with_added(
+    model: pyo.ConcreteModel,
+    variables: list[Any],
+    added: list[Any],
+    solvers: list[Solver],
+    limits: Limits,
+) -> Verdict:
+    """Judge the values of a model: with those that added variables have, or with better ones."""
+    if not added:
+        return _verdict(model, variables)
+    known = None
+    if all(variable.value is not None for variable in added):
+        known = _verdict(model, variables)
+    values = [variable.value for variable in added]
+    if first_answer(solvers, model, _brief(limits)).has_solution:
+        found = _verdict(model, variables)
+        if known is None or known.broken is not None:
+            return found
+        if found.broken is None and found.value < known.value:
+            return found
+        for variable, value in zip(added, values, strict=True):
+            variable.set_value(value, skip_validation=True)
+    return known or Verdict("the added variables have no values that suit it")
 
 
 def _brief(limits: Limits) -> Limits:

@@ -19,6 +19,8 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.limits import Limits
 from rarmodel.solvers import Solver
 
+from .building import OutOfTime, built_until
+
 SECONDS = 60.0
 """Time for a diagnosis without a time limit."""
 
@@ -38,18 +40,22 @@ def explain(
     Returns
     -------
     tuple of str
-        Lines that name the jobs and constraints in conflict.
+        Lines that name the jobs and constraints in conflict; none if there is no time for that.
     """
-    model = formulation.build(scope)
+    end = perf_counter() + (SECONDS if limits.time_limit is None else limits.time_limit)
+    try:
+        model = built_until(end, lambda: formulation.build(scope))
+        plain = built_until(end, lambda: _plain(formulation, scope))
+    except OutOfTime:
+        return ()
     families = [c for c in model.component_objects(pyo.Constraint, active=True) if len(c)]
     base = set()
     if formulation.restricts:
         # What the user added is left out first, and named first.
-        base = {c.local_name for c in _plain(formulation, scope)}
+        base = {c.local_name for c in plain}
     families.sort(key=lambda family: family.local_name in base)
     added = [family for family in families if family.local_name not in base]
     stated = [family for family in families if family.local_name in base]
-    end = perf_counter() + (SECONDS if limits.time_limit is None else limits.time_limit)
     complete = True
 
     def needed(constraints: Iterable[Any]) -> bool:
@@ -88,7 +94,7 @@ def explain(
 def _plain(formulation: Formulation, scope: Scope) -> Iterable[Any]:
     """Families of constraints of the formulation that was extended."""
     base = formulation.base
-    if base is None:
+    if base is None or not formulation.restricts:
         return []
     return list(base.build(scope).component_objects(pyo.Constraint, active=True))
 

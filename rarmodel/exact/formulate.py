@@ -69,6 +69,8 @@ def scope_for(
     formulation: Formulation,
     horizon: int | None = None,
     data: Mapping[str, Any] | None = None,
+    *,
+    lower_bound: bool = True,
 ) -> Scope:
     """The scope of a model of the instance, by default with as many slots as `solve` would use.
 
@@ -79,6 +81,8 @@ def scope_for(
     horizon
         Number of slots. The default is the best heuristic makespan, or the instance's horizon if
         there is none or the objective may need longer schedules.
+    lower_bound
+        Whether the model has rarmodel's lower bound on the makespan.
     """
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
@@ -99,7 +103,7 @@ def scope_for(
         tree=topology(instance.cluster),
         extremes=job_extremes(instance),
         horizon=horizon,
-        lower_bound=best_bound(instance).slots,
+        lower_bound=best_bound(instance).slots if lower_bound else 0,
         data=data or {},
         every_schedule=formulation.restricts,
     )

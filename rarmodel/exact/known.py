@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from time import perf_counter
 
-from rarmodel.bounds import LowerBound, least_values, require_true, with_makespan
+from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of, job_extremes, topology, windows
-from rarmodel.model.objectives import Value
-from rarmodel.results import Goal, gap_of, goals_of
+from rarmodel.model.objectives import MAKESPAN, Value
+from rarmodel.results import Goal, ModelRun, gap_of, goals_of, in_full
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver
@@ -43,8 +44,13 @@ class Known:
         Start of the solve, as a reading of the clock.
     bound
         The lower bound on the makespan. If the formulation restricts, it may hold only there.
+    alone
+        Whether the formulation's models must do without search, proof, bounds of rarmodel's and
+        starting solutions: `model_only`.
     schedule, report
         The best schedule that satisfies the formulation, verified.
+    schedule_by
+        What has found the schedule: a method's name, or a solver with its version.
     unjudged
         Verified schedules that only the model can judge, with their reports.
     model_needed
@@ -57,8 +63,10 @@ class Known:
         Proven bounds on them; see `Goal`.
     stage
         Place of the objective that is minimised at present.
-    prover
-        Name of what has proven the bound on the first objective, if it is not the solver.
+    provers
+        By bound: the name of what has proven it.
+    model
+        What became of the models.
     infeasible
         Whether it is proven that no schedule satisfies the formulation.
     solved
@@ -77,28 +85,42 @@ class Known:
     session: AnySession | None
     begun: float
     bound: LowerBound
+    alone: bool = False
     schedule: Schedule | None = None
     report: Report | None = None
+    schedule_by: str | None = None
     unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
     model_needed: str = ""
     seen: list[Solution] = field(default_factory=list)
     values: tuple[Value | float, ...] = ()
     bounds: list[Value | float | None] = field(default_factory=list)
+    provers: list[str | None] = field(default_factory=list)
     stage: int = 0
-    prover: str = ""
+    model: ModelRun = field(default_factory=ModelRun)
     infeasible: bool = False
     solved: bool = False
     searched: float = 0.0
     stopped: str = ""
 
     def __post_init__(self) -> None:
-        """Begin with what follows from how early jobs can complete."""
-        self.bounds = [None] if self.own else list(least_values(self.instance))
+        """Begin with the bounds that take milliseconds, unless the models are to do alone."""
+        if self.own or self.alone:
+            self.bounds = [None] * (1 if self.own else len(self.instance.objectives))
+            self.provers = [None] * len(self.bounds)
+            return
+        found = value_bounds(self.instance)
+        self.bounds = [bound.value for bound in found]
+        self.provers = [bound.name for bound in found]
 
     @property
     def solver(self) -> Solver:
         """The preferred solver."""
         return self.solvers[0]
+
+    @property
+    def versions(self) -> dict[str | None, str | None]:
+        """The solvers' versions by name."""
+        return {solver.name: solver.version() for solver in self.solvers}
 
     @property
     def own(self) -> bool:
@@ -120,10 +142,31 @@ class Known:
         """The objectives, the most important first."""
         if self.own:
             value = self.values[0] if self.values else None
-            return (Goal(self.formulation.objective, value, self.bounds[0]),)
-        bounds = [bound for bound in self.bounds if not isinstance(bound, float | None)]
-        whole = with_makespan(self.instance, bounds, self.bound)
-        return goals_of(self.instance, self.report, whole)
+            by = self._in_full(self.provers[0])
+            return (Goal(self.formulation.objective, value, self.bounds[0], proved_by=by),)
+        goals = goals_of(self.instance, self.report, self.proven)
+        return tuple(replace(goal, proved_by=self._in_full(goal.proved_by)) for goal in goals)
+
+    @property
+    def proven(self) -> tuple[ValueBound | None, ...]:
+        """The bounds on the instance's objectives, where there are."""
+        found: list[ValueBound | None] = []
+        for name, bound, by in zip(
+            self.instance.objectives, self.bounds, self.provers, strict=True
+        ):
+            one = None
+            if isinstance(bound, int | Fraction) and by is not None:
+                one = ValueBound(bound, by)
+            if name == MAKESPAN.name and self.bound.slots > 0:
+                length = ValueBound(*self.bound)
+                one = length if one is None or length.value > one.value else one
+            found.append(one)
+        return tuple(found)
+
+    def _in_full(self, name: str | None) -> str | None:
+        """The name of what has proven a bound; a solver's with its version."""
+        versions = self.versions
+        return in_full(name, versions[name]) if name in versions else name
 
     def gap(self, stage: int | None = None) -> float:
         """Relative gap of all objectives, or of one; 1 where nothing is known."""
@@ -191,9 +234,10 @@ class Known:
             at_most=self._at_most,
         )
 
-    def brief(self) -> Limits:
-        """Limits for a small problem."""
-        return replace(self.limits, time_limit=self.seconds_left)
+    def brief(self, least: float = 0.0) -> Limits:
+        """Limits for a small problem, which has some time even where none is left."""
+        left = self.seconds_left
+        return replace(self.limits, time_limit=None if left is None else max(least, left))
 
     def collect(self, schedule: Schedule) -> None:
         """Verify a schedule of the instance, and keep it if it is the best admissible one."""
@@ -205,23 +249,32 @@ class Known:
             self.improve(schedule, report)
             return
         scope = self.scope(horizon_of(self.instance))
-        verdict = judge(self.formulation, scope, schedule, self.solver, self.brief())
+        verdict = judge(self.formulation, scope, schedule, self.solvers, self.brief())
         if isinstance(verdict, ModelNeeded):
             self.unjudged.append((schedule, report))
             self.model_needed = verdict.why
         elif verdict.broken is None:
             self.improve(schedule, report, verdict.value)
 
-    def improve(self, schedule: Schedule, report: Report, value: float | None = None) -> None:
+    def improve(
+        self,
+        schedule: Schedule,
+        report: Report,
+        value: float | None = None,
+        by: str | None = None,
+    ) -> None:
         """Keep a schedule that satisfies the formulation if it is better than the current one.
 
-        Where the formulation has its own objective, its value comes with the schedule.
+        Where the formulation has its own objective, its value comes with the schedule. A schedule
+        is by its method unless it comes with another finder.
         """
-        others = () if self.session is None else (self.session.bound,)
-        require_true(self.instance, report, *others)
+        if not self.alone:
+            others = () if self.session is None else (self.session.bound,)
+            require_true(self.instance, report, *others)
         values = self.values_of(report, value)
         if values and (not self.values or values < self.values):
             self.schedule, self.report, self.values = schedule, report, values
+            self.schedule_by = by or schedule.method
 
     def values_of(self, report: Report, value: float | None) -> tuple[Value | float, ...]:
         """What the objectives are worth, most important first; nothing if that is unknown."""

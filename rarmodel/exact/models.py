@@ -20,11 +20,13 @@ from rarmodel.formulations.aims import aim_of
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import number
+from rarmodel.results import in_full
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import require_feasible
 
-from .admission import admit
+from .admission import ModelNeeded, admit, judge
+from .building import OutOfTime, built_until
 from .known import Known
 from .plans import schedule_of
 
@@ -33,6 +35,9 @@ TERMS_PER_SECOND = 40_000
 
 MAX_TERMS = 20_000_000
 """Approximate number of terms that fit a workstation's memory."""
+
+HAND_OVER_SHARE = 0.5
+"""Least time to hand a model over to a solver, as a share of the time that it took to build it."""
 
 SHARE = 0.25
 """Share of the time left for a horizon below the best makespan."""
@@ -43,6 +48,14 @@ WORDS = {
     "time-limit": TIME_LIMIT,
     "interrupted": INTERRUPTED,
 }
+
+
+CHECK_SECONDS = 0.5
+"""Least time of the check that a solver's solution keeps what a user has added."""
+
+
+class _WrongModelError(VerificationError):
+    """A solution of a model is no feasible schedule."""
 
 
 def minimise(known: Known) -> None:
@@ -62,7 +75,13 @@ def minimise(known: Known) -> None:
 
 
 def _minimise_makespan(known: Known) -> None:
-    """Solve models with longer and longer horizons, up to the best known makespan."""
+    """Solve models with longer and longer horizons, up to the best known makespan.
+
+    Models that must do alone have no bound to begin with: there is one, of all slots.
+    """
+    if known.alone:
+        ask(known, horizon_of(known.instance), known.seconds_for_models)
+        return
     judge_by_models(known)
     stride = 1
     while True:
@@ -109,7 +128,10 @@ def judge_by_models(known: Known) -> None:
         scope = known.scope(min(report.makespan or 0 for _, report in known.unjudged))
         if too_large(known, scope):
             return
-        _offer_start(known, known.formulation.build(scope), scope)
+        model = _built(known, scope)
+        if model is None:
+            return
+        _offer_start(known, model, scope)
 
 
 def too_large(known: Known, scope: Scope) -> str | None:
@@ -122,18 +144,25 @@ def too_large(known: Known, scope: Scope) -> str | None:
             f"the model, with about {terms:,} terms, is too large to build; longer slots "
             "(time.slot_seconds) or a shorter horizon make it smaller"
         )
-    left = known.seconds_for_models
-    if left is not None and terms > TERMS_PER_SECOND * left:
-        return (
-            f"the model, with about {terms:,} terms, is too large for the time limit; "
-            f"--time-limit {math.ceil(2 * terms / TERMS_PER_SECOND)} or longer slots "
-            "(time.slot_seconds) make room for it"
-        )
-    return None
+    limit, left = known.limits.time_limit, known.seconds_for_models
+    if limit is None or left is None or terms <= TERMS_PER_SECOND * left:
+        return None
+    room = _room(known, scope)
+    if terms <= TERMS_PER_SECOND * limit:
+        return f"too little time was left for a model with about {terms:,} terms; {room}"
+    return f"the model, with about {terms:,} terms, is too large for the time limit; {room}"
+
+
+def _room(known: Known, scope: Scope) -> str:
+    """Advice on how a model finds time."""
+    enough = 2 * known.formulation.size(scope) / TERMS_PER_SECOND
+    if known.limits.time_limit is not None:
+        enough = max(enough, 2 * known.limits.time_limit)
+    return f"--time-limit {math.ceil(enough)} or longer slots (time.slot_seconds) make room for it"
 
 
 def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = True) -> Answer | None:
-    """Build the model for a horizon, solve it, and use the result; None if the solve is over."""
+    """Build the model for a horizon, solve it, and use the result; None if no solver ran."""
     formulation = known.formulation
     scope = known.scope(horizon)
     if reason := too_large(known, scope):
@@ -142,34 +171,83 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     known.solvers[:] = preferred(known.solvers, formulation.model_class, formulation.size(scope))
     proves = proves and formulation.proves(scope)
     begun = perf_counter()
-    model = formulation.build(scope)
-    _offer_start(known, model, scope)
+    model = _built(known, scope)
+    if model is None:
+        return None
+    handing_over = HAND_OVER_SHARE * (perf_counter() - begun)
+    if not known.alone:
+        _offer_start(known, model, scope)
     if known.closed_at(known.stage):
         known.stopped = "a heuristic schedule is within the gap of the lower bound"
         return None
     if seconds is not None:
         seconds = max(0.0, seconds - (perf_counter() - begun))
+        if seconds < handing_over:
+            known.stopped = f"the time was over when the model was built; {_room(known, scope)}"
+            return None
     answer = first_answer(known.solvers, model, replace(known.limits, time_limit=seconds))
+    _note_answer(known, answer)
     known.solved = answer.termination != "error"
     known.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
-    relaxed = False
+    relaxed = dropped = False
     if answer.has_solution:
         try:
             relaxed = _take(known, model, scope)
-        except VerificationError as error:
+        except _WrongModelError as error:
             known.stopped = f"the solver's solution and its bound are dropped: {error}"
-            return None
+            return answer
+        except VerificationError as error:
+            known.stopped += f"; the solver's solution is dropped: {error}"
+            dropped = True
     if proves:
         _raise_bound(known, scope, answer)
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
-    if answer.termination == "finished" and not known.closed_at(known.stage):
+    if answer.termination == "finished" and not dropped and not known.closed_at(known.stage):
         known.stopped = "the solver finished, but its bound and its solution do not meet"
         if not proves:
             known.stopped = "the solver found the best of the pool"
         elif relaxed:
             known.stopped = "the solver finished; the model is a relaxation"
     return answer
+
+
+def _built(known: Known, scope: Scope) -> pyo.ConcreteModel | None:
+    """Build the model of a scope; None if the time is over before it is built."""
+    left = known.seconds_left
+    deadline = None if left is None else perf_counter() + left
+    try:
+        model = built_until(deadline, lambda: known.formulation.build(scope))
+    except OutOfTime:
+        known.stopped = f"the time was over while the model was built; {_room(known, scope)}"
+        return None
+    _note_model(known, model, scope.horizon)
+    return model
+
+
+def _note_model(known: Known, model: pyo.ConcreteModel, horizon: int) -> None:
+    """Keep the size of a model that was built."""
+    known.model = replace(
+        known.model,
+        built=True,
+        horizon=horizon,
+        variables=sum(map(len, model.component_objects(pyo.Var))),
+        constraints=sum(map(len, model.component_objects(pyo.Constraint, active=True))),
+    )
+
+
+def _note_answer(known: Known, answer: Answer) -> None:
+    """Keep what a solver says of a model."""
+    before = known.model
+    nodes = [count for count in (before.nodes, answer.nodes) if count is not None]
+    known.model = replace(
+        before,
+        solver=known.solver.name,
+        solver_seconds=(before.solver_seconds or 0.0) + answer.seconds,
+        solver_value=answer.value,
+        solver_bound=answer.bound,
+        nodes=sum(nodes) if nodes else None,
+    )
 
 
 def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
@@ -182,15 +260,16 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
         return
     longer = []
     for schedule, report in known.unjudged:
-        if report.makespan is not None and report.makespan > scope.horizon:
+        too_long = report.makespan is not None and report.makespan > scope.horizon
+        if too_long or known.seconds_left == 0:
             longer.append((schedule, report))
         else:
-            verdict = admit(model, formulation, scope, schedule, known.solver, known.brief())
+            verdict = admit(model, formulation, scope, schedule, known.solvers, known.brief())
             if verdict.broken is None:
                 known.improve(schedule, report, verdict.value)
     known.unjudged = longer
     best = known.schedule
-    if best is None or admit(model, formulation, scope, best, known.solver, known.brief()).broken:
+    if best is None or admit(model, formulation, scope, best, known.solvers, known.brief()).broken:
         for variable in model.component_data_objects(pyo.Var):
             if not variable.fixed:
                 variable.set_value(None, skip_validation=True)
@@ -202,24 +281,34 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
     Raises
     ------
     VerificationError
-        If the solution is not a feasible schedule, or does not satisfy the model.
+        If the schedule does not satisfy the model with the completions that it really has.
+    _WrongModelError
+        If the solution is no feasible schedule, so that the model itself is in doubt.
     """
     formulation = known.formulation
     plan = formulation.plan(model, scope)
     if plan is None:
         return True
-    schedule = schedule_of(known.instance, plan, formulation.name)
-    report = require_feasible(known.instance, schedule)
+    try:
+        schedule = schedule_of(known.instance, plan, formulation.name)
+        report = require_feasible(known.instance, schedule)
+    except VerificationError as error:
+        raise _WrongModelError(error) from error
     value = None
     if formulation.restricts:
-        verdict = admit(model, formulation, scope, schedule, known.solver, known.brief())
+        # The time is over, most likely; so this has a little of its own.
+        brief = known.brief(CHECK_SECONDS)
+        verdict = judge(formulation, scope, schedule, known.solvers, brief, solved=model)
+        if isinstance(verdict, ModelNeeded):
+            verdict = admit(model, formulation, scope, schedule, known.solvers, brief)
         if verdict.broken is not None:
             raise VerificationError(
                 f"{formulation.name}: with the completions that follow from the model of "
                 f"contention, the schedule breaks {verdict.broken}"
             )
         value = verdict.value
-    known.improve(schedule, report, value)
+    by = in_full(known.solver.name, known.solver.version())
+    known.improve(schedule, report, value, by)
     return False
 
 
@@ -236,8 +325,8 @@ def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
         slack = 1e-6 * max(1.0, abs(answer.bound))
         if known.values and answer.bound > known.values[0] + slack:
             known.stopped = f"the solver's bound, {answer.bound:g}, exceeds the objective"
-        else:
-            known.bounds[0] = answer.bound
+        elif known.bounds[0] is None or answer.bound > known.bounds[0]:
+            known.bounds[0], known.provers[0] = answer.bound, known.solver.name
     else:
         # Values rise in steps: a bound of 7.2 may mean 8; noise must not make 8 of 7.0000001.
         bound = aim_of(scope, known.stage).at_least(answer.bound)
@@ -250,4 +339,4 @@ def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
         elif known.instance.objectives[known.stage] == "makespan" and known.stage == 0:
             known.raise_bound(LowerBound(int(bound), known.solver.name))
         elif before is None or bound > before:
-            known.bounds[known.stage] = bound
+            known.bounds[known.stage], known.provers[known.stage] = bound, known.solver.name

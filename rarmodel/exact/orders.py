@@ -86,7 +86,7 @@ def _value(known: Known, decoder: Decoder, genes: _Genes) -> tuple[Value | float
         return (inf,)
     schedule = solution.schedule(known.instance, "orders")
     scope = known.scope(horizon_of(known.instance))
-    verdict = judge(known.formulation, scope, schedule, known.solver, known.brief())
+    verdict = judge(known.formulation, scope, schedule, known.solvers, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return (inf,)
     report = require_feasible(known.instance, schedule)

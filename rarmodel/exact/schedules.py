@@ -103,7 +103,7 @@ def _harvest(known: Known) -> None:
         return
     known.raise_bound(session.bound)
     if session.aim is not None:
-        known.bounds[0], known.prover = session.aim
+        known.bounds[0], known.provers[0] = session.aim
     if known.formulation.restricts and isinstance(session, Session):
         # With other aims a longer schedule may be the better one.
         for solution in list(session.improvements):

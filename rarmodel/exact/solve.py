@@ -13,12 +13,12 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from rarmodel.bounds import best_bound, why_infeasible, with_bound
+from rarmodel.bounds import LowerBound, best_bound, why_infeasible, with_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.heuristics import Turns
-from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import handled, horizon_of, too_short, unhandled
 from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
@@ -44,6 +44,9 @@ from .schedules import close_gap_before_models, first_schedules, search_until
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
 
+NO_BOUND = LowerBound(0, "")
+"""The bound where none is known."""
+
 WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
 
 
@@ -55,6 +58,7 @@ def solve_formulation(
     data: Mapping[str, Any] | None = None,
     *,
     strict: bool = True,
+    model_only: bool = False,
 ) -> Result:
     """Solve an instance by a formulation and a solver, within limits.
 
@@ -69,6 +73,8 @@ def solve_formulation(
     strict
         If True, a model that every solver refuses is an error; otherwise the result gives the
         reason.
+    model_only
+        If True, the solver must do with the model alone: see `rarmodel.solve`.
 
     Raises
     ------
@@ -89,16 +95,18 @@ def solve_formulation(
         if solver.version() is None:
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
-    prepare(instance)
+    if not model_only:
+        prepare(instance)
     known = Known(
         instance=instance,
         formulation=formulation,
         solvers=list(solvers),
         limits=limits,
         data=entries,
-        session=_search(instance, formulation, limits),
+        session=None if model_only else _search(instance, formulation, limits),
         begun=perf_counter(),
-        bound=best_bound(instance),
+        bound=NO_BOUND if model_only else best_bound(instance),
+        alone=model_only,
     )
     if known.bound.slots > horizon_of(instance):
         known.stopped = "the lower bound exceeds the horizon"
@@ -106,8 +114,11 @@ def solve_formulation(
         known.stopped = "a job takes longer than its deadline allows"
     else:
         try:
-            _solve(known)
-            _turn_to_second(known)
+            if model_only:
+                minimise(known)
+            else:
+                _solve(known)
+                _turn_to_second(known)
         except KeyboardInterrupt:
             known.stopped = INTERRUPTED
         except UsageError as error:
@@ -145,7 +156,7 @@ def _solve(known: Known) -> None:
     first_schedules(known)
     close_gap_before_models(known)
     if known.closed:
-        known.stopped = WITHIN_GAP
+        known.stopped = f"no model was needed: {WITHIN_GAP}"
         return
     minimise(known)
     _use_the_rest(known)
@@ -170,7 +181,8 @@ def _use_the_rest(known: Known) -> None:
     deadline = perf_counter() + left
     if known.searches:
         search_until(known, deadline)
-        known.stopped = f"{why}; search used the rest of the time: {known.stopped}"
+        ended = "" if known.stopped == TIME_LIMIT else f": {known.stopped}"
+        known.stopped = f"{why}; search used the rest of the time{ended}"
     elif isinstance(known.session, Session) and (trials := search_orders(known, deadline)):
         known.stopped = (
             f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
@@ -192,7 +204,8 @@ def _turn_to_second(known: Known) -> None:
     try:
         second.run(budget_after(known.limits, known.begun, end))
     finally:
-        known.schedule = second.schedule
+        if second.schedule is not known.schedule:
+            known.schedule, known.schedule_by = second.schedule, SEARCH.name
         known.report = require_feasible(known.instance, second.schedule)
         known.values = known.values_of(known.report, None)
 
@@ -208,13 +221,15 @@ def _result(known: Known) -> Result:
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        everywhere = best_bound(instance) if formulation.restricts else known.bound
+        everywhere = known.bound
+        if formulation.restricts:
+            everywhere = NO_BOUND if known.alone else best_bound(instance)
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
         aim = (
             None
             if formulation.restricts
-            else proven_aim(known.goals[0], known.prover or known.solver.name)
+            else proven_aim(known.goals[0], known.provers[0] or known.bound.name)
         )
         schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
@@ -222,19 +237,22 @@ def _result(known: Known) -> Result:
         time=instance.time,
         method=None,
         formulation=formulation.name,
-        solver=known.solver.name,
-        solver_version=known.solver.version(),
+        solver=known.model.solver,
+        solver_version=known.versions.get(known.model.solver or ""),
         status=status,
         schedule=schedule,
         report=known.report,
-        lower_bound=known.bound.slots,
-        bound_name=known.bound.name,
+        lower_bound=known.bound.slots or None,
+        bound_name=known.bound.name or None,
         reasons=_explain(known) if status == "infeasible" else (),
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
         objective=known.goals,
-        second=None if formulation.restricts else second_of(instance, known.report),
+        second=None if formulation.restricts or known.alone else second_of(instance, known.report),
         restricted=formulation.restricts,
+        schedule_by=known.schedule_by,
+        chosen_solver=known.solver.name,
+        model=known.model,
     )
 
 
@@ -245,9 +263,8 @@ def _explain(known: Known) -> tuple[str, ...]:
     if reasons := too_short(known.instance):
         return reasons
     # The bound that the solver has proven would itself be the conflict.
-    scope = replace(
-        known.scope(horizon_of(known.instance)), lower_bound=best_bound(known.instance).slots
-    )
+    quick = NO_BOUND if known.alone else best_bound(known.instance)
+    scope = replace(known.scope(horizon_of(known.instance)), lower_bound=quick.slots)
     try:
         return explain(known.formulation, scope, known.solver, known.brief())
     except KeyboardInterrupt:

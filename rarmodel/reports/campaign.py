@@ -60,6 +60,8 @@ class Section(NamedTuple):
     runs: Sequence[Run]
     skipped: Sequence[tuple[str, int]]
     """Why runs were skipped, and how many."""
+    borrowed: Sequence[tuple[tuple[str, str], int]]
+    """Formulations with answers that are not their own: whose, and how many."""
     means: Sequence[tuple[str, str, int]]
     """Heading, field and decimals of the means in the table of methods."""
     instances: int
@@ -127,6 +129,9 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
                 finding=standing(by_method, runs[0].objective.replace(",", ", then ")),
                 runs=runs,
                 skipped=list(Counter(r.skipped for r in everything[name] if r.skipped).items()),
+                borrowed=list(
+                    Counter((r.method, r.by_others) for r in runs if r.by_others).items()
+                ),
                 means=_means(first, by_method),
                 instances=len({run.key for run in runs}),
                 methods=own,

@@ -88,6 +88,9 @@ class Run:
         How and why the run failed; empty if it did not.
     skipped
         Why the run was skipped; empty if it was not.
+    by_others
+        Whose answer it is, in words, if not the formulation's own; empty if it is, and where the
+        table does not say.
     """
 
     name: str
@@ -114,6 +117,7 @@ class Run:
     failure: str
     error: str
     skipped: str = ""
+    by_others: str = ""
 
 
 def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
@@ -244,6 +248,7 @@ def _runs(
                 failure=text(row, "failure"),
                 error=text(row, "error"),
                 skipped=text(row, "stopped") if text(row, "status") == "skipped" else "",
+                by_others=text(row, "by_others"),
             )
         )
     return runs

@@ -29,6 +29,8 @@ class MethodRow(NamedTuple):
     failed: int
     optimal: int
     best: int
+    borrowed: int
+    """Runs whose answer is not the formulation's own."""
     value: float | None
     makespan: float | None
     mean_completion: float | None
@@ -58,6 +60,7 @@ def method_rows(runs: Iterable[Run]) -> list[MethodRow]:
             failed=sum(bool(run.failure) for run in own),
             optimal=sum(run.optimal for run in own),
             best=sum(run.best for run in own),
+            borrowed=sum(bool(run.by_others) for run in own),
             value=_mean(run.value for run in own),
             makespan=_mean(run.makespan for run in own),
             mean_completion=_mean(run.mean_completion for run in own),

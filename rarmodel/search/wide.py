@@ -10,17 +10,17 @@ from rarmodel.bounds import (
     LowerBound,
     ValueBound,
     best_bound,
-    least_values,
     raised_slowly,
     relative_gap,
     slow_bounds,
+    value_bounds,
     with_aim,
     with_makespan,
 )
 from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
-from rarmodel.model.objectives import MAKESPAN, Value, objectives_of
+from rarmodel.model.objectives import MAKESPAN, objectives_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
@@ -158,12 +158,12 @@ class WideSession:
     def _least(self) -> list[float]:
         """What each objective is worth at least."""
         known = with_makespan(self.instance, self._bounds, self.bound)
-        return [float(value) for value in with_aim(known, self.aim)]
+        return [float(bound.value) for bound in with_aim(known, self.aim)]
 
     @cached_property
-    def _bounds(self) -> tuple[Value, ...]:
+    def _bounds(self) -> tuple[ValueBound, ...]:
         """The bounds that do not change."""
-        return least_values(self.instance)
+        return value_bounds(self.instance)
 
 
 AnySession = Session | WideSession

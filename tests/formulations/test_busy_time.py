@@ -142,7 +142,7 @@ def test_every_feasible_schedule_is_a_solution(instance: Instance, seed: int, ev
     assert found is not None
     scope = replace(scope_of(instance, found.makespan), every_schedule=every)
     model: Any = BUSY_TIME.build(scope)
-    assert admit(model, BUSY_TIME, scope, found.schedule, HIGHS, Limits()).broken is None
+    assert admit(model, BUSY_TIME, scope, found.schedule, [HIGHS], Limits()).broken is None
     assert model.limit.value == max(found.loads)
 
 

@@ -94,7 +94,7 @@ def test_every_feasible_schedule_is_a_solution_of_the_original_program(
     assume(RAR_DDLS.unfit(scope_of(instance, 1)) is None)
     scope = scope_of(instance, found.makespan + spare)
     model = RAR_DDLS.build(scope)
-    verdict = admit(model, RAR_DDLS, scope, found.schedule, HIGHS, Limits())
+    verdict = admit(model, RAR_DDLS, scope, found.schedule, [HIGHS], Limits())
     assert (verdict.broken, verdict.value) == (None, found.makespan)
     assert pyo.value(model.makespan) == found.makespan
     plan = RAR_DDLS.plan(model, scope)

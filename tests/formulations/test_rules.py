@@ -96,7 +96,7 @@ def test_a_schedule_that_breaks_a_rule_is_not_admitted() -> None:
     assert schedule is not None
     scope = scope_of(instance, 60)
     verdicts = [
-        judge(TIME_INDEXED.extended("x", allows=rule), scope, schedule, HIGHS, Limits())
+        judge(TIME_INDEXED.extended("x", allows=rule), scope, schedule, [HIGHS], Limits())
         for rule in (at_most(1), at_most(2))
     ]
     assert verdicts[0] == Verdict("_rules_on_placements")

@@ -113,7 +113,7 @@ def test_every_schedule_of_the_pool_is_a_solution() -> None:
     for entry in model.pool:
         plan = SCHEDULE_SELECTION.plan
         schedule = schedule_of(INSTANCE, _plan_of(entry), "pool")
-        verdict = admit(model, SCHEDULE_SELECTION, scope, schedule, HIGHS, Limits())
+        verdict = admit(model, SCHEDULE_SELECTION, scope, schedule, [HIGHS], Limits())
         assert verdict == (None, entry.makespan)
         assert model.makespan.value == entry.makespan
         assert plan(model, scope) == _plan_of(entry)
@@ -314,11 +314,11 @@ def test_a_schedule_is_judged_by_its_busiest_gpu(instance: Instance, seed: int, 
     busiest = max(loads(entry_of(scope, found.schedule).gpus, work).values())
     assume(busiest + more > 0)
     scope = replace(scope, data={"pool": "all", "limit": busiest + more})
-    verdict = judge(BUSY_TIME_SELECTION, scope, found.schedule, HIGHS, Limits())
+    verdict = judge(BUSY_TIME_SELECTION, scope, found.schedule, [HIGHS], Limits())
     assert isinstance(verdict, Verdict)
     assert (verdict.broken is None) == (more >= 0)
     other = replace(scope, data={"limit": busiest + more})
-    needed = judge(BUSY_TIME_SELECTION, other, found.schedule, HIGHS, Limits())
+    needed = judge(BUSY_TIME_SELECTION, other, found.schedule, [HIGHS], Limits())
     assert isinstance(needed, ModelNeeded)
 
 

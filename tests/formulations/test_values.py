@@ -121,9 +121,9 @@ def test_a_verdict_without_the_model_is_that_of_the_model(
     scope = scope_of(instance, found.makespan + seed)
     added = (not_too_many_at_once,) if constrained else ()
     formulation = base.extended("everything", *added, objective=everything)
-    quick = judge(formulation, scope, found.schedule, HIGHS, Limits())
+    quick = judge(formulation, scope, found.schedule, [HIGHS], Limits())
     model = formulation.build(scope)
-    slow = admit(model, formulation, scope, found.schedule, HIGHS, Limits())
+    slow = admit(model, formulation, scope, found.schedule, [HIGHS], Limits())
     assert isinstance(quick, Verdict)
     assert (quick.broken is None) == (slow.broken is None)
     if slow.broken is None:
@@ -151,7 +151,7 @@ def test_added_variables_get_values_from_the_solver() -> None:
     formulation = TIME_INDEXED.extended(
         "late", late, objective=lambda m, scope: sum(m.late[j] for j in scope.jobs)
     )
-    verdict = judge(formulation, scope, schedule, HIGHS, Limits())
+    verdict = judge(formulation, scope, schedule, [HIGHS], Limits())
     values = TIME_INDEXED.extended("all", objective=everything)
     assert values.evaluate is not None
     completions = values.evaluate(scope, schedule).completion
@@ -167,7 +167,7 @@ def test_what_a_user_fixes_must_be_so_in_the_schedule(formulation: Formulation) 
         def fixed(model: Any, scope: Scope, value: int = value) -> None:
             model.started[job, scope.horizon - 1].fix(value)
 
-        verdict = judge(formulation.extended("fixed", fixed), scope, schedule, HIGHS, Limits())
+        verdict = judge(formulation.extended("fixed", fixed), scope, schedule, [HIGHS], Limits())
         assert isinstance(verdict, Verdict)
         assert (verdict.broken is not None) == broken
 
@@ -177,7 +177,7 @@ def test_a_makespan_that_a_user_fixes_must_be_that_of_the_schedule(base: Formula
     scope, schedule = small()
     for more, broken in ((0, None), (1, "makespan, which is fixed")):
         fixed = base.extended("fixed", lambda m, s, more=more: m.makespan.fix(s.horizon + more))  # type: ignore[misc]
-        verdict = judge(fixed, scope, schedule, HIGHS, Limits())
+        verdict = judge(fixed, scope, schedule, [HIGHS], Limits())
         assert isinstance(verdict, Verdict)
         assert verdict.broken == broken
 
@@ -194,7 +194,7 @@ def test_names_of_ones_own_hide_nothing(formulation: Formulation) -> None:
             return False
 
         ruled = replace(scope, allowed=(never,))
-        verdict = judge(formulation.extended("named", named), ruled, schedule, HIGHS, Limits())
+        verdict = judge(formulation.extended("named", named), ruled, schedule, [HIGHS], Limits())
         assert verdict == Verdict("_rules_on_placements")
 
 
@@ -205,7 +205,7 @@ def test_what_only_the_model_has_is_left_to_the_model(formulation: Formulation) 
 
     def judged(rule: Callable[[Any], Any]) -> object:
         return judge(
-            formulation.extended("f", lambda m, _: rule(m)), scope, schedule, HIGHS, Limits()
+            formulation.extended("f", lambda m, _: rule(m)), scope, schedule, [HIGHS], Limits()
         )
 
     for rule in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from documents import instance_of, job_data
 
+from rarmodel.bounds import ValueBound
 from rarmodel.limits import PROVEN, Limits
 from rarmodel.schema import Instance
 from rarmodel.search import session_of
@@ -24,11 +25,11 @@ def test_it_ends_at_the_optimum_or_within_the_gap() -> None:
     assert session.values == (60.0,)
     wide = session_of(queue(), Limits(threads=1, gap=0.9))
     assert isinstance(wide, WideSession)
-    wide._bounds = (30,)
+    wide._bounds = (ValueBound(30, "known"),)
     assert wide.run(iterations=100) == "the value is within the gap of the lower bound"
     open_ = session_of(queue(), Limits(threads=1, gap=0.4))
     assert isinstance(open_, WideSession)
-    open_._bounds = (30,)
+    open_._bounds = (ValueBound(30, "known"),)
     assert open_.run(iterations=3) == "iteration limit"
 
 

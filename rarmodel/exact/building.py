@@ -1,7 +1,8 @@
 """Build a model within a time limit.
 
-Pyomo builds a model by many calls of Python functions, some of them the user's, so nobody else can
-end it in time.
+Pyomo builds a model by many calls of Python functions, some of them the user's, and knows no limit.
+So a thread of its own builds it, which is told to give up: by an exception that CPython raises
+there between two steps.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-AGAIN = 0.2
-"""Seconds after which the exception is raised anew, if the code at hand has lost it."""
+TOLD_EVERY, LEFT_AFTER = 0.05, 1.0
+"""Seconds between two calls to give up, and after which a thread that does not is left to itself:
+code in C hears nothing."""
 
 
 class OutOfTime(BaseException):
@@ -36,41 +38,51 @@ def built_until(deadline: float | None, build: Callable[[], _T]) -> _T:
     OutOfTime
         At the deadline.
     """
-    with _quiet_when_cut_short(), _until(deadline):
-        return build()
+    with _quiet_when_cut_short():
+        if deadline is None:
+            return build()
+        builder = _Builder(build)
+        try:
+            builder.ended.wait(max(0.0, deadline - perf_counter()))
+        finally:  # At Ctrl-C as well.
+            builder.give_up()
+        return builder.built()
 
 
-@contextmanager
-def _until(deadline: float | None) -> Iterator[None]:
-    """Raise `OutOfTime` in this thread at the deadline: between two steps of Python's own."""
-    if deadline is None:
-        yield
-        return
-    over, thread = threading.Event(), ctypes.c_ulong(threading.get_ident())
-    raising = threading.Lock()
+class _Builder(Generic[_T]):
+    """A thread that builds something."""
 
-    def watch() -> None:
-        seconds = deadline - perf_counter()
-        while not over.wait(max(0.0, seconds)):
-            with raising:
-                if not over.is_set():
-                    _raise_in(thread, OutOfTime)
-            seconds = AGAIN
+    def __init__(self, build: Callable[[], _T]) -> None:
+        self.ended = threading.Event()
+        self._made: list[_T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(build,), daemon=True)
+        self._thread.start()
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        with raising:
-            over.set()
-            _raise_in(thread, None)  # One that is not raised yet would come later, anywhere.
+    def _run(self, build: Callable[[], _T]) -> None:
+        try:
+            self._made.append(build())
+        except BaseException as error:  # noqa: BLE001 - whoever waits has it
+            self._error = error
+        finally:
+            self.ended.set()
 
+    def built(self) -> _T:
+        """The result of the thread; or its error is raised."""
+        if self._error is not None:
+            raise self._error
+        if not self._made:
+            raise OutOfTime
+        return self._made[0]
 
-def _raise_in(thread: ctypes.c_ulong, exception: type[BaseException] | None) -> None:
-    """Let a thread raise an exception at its next step; None takes that back."""
-    raised = None if exception is None else ctypes.py_object(exception)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, raised)
+    def give_up(self) -> None:
+        """Tell the thread to end unless it has: again and again, as code may not listen."""
+        until = perf_counter() + LEFT_AFTER
+        while not self.ended.is_set() and perf_counter() < until:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(OutOfTime)
+            )
+            self._thread.join(TOLD_EVERY)
 
 
 @contextmanager

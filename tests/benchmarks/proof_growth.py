@@ -1,8 +1,8 @@
 """How the time to a proof grows with the jobs, at three jobs for each server.
 
 `python tests/benchmarks/proof_growth.py [--seeds N] [--seconds S] [--methods ...]`. A method is
-`search`, or a formulation with its solver, such as `time-indexed:highs`. A formulation begins with
-the proof of `search`; here that is left out, so that its own models must prove. The instances are
+`search`, or a formulation with its solver, such as `time-indexed:highs`, whose model must prove
+alone. The instances are
 those of `rarmodel generate stars`. A solve without a proof in time counts as endless. For each
 method the medians are fitted by time = a·b^jobs, over the sizes at which at least half are proven.
 """
@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from math import exp, inf, log
 from statistics import linear_regression, median_high
 from time import perf_counter
-from unittest.mock import patch
 
 import rarmodel
-from rarmodel.exact import solve as exact_solve
 from rarmodel.schema import Instance
 
 JOBS_PER_SERVER = 3
@@ -27,16 +25,16 @@ def seconds_to_proof(instance: Instance, method: str, limit: float, threads: int
     """Time until an instance is proven; infinite if it is not."""
     name, _, solver = method.partition(":")
     begun = perf_counter()
-    with patch.object(exact_solve, "close_gap_before_models", lambda *_, **__: None):
-        result = rarmodel.solve(
-            instance,
-            method=None if solver else name,
-            formulation=name if solver else None,
-            solver=solver or None,
-            time_limit=limit,
-            threads=threads,
-            second_aim=False,
-        )
+    result = rarmodel.solve(
+        instance,
+        method=None if solver else name,
+        formulation=name if solver else None,
+        solver=solver or None,
+        model_only=bool(solver),
+        time_limit=limit,
+        threads=threads,
+        second_aim=False,
+    )
     return perf_counter() - begun if result.status == "optimal" else inf
 
 

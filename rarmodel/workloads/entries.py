@@ -51,7 +51,9 @@ def entries_of(text: Text, named: Format | None) -> tuple[Format, Iterator[Entry
 
 def _listing(data: object, form: Format) -> list[object] | None:
     """The list of jobs; None if the file has none where the format has it."""
-    found = data.get(form.listing) if form.listing and isinstance(data, dict) else data
+    found = data
+    if form.listing:
+        found = data.get(form.listing) if isinstance(data, dict) else None
     return found if isinstance(found, list) else None
 
 

@@ -22,9 +22,11 @@ Row = list[str]
 
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = ",\t|;"
+_LINE = 1000
+"""Bytes that tell whether a file is JSON."""
 _RULE = re.compile(r"-+(?: +-+)+\s*")
 """The line below the names of columns of fixed widths, as `sacct` prints them."""
-_JSON = (b"{", b"[")
+_BOM = "\ufeff"
 _LONGEST = 16 * CHUNK
 """Most bytes of a line: a file with longer lines is not a table, and would exhaust the memory."""
 
@@ -107,17 +109,20 @@ def open_text(source: str, max_mb: float = MAX_MB) -> Iterator[Text]:
         zipped = stream.read(len(_GZIP)) == _GZIP
         stream.seek(0)
         content: BinaryIO = gzip.GzipFile(fileobj=stream) if zipped else stream  # type: ignore[assignment]
-        first = next(_chunks(content, name, max_mb), b"")
-        is_json = first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(_JSON)
-        content.seek(0)
-        _check(_chunks(content, name, max_mb, lines=not is_json), name)
+        _check(_chunks(content, name, max_mb), name)
         content.seek(0)
         with io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
             try:
+                is_json = _begins_as_json(text.read(_LINE))
+                text.seek(0)
                 yield Text(name, text, is_json)
             except (UnicodeDecodeError, EOFError, zlib.error) as error:
                 message = "it changed while rarmodel read it; run the same command again"
                 raise InputError([Problem("", message)], name) from error
+
+
+def _begins_as_json(text: str) -> bool:
+    return text.removeprefix(_BOM).lstrip().startswith(("{", "["))
 
 
 def table_of(text: Text, expected: str) -> Table:
@@ -180,11 +185,14 @@ def _rows(text: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int,
         raise InputError([Problem("", message)], name) from error
 
 
-def _chunks(content: BinaryIO, name: str, max_mb: float, *, lines: bool = False) -> Iterator[bytes]:
-    """All of a stream, up to this many MB, and perhaps of lines that are not too long."""
+def _chunks(content: BinaryIO, name: str, max_mb: float) -> Iterator[bytes]:
+    """All of a stream, up to this many MB, and of lines that are not too long but in JSON."""
     size = line = length = 0
+    is_json = False
     try:
         while chunk := content.read(CHUNK):
+            if not size:
+                is_json = _begins_as_json(chunk[:_LINE].decode("utf-8", "replace"))
             size += len(chunk)
             if size > max_mb * 1e6:
                 raise too_large(max_mb, name, LARGER)
@@ -192,7 +200,7 @@ def _chunks(content: BinaryIO, name: str, max_mb: float, *, lines: bool = False)
             line += chunk.count(b"\n")
             end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
             length = len(chunk) - end + (0 if end else length)
-            if lines and length > _LONGEST:
+            if not is_json and length > _LONGEST:
                 message = f"more than {_LONGEST:,} bytes; lines of cells are expected"
                 raise InputError([Problem(f"line {line + 1}", message)], name)
     except EOFError as error:

@@ -49,14 +49,16 @@ def zone_of(moments: Iterable[Moment], stated: tzinfo | None) -> tzinfo | None:
 
 
 def date_of(moment: Moment, zone: tzinfo | None) -> datetime:
-    """A moment as a date: in a zone, or else in its own; without a zone if it has none.
+    """A moment as a date: in a zone, or else in its own; without a zone if it has none itself.
 
     Raises
     ------
     OverflowError
         If it is before the year 1 or after 9999.
     """
-    date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment.seconds)
-    if moment.offset is None:
-        return date.replace(tzinfo=None)
-    return date.astimezone(zone or timezone(timedelta(seconds=moment.offset)))
+    zero = datetime(1970, 1, 1, tzinfo=UTC)
+    if zone is not None and moment.offset is not None:
+        return (zero + timedelta(seconds=moment.seconds)).astimezone(zone)
+    offset = timedelta(seconds=moment.offset or 0)
+    date = zero.replace(tzinfo=None) + timedelta(seconds=moment.seconds + (moment.offset or 0))
+    return date if moment.offset is None else date.replace(tzinfo=timezone(offset))

@@ -16,9 +16,9 @@ _SHARES = {"shard", "mps"}
 
 
 def gpus_of_gres(gres: str, column: str) -> dict[str, int]:
-    """GPUs by type in a list of generic resources as Slurm writes it; those of no type under ``.
+    """Whole GPUs by type in a list of generic resources of Slurm; those of no type under ``.
 
-    Such lists are `gpu:2` and `gpu:v100:2(S:0-1),nvme:1`.
+    Such lists are `gpu:2` and `gpu:v100:2(S:0-1),nvme:1`. Slices of GPUs do not count.
 
     Raises
     ------
@@ -31,14 +31,16 @@ def gpus_of_gres(gres: str, column: str) -> dict[str, int]:
         if words[0] == "gpu":
             numbered = len(words) > 1 and words[-1][:1].isdigit() and not _MIG.search(words[-1])
             kind = "" if len(words) == 1 or (numbered and len(words) == 2) else words[1]
-            counts[kind] += _count(words[-1] if numbered else "1", column, part)
+            count = _count(words[-1] if numbered else "1", column, part)
+            if not _MIG.search(kind):
+                counts[kind] += count
     return counts
 
 
 def gpus_of_tres(tres: str, column: str) -> dict[str, int]:
-    """GPUs by type in `billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2`; those of no type under ``.
+    """Whole GPUs by type in `billing=8,gres/gpu=2,gres/gpu:a100=2`; those of no type under ``.
 
-    Slurm lists the total beside the types.
+    Slurm lists the total beside the types. Slices of GPUs do not count.
 
     Raises
     ------
@@ -52,7 +54,8 @@ def gpus_of_tres(tres: str, column: str) -> dict[str, int]:
             counts[name.partition(":")[2]] = _count(count, column, part)
     typed = sum(count for kind, count in counts.items() if kind)
     rest = counts.get("", typed) - typed
-    return {kind: count for kind, count in counts.items() if kind} | ({"": rest} if rest else {})
+    whole = {kind: count for kind, count in counts.items() if kind and not _MIG.search(kind)}
+    return whole | ({"": rest} if rest else {})
 
 
 def has_parts(resources: str) -> bool:

@@ -241,10 +241,12 @@ def _philly_row(entry: Mapping[str, Any]) -> dict[str, str]:
         place = f"attempts[{i}]"
         detail = attempt.get("detail") if isinstance(attempt, dict) else None
         servers = detail if isinstance(detail, list) else [None]
-        if not all(isinstance(s, dict) and isinstance(s.get("gpus"), list) for s in servers):
+        lists = [server.get("gpus") if isinstance(server, dict) else None for server in servers]
+        gpus = [names for names in lists if isinstance(names, list)]
+        if len(gpus) < len(lists):
             message = f"{show(str(attempt))}; servers with their lists of GPUs are expected"
             raise CellError(f"{place}.detail", message)
-        row[f"{place}.gpus"] = str(sum(len(server["gpus"]) for server in servers))
+        row[f"{place}.gpus"] = str(sum(map(len, gpus)))
         row |= {f"{place}.{name}": str(attempt.get(name)) for name in ("start_time", "end_time")}
     return row
 

@@ -17,8 +17,10 @@ from rarmodel.errors import Problem
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import problems_of
 
-from .run import Found, Message, Told
+from .run import Device, Found, Message, Told, address_of
 
+_ROUNDED = 5e-7
+"""Greatest error of a number by its rounding to six decimals."""
 _Natural = Annotated[int, Field(ge=0)]
 _Count = Annotated[int, Field(ge=1, le=1024)]
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -36,6 +38,8 @@ class _Device(_Part):
     rank: _Natural
     group: int = 0
     hostname: str
+    device: int | None = None
+    device_hex: str | None = None
 
 
 class _Config(_Part):
@@ -102,7 +106,12 @@ def read_json(text: str, problems: list[Problem]) -> Found:
     if not messages and not problems:
         problems.append(Problem("results", "no message of more than 0 bytes"))
     groups = {str(device.group) for device in file.config.devices}
-    return Found(_hosts(file.config, problems), groups, messages)
+    devices = tuple(
+        Device(f"config.devices[{i}]", one.rank, one.hostname, address_of(one.device, address))
+        for i, one in enumerate(file.config.devices)
+        if (address := one.device_hex)
+    )
+    return Found(_hosts(file.config, problems), groups, messages, devices)
 
 
 def _hosts(config: _Config, problems: list[Problem]) -> dict[int, str]:
@@ -146,4 +155,4 @@ def _messages(file: _File, problems: list[Problem]) -> Iterator[Told]:
                 problems.append(Problem(place, "no time above 0; one is expected"))
             else:
                 message = Message(i + 1, result.size * 1e-6, half.time * 1e-6, in_place)
-                yield Told(message, place, half.bus_bw)
+                yield Told(message, place, half.bus_bw, bus_off=_ROUNDED)

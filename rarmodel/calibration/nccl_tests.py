@@ -21,11 +21,23 @@ from rarmodel.schema.problems import show
 from rarmodel.workloads.table import LARGER, decoded
 
 from .nccl_json import read_json
-from .run import Found, Message, Run, Told, contradictions, problems_of_ring
+from .run import (
+    Device,
+    Found,
+    Message,
+    Run,
+    Told,
+    address_of,
+    contradictions,
+    equal_hosts,
+    problems_of_ring,
+    refined,
+)
 
 _MARK = re.compile(r"^\s*(?:\[\d+,\d+\](?:<\w+>)?:|\d+:(?= ))")
 _RANK = re.compile(
     r"\bRank\s+([0-9]{1,18})\s+(?:Group\s+(\d+)\s+)?(?:Pid\s+\d+\s+)?on\s+(\S+)\s+device\b"
+    r"(?:\s+(\d+)\s+\[([0-9a-fA-Fx:.]+)\])?"
 )
 _STARTING = re.compile(r"Collective test starting:\s*(\S+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*([0-9]+)")
@@ -52,7 +64,8 @@ def read_run(source: str, max_mb: float = MAX_MB) -> Run:
     ------
     InputError
         With every problem of the file: it is not such output, is of another collective, lacks the
-        list of ranks, has a ring of one, wrong results, or numbers that contradict each other.
+        list of ranks, has a ring of one, equal names of hosts, wrong results, or numbers that
+        contradict each other.
     """
     name, raw = read_bytes(source, max_mb, LARGER)
     text = decoded(raw, name)
@@ -61,11 +74,12 @@ def read_run(source: str, max_mb: float = MAX_MB) -> Run:
     found = read(text, problems)
     if found.hosts:
         problems += problems_of_ring(found)
+        problems += equal_hosts(found)
     if found.hosts and found.messages and not problems:
         problems += contradictions(found)
     if problems:
         raise InputError(problems, name)
-    messages = tuple(told.message for told in found.messages)
+    messages = tuple(refined(found))
     return Run(name, len(found.hosts), len(set(found.hosts.values())), messages)
 
 
@@ -73,8 +87,8 @@ def _read_text(text: str, problems: list[Problem]) -> Found:
     """Parse the printed output; problems are added to the list."""
     lines = [_Line(i, _MARK.sub("", line)) for i, line in enumerate(text.splitlines(), 1)]
     problems += _failures(lines)
-    hosts, groups = _hosts(lines, problems)
-    return Found(hosts, groups, _messages(lines, problems))
+    hosts, groups, devices = _hosts(lines, problems)
+    return Found(hosts, groups, _messages(lines, problems), tuple(devices))
 
 
 def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
@@ -89,9 +103,12 @@ def _failures(lines: Iterable[_Line]) -> Iterator[Problem]:
             yield Problem(place, f"the run failed: {text.strip()[:80]}")
 
 
-def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> tuple[dict[int, str], set[str]]:
-    """Host of each rank, and groups: `#  Rank  0 Group  0 Pid 18 on node1 device  0 …`."""
+def _hosts(
+    lines: Iterable[_Line], problems: list[Problem]
+) -> tuple[dict[int, str], set[str], list[Device]]:
+    """Host of each rank, groups, GPUs: `#  Rank  0 Group  0 Pid 18 on node1 device  0 [0x1a]`."""
     hosts: dict[int, str] = {}
+    devices: list[Device] = []
     groups: set[str] = set()
     for number, text in lines:
         if not (found := _RANK.search(text)):
@@ -103,13 +120,16 @@ def _hosts(lines: Iterable[_Line], problems: list[Problem]) -> tuple[dict[int, s
                 "several servers need nccl-tests built with MPI=1"
             )
             problems.append(Problem(f"line {number}", message))
-            return hosts, groups
+            return hosts, groups, devices
         hosts[rank] = found[3]
         groups.add(found[2] or "0")
+        if address := found[5]:
+            gpu = address_of(int(found[4]), address)
+            devices.append(Device(f"line {number}", rank, found[3], gpu))
     if not hosts:
         message = "no lines '# Rank … on HOST device …', which tell the servers; keep the header"
         problems.append(Problem("", message))
-    return hosts, groups
+    return hosts, groups, devices
 
 
 def _messages(lines: Iterable[_Line], problems: list[Problem]) -> list[Told]:
@@ -153,12 +173,14 @@ def _both(header: Sequence[str], words: Sequence[str], number: int) -> Iterator[
             raise ValueError("no 'busbw' beside 'time' in the header; it is expected")
         if (wrong := result.get("#wrong", "N/A")) != "N/A" and _number(wrong) > 0:
             raise ValueError(f"{wrong} wrong values; a run without is expected")
-        seconds = _number(result["time"]) * 1e-6
+        time, bus = result["time"], result["busbw"]
+        seconds = _number(time) * 1e-6
         if size > 0:
             if seconds <= 0:
                 raise ValueError(f"a time of {result['time']}; one above 0 is expected")
             message = Message(number, size * 1e-6, seconds, bool(in_place))
-            yield Told(message, f"line {number}", _number(result["busbw"]))
+            place = f"line {number}"
+            yield Told(message, place, _number(bus), 1e-6 * _rounding(time), _rounding(bus))
 
 
 def _number(text: str) -> float:
@@ -169,3 +191,9 @@ def _number(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{show(text)}; a number is expected")
     return number
+
+
+def _rounding(text: str) -> float:
+    """The greatest error of a number by its rounding to the digits printed."""
+    digits, _, power = text.lower().partition("e")
+    return float(0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2])))

@@ -194,6 +194,11 @@ def generate(
     help="Keep jobs submitted in this window: 2017-10-03..2017-10-10, or 0h..24h from the start.",
 )
 @click.option(
+    "--time-zone",
+    metavar="ZONE",
+    help="Zone of dates without one, in the trace and in --window: +08:00, or Asia/Shanghai.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     help="Keep jobs of this virtual cluster, partition or similar. By default all.",

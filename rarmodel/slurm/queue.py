@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.workloads.cells import CellError
-from rarmodel.workloads.formats import gpus_of_gres
+from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
 
 from .jobs import (

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.cells import duration as seconds_in
-from rarmodel.workloads.formats import gpus_of_gres
+from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
 
 from .records import Record

@@ -21,12 +21,15 @@ class Group:
     rows
         Number of rows.
     examples
-        Lines of the first of these rows in the file.
+        Lines of the first of these rows in the file; of JSON the numbers of entries, from 1.
+    gpu_hours
+        GPU hours of rows that were left out, as far as the file has them.
     """
 
     reason: str
     rows: int
     examples: tuple[int, ...]
+    gpu_hours: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Account:
         GPUs times recorded duration of the rows used, in hours.
     gpu_hours
         GPUs times least execution time of the jobs, in hours; it differs by the rounding to slots.
+    noun
+        Word for the place of a row: `line`, or `entry` for JSON.
     kept
         What the instance keeps of times, tenants, types of GPU and partitions, and what it does
         not, a line each.
@@ -62,11 +67,17 @@ class Account:
     notes: tuple[Group, ...]
     gpu_hours_recorded: float
     gpu_hours: float
+    noun: str = "line"
     kept: tuple[str, ...] = ()
+
+    @property
+    def gpu_hours_left_out(self) -> float:
+        """GPU hours of the rows left out; with those recorded, all that the file has."""
+        return sum(group.gpu_hours for group in self.left_out)
 
     def summary(self) -> dict[str, Any]:
         """The account as plain data."""
-        return asdict(self)
+        return {**asdict(self), "gpu_hours_left_out": self.gpu_hours_left_out}
 
     def lines(self) -> list[str]:
         """The account as lines of text."""
@@ -74,33 +85,57 @@ class Account:
         rows = f"{counted(self.rows, 'row')}, {self.used} used, {left_out} left out"
         return [
             f"{self.source}: format {self.format}, {rows}",
-            *(f"left out: {_told(group)}" for group in self.left_out),
-            *(f"note: {_told(group)}" for group in self.notes),
+            *(f"left out: {_told(group, self.noun)}" for group in self.left_out),
+            *(f"note: {_told(group, self.noun)}" for group in self.notes),
             *self.kept,
-            f"GPU hours: {self.gpu_hours_recorded:.1f} recorded, {self.gpu_hours:.1f} in slots",
+            self._hours(),
         ]
 
+    def _hours(self) -> str:
+        """The line of GPU hours."""
+        used = f"{self.gpu_hours_recorded:.1f} recorded, {self.gpu_hours:.1f} in slots"
+        others = f"; {self.gpu_hours_left_out:.1f} left out" if self.gpu_hours_left_out else ""
+        return f"GPU hours: {used}{others}"
 
-def grouped(lines: Mapping[str, Sequence[int]]) -> tuple[Group, ...]:
-    """Groups from the lines of each reason, the most frequent first."""
+
+def grouped(
+    lines: Mapping[str, Sequence[int]], gpu_hours: Mapping[int, float] | None = None
+) -> tuple[Group, ...]:
+    """Groups from the lines of each reason, the most frequent first.
+
+    Parameters
+    ----------
+    lines
+        Lines of the rows by reason.
+    gpu_hours
+        GPU hours of rows by line, where they are to be summed.
+    """
+    hours = gpu_hours or {}
     groups = [
-        Group(reason, len(found), tuple(sorted(found)[:EXAMPLES]))
+        Group(
+            reason,
+            len(found),
+            tuple(sorted(found)[:EXAMPLES]),
+            sum(hours.get(line, 0.0) for line in found),
+        )
         for reason, found in lines.items()
         if found
     ]
     return tuple(sorted(groups, key=lambda group: -group.rows))
 
 
-def told(groups: Sequence[Group]) -> str:
-    """Groups in one line."""
-    return "; ".join(map(_told, groups))
+def told(groups: Sequence[Group], noun: str) -> str:
+    """Groups in one line, with this word for the place of a row."""
+    return "; ".join(_told(group, noun) for group in groups)
 
 
-def _told(group: Group) -> str:
+def _told(group: Group, noun: str) -> str:
     more = ", …" if group.rows > len(group.examples) else ""
-    word = "line" if group.rows == 1 else "lines"
+    several = {"line": "lines", "entry": "entries"}[noun]
+    word = noun if group.rows == 1 else several
     shown = ", ".join(map(str, group.examples))
-    return f"{counted(group.rows, 'row')}: {group.reason} ({word} {shown}{more})"
+    hours = f", {group.gpu_hours:.1f} GPU hours" if group.gpu_hours else ""
+    return f"{counted(group.rows, 'row')}: {group.reason} ({word} {shown}{more}){hours}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -10,10 +10,10 @@ from rarmodel.errors import UsageError
 
 from .cells import LONGEST, Moment
 from .choices import Choices
-from .formats import TraceJob
 from .profiles import Profile, assigned_model, is_type, known_model, profile_of
 from .reader import Trace
 from .site import Place, Site
+from .trace_format import PART, TraceJob
 from .window import Window, extent
 
 NO_DURATION = "no duration"
@@ -53,6 +53,8 @@ class Books:
     def __init__(self) -> None:
         self.left_out: dict[str, list[int]] = {}
         self.notes: dict[str, list[int]] = {}
+        self.gpu_hours: dict[int, float] = {}
+        """GPU hours of each row that is known to have any."""
 
     def leave_out(self, line: int, reason: str) -> None:
         """Count a row as left out."""
@@ -98,6 +100,7 @@ def candidates(
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
+        books.gpu_hours[line] = job.gpu_hours
         place = site.place(job.gpu_types, job.partition)
         reason = _why_not(job, site, place, choices, window, outside)
         if job.name and not reason and line in trace.copies:
@@ -105,25 +108,28 @@ def candidates(
         if reason:
             books.leave_out(line, reason)
             continue
-        name = job.name or f"line{line}"
+        name = job.name or f"{trace.noun}{line}"
         gpus = int(job.gpus or 0)
         profiles = _profiles(job, name, line, gpus, site, place, choices.seed, fallback, books)
         seconds = _seconds(trace, job, profiles, gpus, line, choices, books)
         if not seconds:
             books.leave_out(line, NO_DURATION if seconds is None else "a duration of 0")
             continue
+        books.gpu_hours[line] = gpus * seconds / 3600
         if seconds > LONGEST:
             books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
             continue
         if name in taken:
-            books.note(line, "the name of an earlier row; made unique by the line")
+            books.note(line, f"the name of an earlier row; made unique by the {trace.noun}")
         while name in taken:
-            name = f"{name}-line{line}"
+            name = f"{name}-{trace.noun}{line}"
         taken.add(name)
         if line in trace.copies:
             books.note(line, "equal to an earlier row; kept, because the format has no names")
-        for note in place.notes:
+        for note in (*job.notes, *place.notes):
             books.note(line, note)
+        if job.submit and job.submit.stated:
+            books.note(line, f"a date without a zone; {choices.time_zone} is used")
         if choices.keeps_time and job.submit is None:
             books.note(line, "no time of submission; it is released at slot 0")
         if window and job.submit and job.submit.seconds < window.first:
@@ -133,25 +139,6 @@ def candidates(
     return sorted(found, key=_by_submission)
 
 
-def absolute(trace: Trace, window: Window | None) -> Window | None:
-    """The window in seconds of the trace.
-
-    Raises
-    ------
-    UsageError
-        If the window has dates and the trace has none.
-    """
-    submissions = [job.submit for _, job in trace.jobs if job.submit]
-    if window is None:
-        return None
-    if window.is_date and not any(moment.is_date for moment in submissions):
-        raise UsageError("the trace has no dates; give a window such as 0h..24h")
-    if window.is_date:
-        return window
-    start = min((moment.seconds for moment in submissions), default=0.0)
-    return Window(window.first + start, window.last + start, is_date=False)
-
-
 def _by_submission(candidate: Candidate) -> tuple[float, int]:
     submitted = candidate.submitted
     return (submitted.seconds if submitted else -math.inf), candidate.line
@@ -159,11 +146,9 @@ def _by_submission(candidate: Candidate) -> tuple[float, int]:
 
 def _outside(trace: Trace) -> str:
     """Why a row outside the window is left out."""
-    submissions = [job.submit for _, job in trace.jobs if job.submit]
-    if not submissions:
+    if not trace.submissions:
         return ""
-    seconds = [moment.seconds for moment in submissions]
-    spanned = extent(min(seconds), max(seconds), is_date=submissions[0].is_date)
+    spanned = extent(min(trace.submissions), max(trace.submissions), trace.zone)
     return f"submitted outside the window; the trace has {spanned}"
 
 
@@ -197,7 +182,7 @@ def _why_not(
     if job.gpus == 0:
         return "no GPU"
     if job.gpus != int(job.gpus):
-        return "a part of a GPU"
+        return PART
     total = site.cluster.total_gpus
     if job.gpus > total:
         return f"more GPUs than the cluster's {total}"

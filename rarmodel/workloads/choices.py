@@ -29,6 +29,9 @@ class Choices:
         Whether to leave out invalid rows instead of refusing the file.
     window
         Window of submission time, for `parse_window`.
+    time_zone
+        Zone of dates that have none, in the trace and in the window, for `parse_zone`; None if
+        they are taken as they stand.
     arrivals
         `submitted`: a job's release is its time of submission, and its tenant that of the trace.
         `zero`: all jobs wait at slot 0, and have no tenants, as in the paper.
@@ -61,6 +64,7 @@ class Choices:
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_invalid: bool = False
     window: str | None = None
+    time_zone: str | None = None
     arrivals: str = ARRIVALS[0]
     group: str | None = None
     max_jobs: int | None = None

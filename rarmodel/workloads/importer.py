@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import InputError, Problem, listed
+from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job
@@ -17,7 +17,7 @@ from rarmodel.schema.instance import Preemption, Tenant
 from rarmodel.schema.problems import problems_of
 
 from .account import Account, counted, grouped, told
-from .candidates import NO_DURATION, Books, Candidate, absolute, candidates
+from .candidates import NO_DURATION, Books, Candidate, candidates
 from .choices import Choices
 from .generate import with_safe_horizon
 from .profiles import Profile, require_model
@@ -26,7 +26,8 @@ from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
 from .timed import FORWARD_PART
-from .window import Window, parse_window
+from .window import Window, absolute, parse_window
+from .zones import parse_zone
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
     "concurrency": 1.0,
@@ -91,6 +92,7 @@ def import_trace(
         If a choice is invalid.
     """
     asked = parse_window(choices.window) if choices.window else None
+    zone = parse_zone(choices.time_zone) if choices.time_zone else None
     fallback = require_model(choices.model) if choices.model else None
     trace = read_trace(
         source,
@@ -98,13 +100,16 @@ def import_trace(
         columns=choices.columns,
         skip_invalid=choices.skip_invalid,
         max_mb=choices.max_size_mb,
+        zone=zone,
     )
+    if zone is not None and trace.submissions and not trace.submissions[0].is_date:
+        raise UsageError("the trace has no dates; leave out --time-zone")
     books = Books()
     for reason, lines in trace.invalid.items():
         for line in lines:
             books.leave_out(line, reason)
     site = Site(cluster, partitions or {})
-    window = absolute(trace, asked)
+    window = absolute(asked, trace.submissions, zone) if asked else None
     found = candidates(trace, site, choices, window, fallback, books)
     if not choices.contention:
         found = [candidate._replace(profiles=_without_gradient(candidate)) for candidate in found]
@@ -119,10 +124,11 @@ def import_trace(
         format=trace.format.name,
         rows=rows,
         used=len(used),
-        left_out=grouped(books.left_out),
+        left_out=grouped(books.left_out, books.gpu_hours),
         notes=grouped(_of_used(books.notes, used)),
         gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
         gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * hours,
+        noun=trace.noun,
         kept=(*_kept_of_time(trace, used, slots), *_kept_of_places(site, used)),
     )
     if account.used + sum(group.rows for group in account.left_out) != account.rows:
@@ -218,7 +224,7 @@ def _instance(
     draft = _draft(trace, found, cluster, contention, choices)
     slots = None
     if choices.keeps_time:
-        slots = calendar([one.submitted for one in found], window, choices.slot_seconds)
+        slots = calendar([one.submitted for one in found], window, choices.slot_seconds, trace.zone)
     used, jobs = list[Candidate](), list[Job]()
     for candidate, job, (best, _) in zip(found, draft.jobs, iteration_ranges(draft), strict=True):
         speed = timing.speed(choices.slot_seconds, best)
@@ -286,7 +292,9 @@ def _nothing_left(trace: Trace, books: Books, rows: int) -> InputError:
     """The error when no row became a job, with the reasons."""
     message = "no rows below the names of columns; jobs are expected"
     if rows:
-        message = f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out))}"
+        message = (
+            f"no job is left of {counted(rows, 'row')}: {told(grouped(books.left_out), trace.noun)}"
+        )
         if NO_DURATION in books.left_out:
             message += "; --default-seconds gives jobs a duration"
     return InputError([Problem("", message)], trace.source)

@@ -110,7 +110,7 @@ def _nodes(table: Table, form: _Form) -> list[_Node]:
             problems.append(Problem(f"line {line}", message))
             continue
         try:
-            found = form.read(dict(zip(table.first, row, strict=True)))
+            found = form.read(Cells(zip(table.first, row, strict=True)))
         except CellError as error:
             problems.append(Problem(f"line {line}, column {error.column!r}", error.message))
             continue

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from .cells import Moment
 from .window import Window
+from .zones import date_of
 
 FURTHEST = 10**12
 """Most slots between slot 0 and a submission: more is a mistake, and leaves no room for jobs."""
@@ -50,7 +51,10 @@ class Calendar(NamedTuple):
 
 
 def calendar(
-    submissions: Sequence[Moment | None], window: Window | None, slot_seconds: float
+    submissions: Sequence[Moment | None],
+    window: Window | None,
+    slot_seconds: float,
+    zone: tzinfo | None,
 ) -> Calendar:
     """The calendar of these jobs: slot 0 begins with the window, or else with the first submission.
 
@@ -62,6 +66,8 @@ def calendar(
         The window in seconds of the trace.
     slot_seconds
         Length of a slot in seconds.
+    zone
+        The zone of the dates; None if they have none or several.
     """
     known = [moment for moment in submissions if moment is not None]
     if not known:
@@ -72,7 +78,5 @@ def calendar(
     origin = None
     if known[0].is_date:
         with suppress(OverflowError):  # Before the year 1 or after 9999.
-            origin = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=zero)
-            if not any(moment.zoned for moment in known):
-                origin = origin.replace(tzinfo=None)
+            origin = date_of(known[0]._replace(seconds=zero), zone)
     return Calendar(zero, slot_seconds, origin)

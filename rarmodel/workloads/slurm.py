@@ -20,7 +20,7 @@ from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import show
 
 from .cells import CellError
-from .formats import gpus_of_gres
+from .gres import gpus_of_gres
 from .rates import Rates, cluster_of
 from .table import decoded
 

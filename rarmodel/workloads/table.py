@@ -1,4 +1,4 @@
-"""Read trace files as rows of text: plain or gzipped, with any common delimiter."""
+"""Read trace files as rows of text: plain or gzipped, with any common delimiter or fixed widths."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import BinaryIO
 
 from rarmodel.defaults import MAX_MB
@@ -20,6 +22,11 @@ Row = list[str]
 
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = ",\t|;"
+_LINE = 1000
+"""Bytes that tell whether a file is JSON."""
+_RULE = re.compile(r"-+(?: +-+)+\s*")
+"""The line below the names of columns of fixed widths, as `sacct` prints them."""
+_BOM = "\ufeff"
 _LONGEST = 16 * CHUNK
 """Most bytes of a line: a file with longer lines is not a table, and would exhaust the memory."""
 
@@ -55,7 +62,7 @@ def open_table(
     expected: str = "a trace with a line for each job",
     max_mb: float = MAX_MB,
 ) -> Iterator[Table]:
-    """Read a file, or standard input if `source` is `-`; errors for an empty file say what to give.
+    """Read a table; errors for an empty file say what to give.
 
     The file is read twice, and never held whole in memory: once to check its encoding and size, and
     once row by row.
@@ -63,8 +70,40 @@ def open_table(
     Raises
     ------
     InputError
-        If the file cannot be read, is empty, is a damaged gzip file, is not UTF-8 text, or has more
-        than `max_mb` MB unzipped.
+        As of `open_text`, or if the file is empty.
+    """
+    with open_text(source, max_mb) as text:
+        yield table_of(text, expected)
+
+
+@dataclass(frozen=True)
+class Text:
+    """An open text file.
+
+    Attributes
+    ----------
+    source
+        Name of the file.
+    stream
+        Its text, from the beginning.
+    is_json
+        Whether it begins as JSON does.
+    """
+
+    source: str
+    stream: io.TextIOWrapper
+    is_json: bool
+
+
+@contextmanager
+def open_text(source: str, max_mb: float = MAX_MB) -> Iterator[Text]:
+    """Read a file, or standard input if `source` is `-`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is a damaged gzip file, is not UTF-8 text, or has more than
+        `max_mb` MB unzipped.
     """
     with open_input(source, max_mb, LARGER) as (name, stream):
         zipped = stream.read(len(_GZIP)) == _GZIP
@@ -74,24 +113,61 @@ def open_table(
         content.seek(0)
         with io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
             try:
-                rows = _rows(text, _delimiter(text, name, expected), name)
-                line, first = next(rows, (0, []))
-                if not line:
-                    message = f"nothing but delimiters; {expected} is expected"
-                    raise InputError([Problem("", message)], name)
-                yield Table(name, line, first, rows)
+                is_json = _begins_as_json(text.read(_LINE))
+                text.seek(0)
+                yield Text(name, text, is_json)
             except (UnicodeDecodeError, EOFError, zlib.error) as error:
                 message = "it changed while rarmodel read it; run the same command again"
                 raise InputError([Problem("", message)], name) from error
 
 
-def _delimiter(text: io.TextIOWrapper, name: str, expected: str) -> str:
-    """The delimiter of the first line that is not blank."""
-    first = next((line for line in text if line.strip()), "")
+def _begins_as_json(text: str) -> bool:
+    return text.removeprefix(_BOM).lstrip().startswith(("{", "["))
+
+
+def table_of(text: Text, expected: str) -> Table:
+    """The table in a text.
+
+    Raises
+    ------
+    InputError
+        If it is empty; the error says what is expected.
+    """
+    lines = (line for line in text.stream if line.strip())
+    first, second = next(lines, ""), next(lines, "")
     if not first:
-        raise InputError([Problem("", f"empty; {expected} is expected")], name)
-    text.seek(0)
-    return max(_DELIMITERS, key=first.count)
+        raise InputError([Problem("", f"empty; {expected} is expected")], text.source)
+    text.stream.seek(0)
+    if _RULE.fullmatch(second):
+        rows = _fixed(text.stream, second, text.source)
+    else:
+        rows = _rows(text.stream, max(_DELIMITERS, key=first.count), text.source)
+    line, names = next(rows, (0, []))
+    if not line:
+        message = f"nothing but delimiters; {expected} is expected"
+        raise InputError([Problem("", message)], text.source)
+    return Table(text.source, line, names, rows)
+
+
+def _fixed(text: Iterable[str], rule: str, name: str) -> Iterator[tuple[int, Row]]:
+    """Rows of fixed widths: those of the dashes in the rule, but for the last, which may be longer.
+
+    Raises
+    ------
+    InputError
+        If a row has text between its cells.
+    """
+    spans = [found.span() for found in re.finditer("-+", rule)]
+    ends: list[int | None] = [*(end for _, end in spans[:-1]), None]
+    cells = [slice(start, end) for (start, _), end in zip(spans, ends, strict=True)]
+    gaps = [slice(end, start) for (_, end), (start, _) in pairwise(spans)]
+    for number, line in enumerate(text, start=1):
+        if not line.strip() or _RULE.fullmatch(line):
+            continue
+        if line[: spans[0][0]].strip() or any(line[gap].strip() for gap in gaps):
+            message = "cells that are not below their names; sacct --parsable2 separates them"
+            raise InputError([Problem(f"line {number}", message)], name)
+        yield number, [line[cell].strip() for cell in cells]
 
 
 def _rows(text: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int, Row]]:
@@ -110,22 +186,25 @@ def _rows(text: Iterable[str], delimiter: str, name: str) -> Iterator[tuple[int,
 
 
 def _chunks(content: BinaryIO, name: str, max_mb: float) -> Iterator[bytes]:
-    """All of a stream, up to this many MB."""
-    size = lines = length = 0
+    """All of a stream, up to this many MB, and of lines that are not too long but in JSON."""
+    size = line = length = 0
+    is_json = False
     try:
         while chunk := content.read(CHUNK):
+            if not size:
+                is_json = _begins_as_json(chunk[:_LINE].decode("utf-8", "replace"))
             size += len(chunk)
             if size > max_mb * 1e6:
                 raise too_large(max_mb, name, LARGER)
             yield chunk
-            lines += chunk.count(b"\n")
+            line += chunk.count(b"\n")
             end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
             length = len(chunk) - end + (0 if end else length)
-            if length > _LONGEST:
+            if not is_json and length > _LONGEST:
                 message = f"more than {_LONGEST:,} bytes; lines of cells are expected"
-                raise InputError([Problem(f"line {lines + 1}", message)], name)
+                raise InputError([Problem(f"line {line + 1}", message)], name)
     except EOFError as error:
-        message = f"the gzip file is cut short after line {lines}; copy it again"
+        message = f"the gzip file is cut short after line {line}; copy it again"
         raise InputError([Problem("", message)], name) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         message = f"a damaged gzip file ({error}); copy it again"

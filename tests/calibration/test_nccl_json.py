@@ -171,3 +171,16 @@ def changed(*path: str | int, value: Any) -> str:
 def test_what_is_no_run_of_all_reduce_is_refused(tmp_path: Path, content: str, start: str) -> None:
     (line,) = refused(read_run, tmp_path / "run.json", content)
     assert line.startswith(start)
+
+
+def test_hosts_of_one_name_are_refused(tmp_path: Path) -> None:
+    data = written()
+    for device in data["config"]["devices"]:
+        device |= {"hostname": "pod", "device_hex": "0000:04:00"}
+    (line,) = refused(read_run, tmp_path / "run.json", json.dumps(data))
+    assert line.startswith(
+        "config.devices[1]: ranks 0 and 4 both have the GPU [0000:04:00] of host 'pod'"
+    )
+    data["config"]["devices"][1]["device_hex"] = "0000:0b:00"
+    (tmp_path / "run.json").write_text(json.dumps(data), encoding="utf-8")
+    assert read_run(str(tmp_path / "run.json")).servers == 1

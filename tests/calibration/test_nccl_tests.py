@@ -9,6 +9,7 @@ from documents import label
 from measurements import FORMS, nccl_output, refused
 
 from rarmodel.calibration import Run, read_run
+from rarmodel.errors import InputError
 from rarmodel.model import exchange_bits
 
 SIZES = (2**24, 2**26)
@@ -76,6 +77,74 @@ def test_sizes_of_nothing_are_passed_over(tmp_path: Path) -> None:
         "     3.92    0.00    0.00      0\n# Out of bounds",
     )
     assert len(read(tmp_path / "run.txt", text).messages) == 4
+
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_times_from_ten_seconds_on_have_two_digits(tmp_path: Path) -> None:
+    run = read_run(str(FIXTURES / "nccl-ten-seconds.txt"))
+    assert (run.gpus, run.servers, len(run.messages)) == (2, 2, 10)
+    # 1.17 GB/s beside 1.5e+07 tells the time better, which is 14.68 s.
+    long = [m for m in run.messages if m.size_mb > 17000 and not m.in_place]
+    assert [m.seconds for m in long] == pytest.approx([14.684, 29.367], rel=1e-3)
+    for message in run.messages:
+        gbytes = exchange_bits(message.size_mb, 2) / 8e9 / message.seconds
+        assert gbytes == pytest.approx(1.165, abs=0.011)
+
+
+@pytest.mark.parametrize(
+    ("time", "bus", "fits"),
+    [
+        ("1.5e+07", "1.17", True),
+        ("1.5e+07", "1.19", True),
+        ("1.5e+07", "1.10", True),
+        ("1.5e+07", "1.25", False),
+        ("1.5e+07", "2.29", False),
+        ("15000000", "1.15", True),
+        ("15000000", "1.17", False),
+        ("2e+07", "1.17", False),
+        ("1e+07", "1.17", True),
+    ],
+)
+def test_tolerance_follows_the_digits_that_are_printed(
+    tmp_path: Path, time: str, bus: str, *, fits: bool
+) -> None:
+    lines = (FIXTURES / "nccl-ten-seconds.txt").read_text(encoding="utf-8").splitlines()
+    row = f"17179869184 4294967296 float sum -1 {time} 1.17 {bus} 0 {time} 1.17 {bus} 0"
+    text = "\n".join([*lines[:9], row, ""])
+    if fits:
+        assert len(read(tmp_path / "run.txt", text).messages) == 2
+    else:
+        (line,) = refused(read_run, tmp_path / "run.txt", text)
+        assert line.startswith(f"line 10: busbw {bus}")
+
+
+def test_hosts_of_one_name_are_refused() -> None:
+    path = FIXTURES / "nccl-equal-hosts.txt"
+    with pytest.raises(InputError) as caught:
+        read_run(str(path))
+    (line,) = caught.value.lines()
+    assert line == (
+        f"{path}: line 12: ranks 0 and 8 both have the GPU [0000:04:00] of host 'pod', so several "
+        "hosts have this name; give each host or container a name of its own, here and in the "
+        "other lines of ranks"
+    )
+
+
+def test_names_of_hosts_that_differ_make_the_run_whole(tmp_path: Path) -> None:
+    lines = (FIXTURES / "nccl-equal-hosts.txt").read_text(encoding="utf-8").splitlines()
+    lines[11:19] = [line.replace("on        pod", "on      pod-2") for line in lines[11:19]]
+    run = read(tmp_path / "run.txt", "\n".join(lines))
+    assert (run.gpus, run.servers) == (16, 2)
+
+
+def test_buses_alone_may_be_equal_on_a_host_of_several_domains(tmp_path: Path) -> None:
+    # Older versions print the bus without its domain; these GPUs have numbers of their own.
+    assert read(tmp_path / "run.txt", GOOD).servers == 2
+    text = GOOD.replace("device  1 [0x1a]", "device  0 [0x1a]")
+    (line,) = refused(read_run, tmp_path / "run.txt", text)
+    assert "ranks 0 and 1 both have the GPU 0 [0x1a] of host 'node0'" in line
 
 
 NO_RANKS = "\n".join(line for line in GOOD.splitlines() if "Rank" not in line)

@@ -35,11 +35,11 @@ def test_instance_goes_to_stdout_and_the_account_to_stderr(invoke: Invoke, trace
     assert outcome.lines == [
         f"{trace}: format rarmodel, 4 rows, 2 used, 2 left out",
         "left out: 1 row: no GPU (line 3)",
-        "left out: 1 row: more GPUs than the cluster's 8 (line 4)",
+        "left out: 1 row: more GPUs than the cluster's 8 (line 4), 10.7 GPU hours",
         "note: 1 row: no model; a random one by seed and name is used (line 5)",
         "kept: releases from 0 to 84; slot 0 begins at 0 s of the trace",
         "kept: 2 tenants without caps: 'x', 'y'",
-        "GPU hours: 0.5 recorded, 0.5 in slots",
+        "GPU hours: 0.5 recorded, 0.5 in slots; 10.7 left out",
         "trace: 2 jobs, 2 servers, 8 GPUs, slots of 60 s",
     ]
 
@@ -51,7 +51,7 @@ def test_all_jobs_can_wait_at_slot_0_as_in_the_paper(invoke: Invoke, trace: Path
     assert instance.tenants == ()
     assert outcome.lines[-3:] == [
         "not kept: times of submission and tenants; all jobs wait at slot 0",
-        "GPU hours: 0.5 recorded, 0.5 in slots",
+        "GPU hours: 0.5 recorded, 0.5 in slots; 10.7 left out",
         "trace: 2 jobs, 2 servers, 8 GPUs, horizon 20 slots of 60 s",
     ]
 
@@ -65,9 +65,15 @@ def test_instance_is_written_and_the_account_printed_as_json(
     account = outcome.json()
     assert (account["rows"], account["used"], account["format"]) == (4, 2, "rarmodel")
     assert account["left_out"] == [
-        {"reason": "no GPU", "rows": 1, "examples": [3]},
-        {"reason": "more GPUs than the cluster's 8", "rows": 1, "examples": [4]},
+        {"reason": "no GPU", "rows": 1, "examples": [3], "gpu_hours": 0},
+        {
+            "reason": "more GPUs than the cluster's 8",
+            "rows": 1,
+            "examples": [4],
+            "gpu_hours": pytest.approx(64 * 600 / 3600),
+        },
     ]
+    assert account["gpu_hours_left_out"] == pytest.approx(64 * 600 / 3600)
     assert len(read_instance(path).jobs) == 2
 
 

@@ -47,6 +47,22 @@ def test_gpu_hours_are_accounted(tmp_path: Path) -> None:
     assert account.gpu_hours == pytest.approx(account.gpu_hours_recorded)
 
 
+def test_gpu_hours_of_rows_left_out_are_accounted_by_reason(tmp_path: Path) -> None:
+    text = f"{THREE}d,0,40,0,3600,,bert,4,x\ne,0,0.5,0,7200,,,,\nf,0,,0,60,,,,\n"
+    account = imported(tmp_path / "t.csv", text, window="0h..1h").account
+    hours = {group.reason: group.gpu_hours for group in account.left_out}
+    assert hours == {
+        OUTSIDE: pytest.approx((2400 + 240) / 3600),
+        "more GPUs than the cluster's 32": 40,
+        "a part of a GPU": 1,
+        "no number of GPUs": 0,
+    }
+    assert account.gpu_hours_left_out == pytest.approx(41 + 2640 / 3600)
+    assert account.gpu_hours_recorded == pytest.approx(600 / 3600)
+    assert account.lines()[-1] == "GPU hours: 0.2 recorded, 0.2 in slots; 41.7 left out"
+    assert "left out: 1 row: a part of a GPU (line 6), 1.0 GPU hours" in account.lines()
+
+
 def test_jobs_are_in_order_of_submission(tmp_path: Path) -> None:
     text = rows("late,0,1,9,60,,,,", "early,0,1,1,60,,,,", "never,0,1,,60,,,,", "tie,0,1,1,60,,,,")
     instance = imported(tmp_path / "t.csv", text).instance
@@ -166,9 +182,9 @@ def test_window_of_dates_is_open_at_its_end(tmp_path: Path) -> None:
 
 def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> None:
     text = rows("a,0,1,0001-01-01T00:00+10:00,60,,,,", "b,0,1,9999-12-31T23:59-10:00,60,,,,")
-    _, account = imported(tmp_path / "t.csv", text, window="2017-10-03..")
+    _, account = imported(tmp_path / "t.csv", text, window="2017-10-03T00:00Z..")
     (reason,) = reasons(account.left_out)
-    assert reason.endswith("1-01-01T00:00 to 9999-12-31T23:59")
+    assert reason.endswith("has 0001-01-01T00:00+10:00 to 9999-12-31T23:59-10:00")
 
 
 @pytest.mark.parametrize(
@@ -180,6 +196,12 @@ def test_window_knows_the_first_and_the_last_date_there_is(tmp_path: Path) -> No
         ({"window": ".."}, "two dates such as"),
         ({"window": "x..y"}, "two dates such as"),
         ({"window": "2017-10-03..4h"}, "give two of a kind"),
+        ({"window": "2017-10-03..2017-10-04T00:00+08:00"}, "give a zone to both or none"),
+        ({"time_zone": "+8"}, r"time zone '\+8': an offset such as \+08:00 or a name such as Asia"),
+        ({"time_zone": "+08:60"}, "an offset such as"),
+        ({"time_zone": "Mars/Olympus"}, "an offset such as"),
+        ({"time_zone": "../etc"}, "an offset such as"),
+        ({"time_zone": "+08:00"}, "the trace has no dates; leave out --time-zone"),
         ({"group": "z"}, "no group 'z'; choose one of x, y"),
         ({"max_jobs": 0}, "max jobs 0: it must be a whole number of at least 1"),
         ({"default_seconds": -1.0}, "default duration -1.0: it must be above 0"),

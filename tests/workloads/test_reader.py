@@ -35,8 +35,9 @@ def refused(path: Path, content: str | bytes) -> list[str]:
             ("line 1: column 'duration_s' is missing; format rarmodel has duration_s, job_id, "
             "num_gpus, submit_s"),
         ),
-        (b"a,b\n1,2\n", ("line 1: columns 'a', 'b': none of the formats rarmodel, philly, muri, "
-         "tiresias, helios, acme, alibaba-spot, gavel, sacct; name the columns, such as "
+        (b"a,b\n1,2\n", ("line 1: columns 'a', 'b': none of the formats rarmodel, philly, "
+         "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, sacct, "
+         "sacct-json, supercloud; name the columns, such as "
          "--column gpus=NUM_GPUS --column duration=SECONDS")),
         (b"JobID|State\n1|x\n", "line 1: columns 'JobID', 'State': none of"),
         (rows(GOOD, header=f"{SCHEMA},group").encode(), "line 1: column 'group' is there 2 times"),
@@ -52,9 +53,9 @@ def refused(path: Path, content: str | bytes) -> list[str]:
         (rows("0,0,1,soon,60,,,,").encode(), "line 2, column 'submit_s': 'soon'; a date such as"),
         (rows("0,0,1,1e99,60,,,,").encode(), "line 2, column 'submit_s': 1e+99; a point in time"),
         (rows(GOOD, "1,1,1,2017-10-09,60,,,,").encode(), ("line 3: the time of submission is not a "
-         "number, as in earlier lines")),
+         "number, as in earlier rows")),
         (rows("0,0,1,2017-10-09,60,,,,", GOOD).encode(), ("line 3: the time of submission is not a "
-         "date, as in earlier lines")),
+         "date, as in earlier rows")),
         (rows(GOOD).encode() + "1,é,1,0,60,,,,".encode("latin-1"), ("line 3: byte 0xe9 is not "
          "UTF-8; the whole file in UTF-8 is expected")),
         (rows(GOOD).encode("utf-16"), "UTF-16 text; UTF-8 is expected"),

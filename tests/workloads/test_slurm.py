@@ -230,3 +230,13 @@ def test_configuration_in_another_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_bytes(b"# \xe9\nNodeName=a Gres=gpu:1\n")
     with pytest.raises(InputError, match=r"slurm.conf: line 1: byte 0xe9 is not UTF-8"):
         slurm_cluster(str(tmp_path / "slurm.conf"), None, Rates())
+
+
+def test_slices_of_gpus_are_no_gpus_of_a_node(tmp_path: Path) -> None:
+    conf = "NodeName=a Gres=gpu:a100:4,gpu:1g.5gb:14\nNodeName=b Gres=gpu:1g.10gb:7\n"
+    conf += "NodeName=c Gres=gpu:8,shard:32\n"
+    path = tmp_path / "slurm.conf"
+    path.write_text(conf, encoding="utf-8")
+    cluster = slurm_cluster(str(path), None, Rates())
+    found = [(server.name, server.gpus, server.gpu_type) for server in cluster.servers]
+    assert found == [("a", 4, "a100"), ("c", 8, None)]

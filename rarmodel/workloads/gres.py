@@ -1,0 +1,80 @@
+"""Numbers of GPUs in Slurm's texts: generic resources (GRES) and trackable resources (TRES)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from rarmodel.schema.problems import show
+
+from .cells import CellError
+
+_MIG = re.compile(r"(?:^|[^0-9a-z])[0-9]+g\.[0-9]+gb", re.IGNORECASE)
+"""In a type of GPU: a slice of NVIDIA's Multi-Instance GPU, such as `1g.10gb` or `a100_3g.20gb`."""
+_SHARES = {"shard", "mps"}
+"""Resources that are parts of GPUs."""
+
+
+def gpus_of_gres(gres: str, column: str) -> dict[str, int]:
+    """Whole GPUs by type in a list of generic resources of Slurm; those of no type under ``.
+
+    Such lists are `gpu:2` and `gpu:v100:2(S:0-1),nvme:1`. Slices of GPUs do not count.
+
+    Raises
+    ------
+    CellError
+        If a number of GPUs is invalid.
+    """
+    counts = Counter[str]()
+    for part in _parts(gres):
+        words = part.split(":")
+        if words[0] == "gpu":
+            numbered = len(words) > 1 and words[-1][:1].isdigit() and not _MIG.search(words[-1])
+            kind = "" if len(words) == 1 or (numbered and len(words) == 2) else words[1]
+            count = _count(words[-1] if numbered else "1", column, part)
+            if not _MIG.search(kind):
+                counts[kind] += count
+    return counts
+
+
+def gpus_of_tres(tres: str, column: str) -> dict[str, int]:
+    """Whole GPUs by type in `billing=8,gres/gpu=2,gres/gpu:a100=2`; those of no type under ``.
+
+    Slurm lists the total beside the types. Slices of GPUs do not count.
+
+    Raises
+    ------
+    CellError
+        If a number of GPUs is invalid.
+    """
+    counts = {}
+    for part in tres.split(","):
+        name, _, count = part.partition("=")
+        if name.split(":")[0] == "gres/gpu":
+            counts[name.partition(":")[2]] = _count(count, column, part)
+    typed = sum(count for kind, count in counts.items() if kind)
+    rest = counts.get("", typed) - typed
+    whole = {kind: count for kind, count in counts.items() if kind and not _MIG.search(kind)}
+    return whole | ({"": rest} if rest else {})
+
+
+def has_parts(resources: str) -> bool:
+    """Whether a list of GRES or TRES has parts of GPUs: slices (MIG), shards, or shares (MPS)."""
+    for part in _parts(resources):
+        name, _, count = part.removeprefix("gres/").replace("=", ":").partition(":")
+        if name in _SHARES and count.rpartition(":")[2] != "0":
+            return True
+        if name == "gpu" and _MIG.search(count):
+            return True
+    return False
+
+
+def _parts(resources: str) -> list[str]:
+    bare = re.sub(r"\([^()]*\)", "", resources)
+    return [part.strip().removeprefix("gres:") for part in bare.split(",")]
+
+
+def _count(count: str, column: str, part: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,8}", count):
+        raise CellError(column, f"{show(part)}; a number of GPUs is expected")
+    return int(count)

@@ -1,0 +1,144 @@
+"""A trace format: its columns, and the job that it reads from a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .cells import Cells, Moment
+
+PART = "a part of a GPU"
+"""Why a job that shares GPUs is left out."""
+
+
+class TraceJob(NamedTuple):
+    """The content of a row.
+
+    Attributes
+    ----------
+    name
+        Name of the job in the trace; empty if the format has none.
+    gpus
+        GPUs that the job held; None if unknown.
+    submit
+        Time of submission; None if unknown.
+    seconds
+        Duration on its GPUs; None if unknown.
+    iterations
+        Training iterations; None if unknown.
+    model, group
+        Model, and virtual cluster or similar; empty if unknown.
+    batch_size
+        Samples in the mini-batch of each GPU; None if unknown.
+    unusable
+        Why the row is not a job that ran on whole GPUs; empty if it is.
+    start
+        When it started; None if unknown.
+    tenant
+        Whose job it is; empty if unknown.
+    gpu_types
+        Types of GPU to which it is bound, any of them; empty if to none.
+    partition
+        Slurm partition, or several separated by commas; empty if unknown.
+    notes
+        Assumptions about the row, such as which of two cells that contradict each other is used.
+    """
+
+    name: str
+    gpus: float | None
+    submit: Moment | None
+    seconds: float | None
+    iterations: int | None = None
+    model: str = ""
+    batch_size: int | None = None
+    group: str = ""
+    unusable: str = ""
+    start: Moment | None = None
+    tenant: str = ""
+    gpu_types: tuple[str, ...] = ()
+    partition: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gpu_hours(self) -> float:
+        """GPUs times duration in hours; 0 if one of both is unknown."""
+        return (self.gpus or 0) * (self.seconds or 0) / 3600
+
+
+@dataclass(frozen=True)
+class Format:
+    """A trace format.
+
+    Attributes
+    ----------
+    name
+        Name for `--format`.
+    columns
+        Columns that every file of this format with names of columns has.
+    read
+        Function that reads a job from a row.
+    either
+        Groups of columns; a file has at least one column of each group. `Start and End` are two
+        columns that it has together.
+    header
+        Column names of a file that does not begin with them; empty if every file does.
+    looks
+        Whether a row of as many cells looks like one of this format, for files without names.
+    gpus
+        The column that the user names for GPUs; empty for a known format.
+    beside
+        Columns of the format that do not say how many GPUs a job has, each with the reason.
+    cure
+        What the user can do about a missing column.
+    listing
+        For files in JSON: the field with the list of jobs; empty if the file is the list. None
+        for tables.
+    flatten
+        For files in JSON: function that makes a row from an entry of that list.
+    fields
+        For files in JSON: the place in an entry of columns that have another name.
+    summed_iterations
+        Whether iterations are summed over the GPUs, as Gavel's steps are.
+    credit
+        Authors and licence to name with anything derived from such a trace.
+    """
+
+    name: str
+    columns: frozenset[str]
+    read: Callable[[Cells], TraceJob]
+    either: tuple[tuple[str, ...], ...] = ()
+    header: tuple[str, ...] = ()
+    looks: Callable[[Cells], bool] | None = None
+    gpus: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    cure: str = ""
+    listing: str | None = None
+    flatten: Callable[[Mapping[str, Any]], dict[str, str]] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    summed_iterations: bool = False
+    credit: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether files are tables, not JSON."""
+        return self.flatten is None
+
+    def lacking(self, columns: Collection[str]) -> list[str]:
+        """Columns that a file with these ones lacks, in words."""
+        groups = (
+            " or ".join(map(repr, group))
+            for group in self.either
+            if not any(set(one.split(" and ")) <= set(columns) for one in group)
+        )
+        return [*map(repr, sorted(self.columns - set(columns))), *groups]
+
+    def share(self, columns: Collection[str]) -> float:
+        """How much of what every file has a file with these columns has, from 0 to 1."""
+        wanted = len(self.columns) + len(self.either)
+        return 1 - len(self.lacking(columns)) / wanted if wanted else 0.0
+
+    def names(self, first: Sequence[str]) -> tuple[str, ...]:
+        """Names of the columns of a file with this first row."""
+        begins = not self.header or (self.columns and self.columns <= set(first))
+        return tuple(first) if begins else self.header

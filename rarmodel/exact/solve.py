@@ -211,12 +211,18 @@ def _result(known: Known) -> Result:
         everywhere = best_bound(instance) if formulation.restricts else known.bound
         if known.session is not None:
             everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        aim = (
-            None
-            if formulation.restricts
-            else proven_aim(known.goals[0], known.prover or known.solver.name)
+        goals = () if formulation.restricts else known.goals
+        aims = [
+            proven_aim(goal, (known.prover if i == 0 else "") or known.solver.name)
+            for i, goal in enumerate(goals)
+        ]
+        schedule = with_bound(
+            schedule.timed(instance.time),
+            instance,
+            everywhere,
+            aims,
+            [goal.value for goal in goals],
         )
-        schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,
         time=instance.time,

@@ -110,4 +110,5 @@ def test_bounds_of_a_solve_of_its_own_are_kept(tmp_path: Path) -> None:
         value + Fraction(1, 3) for value in known.values()
     ]
     shown_again(result, objectives, tmp_path)
+    assert result.schedule is not None
     assert json.loads(to_json(result.schedule))["bound"]["later"][0]["name"] == "mine"

@@ -3,24 +3,56 @@
     python docs/gantt.py lab.json first-fit sjf-bco time-indexed > gantt.svg
 
 Each name after the instance is a method or a formulation, and names its schedule, whatever found
-it. Needs the extra `plot`.
+it. The picture carries its schedules, so that tests can compare them with the text around it. Needs
+the extra `plot`.
 """
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import rarmodel
 from rarmodel.registry import names
+from rarmodel.schema import Instance, Schedule
+
+DESCRIPTION = re.compile(r"<desc>(.*?)</desc>", re.DOTALL)
+
+
+def drawn(instance: Instance, schedules: Sequence[Schedule]) -> str:
+    """The picture of some schedules, which carries their starts and GPUs."""
+    picture = rarmodel.plot(instance, schedules, form="svg", parts=["gantt"]).decode()
+    carrying = f"<desc>{html.escape(json.dumps(told(schedules)), quote=False)}</desc>"
+    return re.sub(r"(<svg\b[^>]*>)", lambda match: f"{match[1]}\n {carrying}", picture, count=1)
+
+
+def told(schedules: Sequence[Schedule]) -> list[Any]:
+    """Starts and GPUs of schedules as plain data, as a picture carries them."""
+    return [one.model_dump(mode="json", exclude_unset=True)["assignments"] for one in schedules]
+
+
+def carried(picture: str) -> list[Any]:
+    """Starts and GPUs of the schedules in a picture; none if it carries none."""
+    found = DESCRIPTION.search(picture)
+    return json.loads(html.unescape(found[1])) if found else []
+
+
+def schedules_of(instance: Instance, parts: Sequence[str]) -> list[Schedule]:
+    """What methods and formulations find, each under its name."""
+    kinds = ["formulation" if name in names("formulations") else "method" for name in parts]
+    asked = [{kind: name} for kind, name in zip(kinds, parts, strict=True)]
+    found = [rarmodel.solve(instance, **options).schedule for options in asked]
+    return [
+        schedule.model_copy(update={"method": name})
+        for schedule, name in zip(found, parts, strict=True)
+        if schedule is not None
+    ]
+
 
 if __name__ == "__main__":
     problem = rarmodel.load_instance(sys.argv[1])
-    kinds = ["formulation" if n in names("formulations") else "method" for n in sys.argv[2:]]
-    asked = [{kind: name} for kind, name in zip(kinds, sys.argv[2:], strict=True)]
-    found = [rarmodel.solve(problem, **options).schedule for options in asked]
-    schedules = [
-        schedule.model_copy(update={"method": name})
-        for schedule, name in zip(found, sys.argv[2:], strict=True)
-        if schedule is not None
-    ]
-    sys.stdout.buffer.write(rarmodel.plot(problem, schedules, form="svg", parts=["gantt"]))
+    sys.stdout.write(drawn(problem, schedules_of(problem, sys.argv[2:])))

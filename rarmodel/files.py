@@ -248,6 +248,14 @@ def may_exist(path: str | os.PathLike[str]) -> bool:
         return True
 
 
+def hides(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is read where a name of the bundle is the same; a folder cannot be read."""
+    try:
+        return Path(path).exists() and not Path(path).is_dir()
+    except (OSError, ValueError):
+        return True
+
+
 def read_bytes(
     source: str | os.PathLike[str], max_mb: float = MAX_MB, cure: str = ""
 ) -> tuple[str, bytes]:

@@ -73,7 +73,7 @@ def test_the_model_alone_proves_the_optimum_without_anybody_s_help(
         raise AssertionError("only the model may help")
 
     for module in (exact_solve, known_module):
-        for name in ("best_bound", "value_bounds", "session_of", "first_schedules", "prepare"):
+        for name in ("value_bounds", "require_true", "session_of", "first_schedules", "prepare"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, forbidden)
     instance = tiny(seed)
@@ -153,7 +153,11 @@ def test_model_only_needs_a_formulation_and_no_bounds() -> None:
 
 
 def test_a_comparison_marks_what_is_not_the_formulation_s_own() -> None:
-    chosen = {"methods": ["search"], "formulations": ["time-indexed"], "time_limit": 20}
+    chosen: dict[str, Any] = {
+        "methods": ["search"],
+        "formulations": ["time-indexed"],
+        "time_limit": 20,
+    }
     (compared,) = compare("two-servers", solvers=["highs"], **chosen)
     method, formulation = compared.table()
     assert (method["method"], formulation["method"]) == ("search", "time-indexed (highs) *")

@@ -272,7 +272,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         solver=None,
         solver_version=None,
         status=status_of(goals, found=schedule is not None, infeasible=bool(reasons)),
-        schedule=with_bound(schedule.timed(instance.time), instance, bound, aim)
+        schedule=with_bound(schedule.timed(instance.time), instance, bound, [aim])
         if schedule
         else None,
         report=report,

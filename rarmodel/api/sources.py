@@ -10,6 +10,7 @@ from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
     STANDARD_INPUT,
     YAML,
+    hides,
     may_exist,
     read_data,
     read_instance,
@@ -37,12 +38,12 @@ def load_instance(source: Source) -> Instance:
     if isinstance(source, Instance):
         check_instance(source, source.name)
         return source
-    if source != STANDARD_INPUT and isinstance(source, str) and not may_exist(source):
+    if source != STANDARD_INPUT and isinstance(source, str) and not hides(source):
         if source in names():
             from rarmodel.workloads.bundled import bundled_instance  # noqa: PLC0415 - few need it
 
             return bundled_instance(source)
-        if not source.endswith((".json", *YAML)):
+        if not may_exist(source) and not source.endswith((".json", *YAML)):
             examples = ", ".join(names(EXAMPLES))
             message = f"neither a file nor a bundled instance; bundled are {examples}"
             others = "and those of `rarmodel instances --family`"

@@ -9,7 +9,7 @@ from .bound import (
     ValueBound,
     relative_gap,
 )
-from .claim import known_aims, known_bound, with_bound
+from .claim import Claim, claims_in, greatest, known_claims, with_bound
 from .links import shared_links
 from .proven import (
     all_bounds,
@@ -36,15 +36,17 @@ __all__ = [
     "ENUMERATION",
     "PROOF",
     "Bound",
+    "Claim",
     "LowerBound",
     "ValueBound",
     "all_bounds",
     "area",
     "best_bound",
     "bounds",
+    "claims_in",
+    "greatest",
     "greatest_area",
-    "known_aims",
-    "known_bound",
+    "known_claims",
     "least_values",
     "limit_bound",
     "long_jobs",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rarmodel import api, registry
 from rarmodel.api.sources import with_objective
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
-from rarmodel.files import may_exist, read_data
+from rarmodel.files import hides, read_data
 from rarmodel.instances import names
 from rarmodel.model.features import handled, refusal, used
 from rarmodel.results import skipped
@@ -318,7 +318,7 @@ def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
         return imported.instance
     name = entry.instance or ""
     beside = folder / name
-    is_bundled = name in names() and not may_exist(beside)
+    is_bundled = name in names() and not hides(beside)
     return api.load_instance(name if is_bundled else str(beside))
 
 

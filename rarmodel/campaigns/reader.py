@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.files import may_exist, read_bytes
+from rarmodel.files import hides, may_exist, read_bytes
 from rarmodel.schema.problems import problems_of, show
 from rarmodel.yaml_text import Lines, lines_of, located, parse_yaml
 
@@ -41,7 +41,8 @@ def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines
         With every problem of the file: not readable, not YAML, or not a campaign.
     """
     names = bundled_campaigns()
-    if source in {FIGURES, *names} and not may_exist(source):
+    # `campaign run figures --output figures` makes a folder of that name, and can be continued.
+    if source in {FIGURES, *names} and not hides(source):
         folder = resources(__package__) / "figures"
         return [
             (*parse_campaign((folder / f"{name}.yaml").read_text("utf-8"), name), Path())

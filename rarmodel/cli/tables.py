@@ -165,11 +165,12 @@ def bounds(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
     """The neighbourhoods, each with what it is for."""
-    columns = ("neighbourhood", "objectives", "features", "description")
+    columns = ("neighbourhood", "runs", "objectives", "features", "description")
     table = new_table(None, *((name, "left") for name in columns))
     for row in rows:
         table.add_row(
             one_line(row["name"]),
+            "by turns" if row["by_turns"] else "built in",
             one_line(in_words(row["objectives"], names("objectives"))),
             in_words(row["handles"], WIDER),
             one_line(row["description"] or NONE),

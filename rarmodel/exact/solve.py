@@ -221,17 +221,22 @@ def _result(known: Known) -> Result:
     schedule = known.schedule
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
-        everywhere = known.bound
-        if formulation.restricts:
-            everywhere = NO_BOUND if known.alone else best_bound(instance)
+        everywhere = [best_bound(instance)]
+        if not formulation.restricts:
+            everywhere.append(known.bound)
         if known.session is not None:
-            everywhere = max(everywhere, known.session.bound, key=lambda bound: bound.slots)
-        aim = (
-            None
-            if formulation.restricts
-            else proven_aim(known.goals[0], known.provers[0] or known.bound.name)
+            everywhere.append(known.session.bound)
+        goals = () if formulation.restricts else known.goals
+        aims = [
+            proven_aim(goal, known.provers[i] or known.bound.name) for i, goal in enumerate(goals)
+        ]
+        schedule = with_bound(
+            schedule.timed(instance.time),
+            instance,
+            max(everywhere, key=lambda bound: bound.slots),
+            aims,
+            [goal.value for goal in goals],
         )
-        schedule = with_bound(schedule.timed(instance.time), instance, everywhere, aim)
     return Result(
         instance=instance.name,
         time=instance.time,

@@ -1,7 +1,7 @@
 """Neighbourhoods of `search`: ways to make a schedule better.
 
-Built-in neighbourhoods go on within `search` from step to step, in compiled code. Those of users
-are plain functions, and join by turns.
+Those of users are plain functions, and join by turns. Built-in neighbourhoods are names for moves
+that are compiled into `search`, which chooses among them itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Neighbourhood:
     description
         What it changes, in a line.
     improve
-        Makes a better schedule; None for those built in, which go on from step to step.
+        Makes a better schedule; None for those built in, which `search` has in its own code and
+        uses whether they are registered or not.
     objectives
         Names of the objectives that it is for; None for all.
     handles

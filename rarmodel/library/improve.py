@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
 from rarmodel import __version__, registry
-from rarmodel.bounds import CHECKED_PROOF, ENUMERATION, PROOF, ValueBound, bounds, value_bounds
+from rarmodel.bounds import (
+    CHECKED_PROOF,
+    ENUMERATION,
+    PROOF,
+    ValueBound,
+    bounds,
+    claims_in,
+    value_bounds,
+)
 from rarmodel.errors import InputError, Problem
 from rarmodel.instances import Family, Known, Library, Listed, Recorded, changed, entries
 from rarmodel.model import instance_digest
-from rarmodel.model.objectives import MAKESPAN, Value, exact, in_digits, number
+from rarmodel.model.objectives import MAKESPAN, Value, in_digits, number
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 from rarmodel.workloads.bundled import listed_instance
@@ -180,14 +187,9 @@ def _value(instance: Instance, schedule: Schedule) -> Value:
 
 def _claim(schedule: Schedule, objective: str) -> ValueBound | None:
     """The bound on an objective that a schedule carries."""
-    bound = schedule.bound
-    if bound is None:
-        return None
-    if objective == MAKESPAN.name:
-        return ValueBound(bound.slots, bound.name)
-    if bound.aim is None or bound.aim.objective != objective:
-        return None
-    return ValueBound(exact(Fraction(bound.aim.value)), bound.aim.name)
+    claims = (claim for claim in claims_in(schedule) if claim.objective == objective)
+    known = [claim.bound for claim in claims if not claim.at_most]
+    return max(known, key=lambda bound: bound.value, default=None)
 
 
 def _own(name: str) -> bool:

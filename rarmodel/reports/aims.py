@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rarmodel.bounds import ValueBound, known_aims, known_bound, relative_gap
+from rarmodel.bounds import Claim, ValueBound, greatest, known_claims, relative_gap
 from rarmodel.duration import duration
-from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
+from rarmodel.model.objectives import MAKESPAN, Objective, Value, in_digits, objectives_of
 
 from .drawing import Drawing
-from .words import counted
+from .words import counted, joined
 
 
 class Aim(NamedTuple):
@@ -22,13 +22,28 @@ class Aim(NamedTuple):
         What is minimised.
     values
         The value of each schedule; None if the schedule breaks a constraint.
-    bound
-        The best known bound.
+    claims
+        What is proven for each schedule: the best known bound that holds for it.
+    best
+        Index of the best schedule; of the first if none is valid.
     """
 
     objective: Objective
     values: tuple[Value | None, ...]
-    bound: ValueBound
+    claims: tuple[Claim, ...]
+    best: int
+
+    @property
+    def bound(self) -> ValueBound:
+        """The best known bound that holds for the best schedule."""
+        return self.claims[self.best].bound
+
+    @property
+    def condition(self) -> str:
+        """In words, which schedules the bound is for; empty if it is for all."""
+        at_most = self.claims[self.best].at_most
+        known = [f"{name} of at most {in_digits(value)}" for name, value in at_most]
+        return f"with {joined(known)}" if known else ""
 
     @property
     def name(self) -> str:
@@ -48,7 +63,7 @@ class Aim(NamedTuple):
     def gap(self, schedule: int) -> float | None:
         """Relative gap of a schedule, by index, to the bound."""
         value = self.values[schedule]
-        return None if value is None else relative_gap(value, self.bound.value)
+        return None if value is None else relative_gap(value, self.claims[schedule].bound.value)
 
     def ratio(self, schedule: int) -> float | None:
         """Value of a schedule, by index, divided by the least; None where the least is not above 0.
@@ -73,30 +88,32 @@ def aims_of(
     drawings
         Schedules of one instance, at least one.
     bounds
-        A bound on each objective; by default `shown_bounds`.
+        A bound on each objective that holds for all schedules; by default the best known.
     """
-    bounds = shown_bounds(drawings) if bounds is None else bounds
+    objectives = objectives_of(drawings[0].instance)
+    reached = [_values(drawing) for drawing in drawings]
+    valid = [i for i, values in enumerate(reached) if values]
+    best = min(valid, key=lambda i: [reached[i][one.name] for one in objectives], default=0)
+    if bounds is None:
+        schedules = [drawing.schedule for drawing in drawings]
+        known = known_claims(drawings[0].instance, schedules, [reached[i] for i in valid])
+    else:
+        pairs = zip(objectives, bounds, strict=True)
+        known = tuple((Claim(one.name, bound),) for one, bound in pairs)
     return tuple(
-        Aim(one, tuple(_value(drawing, one) for drawing in drawings), bound)
-        for one, bound in zip(objectives_of(drawings[0].instance), bounds, strict=True)
+        Aim(
+            one,
+            tuple(values.get(one.name) for values in reached),
+            tuple(greatest(claims, values) for values in reached),
+            best,
+        )
+        for one, claims in zip(objectives, known, strict=True)
     )
 
 
 def shown_bounds(drawings: Sequence[Drawing]) -> tuple[ValueBound, ...]:
-    """The bounds for all gaps in a page or plot: the best known, one for each objective."""
-    instance = drawings[0].instance
-    lengths = [one.report.makespan for one in drawings if one.report.feasible]
-    least = min((slots for slots in lengths if slots is not None), default=None)
-    schedules = [drawing.schedule for drawing in drawings]
-    longest = known_bound(instance, schedules, least)
-    values = [_value(drawing, objectives_of(instance)[0]) for drawing in drawings]
-    aims = known_aims(
-        instance, schedules, min((value for value in values if value is not None), default=None)
-    )
-    return tuple(
-        ValueBound(longest.slots, longest.name) if one is MAKESPAN else bound
-        for one, bound in zip(objectives_of(instance), aims, strict=True)
-    )
+    """The best known bound on each objective that holds for the best of some schedules."""
+    return tuple(aim.bound for aim in aims_of(drawings))
 
 
 def on_length(aims: Sequence[Aim]) -> Aim | None:
@@ -127,6 +144,9 @@ def ranked(aims: Sequence[Aim]) -> list[int]:
     return sorted(valid, key=lambda i: [aim.values[i] or 0 for aim in aims])
 
 
-def _value(drawing: Drawing, objective: Objective) -> Value | None:
-    values = drawing.report.objective if drawing.report.feasible else None
-    return None if values is None else values[objective.name]
+def _values(drawing: Drawing) -> dict[str, Value]:
+    """Values of a valid schedule: the makespan and the objectives; of others none."""
+    report = drawing.report
+    if not report.feasible or report.objective is None or report.makespan is None:
+        return {}
+    return {MAKESPAN.name: report.makespan, **report.objective}

@@ -136,8 +136,10 @@ def _values(names: Sequence[str], aim: Aim, order: Sequence[int], time: SlotTime
             found = f"{names[best]} {_told(aim, best, time, unit=False)}, others {span}"
     bound = shortened(aim.bound.name, LETTERS)
     least = aim.objective.told(aim.bound.value, time)
-    than = "" if aim.least == aim.bound.value else f" than {least}"
-    return f"{aim.name}: {found}; no schedule has less{than} (bound: {bound})."
+    nothing_less = aim.values[best] if aim.condition else aim.least
+    than = "" if nothing_less == aim.bound.value else f" than {least}"
+    which = f" {aim.condition}" if aim.condition else ""
+    return f"{aim.name}: {found}; no schedule{which} has less{than} (bound: {bound})."
 
 
 def _nothing_valid(refused: Sequence[Drawing]) -> Finding:

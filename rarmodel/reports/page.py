@@ -41,11 +41,15 @@ class JobRow(NamedTuple):
 
 
 class BoundRow(NamedTuple):
-    """A bound in a table, with the gap of the best valid schedule to it."""
+    """A bound in a table, with the gap of the best valid schedule to it.
+
+    The condition says in words for which schedules it holds; it is empty if it holds for all.
+    """
 
     aim: Aim
     bound: ValueBound
     gap: float | None
+    condition: str
 
 
 def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
@@ -83,7 +87,7 @@ def report_page(instance: Instance, schedules: Sequence[Schedule]) -> str:
         charts: dict[str, Chart] = charts_of(
             drawing,
             end,
-            None if length is None else int(length.bound.value),
+            None if length is None else int(length.claims[i].bound.value),
             large=large,
             scale=scale,
             highest=highest,
@@ -157,11 +161,13 @@ def bound_rows(instance: Instance, aim: Aim) -> list[BoundRow]:
     else:
         found = list(objective_bounds(instance, aim.objective))
     found += [] if aim.bound in found else [aim.bound]
-    least = aim.least
-    return [
-        BoundRow(aim, bound, None if least is None else relative_gap(least, bound.value))
-        for bound in found
-    ]
+    rows = []
+    for bound in found:
+        only = aim.condition if bound == aim.bound else ""
+        value = aim.values[aim.best] if only else aim.least
+        gap = None if value is None else relative_gap(value, bound.value)
+        rows.append(BoundRow(aim, bound, gap, only))
+    return rows
 
 
 def _values(drawing: Drawing) -> list[Value | None]:

@@ -93,15 +93,15 @@ def height_of(drawing: Drawing, part: str, schedules: int, *, large: bool) -> fl
     return min(max(rows * least, min(rows * most, 2.4), 0.4), highest)
 
 
-def gantt_panel(axis: Axes, panel: Panel, length: Aim | None, *, large: bool) -> None:
+def gantt_panel(axis: Axes, panel: Panel, bound: float | None, *, large: bool) -> None:
     """A row for each GPU and a bar for each job; or GPUs held by server.
 
     Parameters
     ----------
     axis, panel
         Where to draw, and what.
-    length
-        The makespan, if it is an objective and its bound is to be marked.
+    bound
+        The bound on its makespan, if that is an objective and its bound is to be marked.
     large
         Whether rows are servers instead of GPUs.
     """
@@ -121,8 +121,8 @@ def gantt_panel(axis: Axes, panel: Panel, length: Aim | None, *, large: bool) ->
     _label_rows(axis, panel, levels(names, edges, racks_of(cluster), kinds=kinds_of(cluster)))
     if drawing.report.makespan is not None and asks_for_length(drawing):
         axis.axvline(drawing.report.makespan, zorder=6, **MAKESPAN)
-    if length is not None:
-        axis.axvline(float(length.bound.value), zorder=7, **LOWER_BOUND)
+    if bound is not None:
+        axis.axvline(bound, zorder=7, **LOWER_BOUND)
 
 
 def contention_panel(axis: Axes, panel: Panel, scale: int) -> None:
@@ -213,7 +213,8 @@ def keys_of(
             lines.append(Line2D([], [], label="makespan", **MAKESPAN))
         if length is not None:
             slots = counted(int(length.bound.value), "slot")
-            name = f"lower bound, {slots} ({shortened(length.bound.name, 40)})"
+            which = f", {length.condition}" if length.condition else ""
+            name = f"lower bound{which}, {slots} ({shortened(length.bound.name, 40)})"
             lines.append(Line2D([], [], label=name, **LOWER_BOUND))
         if large:
             sizes = [

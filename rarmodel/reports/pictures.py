@@ -150,7 +150,9 @@ def _compose(
     for i, (panel, axis) in enumerate(zip(panels, axes, strict=True)):
         match panel.part:
             case "gantt":
-                gantt_panel(axis, panel, length, large=large)
+                bounds = [] if length is None else [float(one.bound.value) for one in length.claims]
+                bound = bounds[i % len(drawings)] if bounds else None
+                gantt_panel(axis, panel, bound, large=large)
             case "contention":
                 contention_panel(axis, panel, scale)
             case "utilisation":

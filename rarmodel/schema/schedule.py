@@ -169,6 +169,20 @@ class ProvenValue(Record):
     """Name of the bound, or of the solver that proved it."""
 
 
+class ProvenLater(ProvenValue):
+    """The same for an objective after the most important one.
+
+    There a solver proves only what holds for schedules that are no worse in what counts more.
+    """
+
+    value: ExactValue
+    """No schedule of the instance that keeps `at_most` has less."""
+
+    at_most: Annotated[dict[Name, ExactValue], Field(default_factory=dict)]
+    """Values of more important objectives. The bound holds for schedules that exceed none of them;
+    without any, for every schedule."""
+
+
 class ProvenBound(Record):
     """A lower bound on the makespan that was proven when a schedule was made."""
 
@@ -180,6 +194,10 @@ class ProvenBound(Record):
 
     aim: ProvenValue | None = None
     """The same for the most important objective, if that is not the makespan."""
+
+    later: tuple[ProvenLater, ...] = ()
+    """The same for the objectives after the most important one, if they are not the makespan with
+    the bound `slots`."""
 
     instance_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     """Digest of the instance for which the bound holds."""

@@ -1,4 +1,7 @@
-"""The neighbourhoods of the search for the paper's problem; `Worker` says how they take turns."""
+"""Names for the moves of the search for the paper's problem, and what they are for.
+
+`Worker` makes these moves, and says when. It does not ask which of these names are registered.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from campaign_files import write_campaign
 
+import rarmodel
 from rarmodel.campaigns import (
     bundled_campaigns,
     parse_campaign,
@@ -265,6 +266,22 @@ def test_two_campaigns_need_two_names(folder: Path) -> None:
     paths = [write_campaign(folder, text, name) for name in ("a.yaml", "b.yaml")]
     with pytest.raises(InputError, match="'same' names another campaign too"):
         plan_campaigns(paths)
+
+
+def test_a_folder_of_its_name_does_not_hide_what_is_bundled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("figures", "figure-7", "two-servers"):
+        (tmp_path / name).mkdir()
+    assert len(read_campaigns("figures")) == len(bundled_campaigns())
+    assert read_campaigns("figure-7")[0][0].name == "figure-7"
+    assert rarmodel.load_instance("two-servers").name == "two-servers"
+    text = "name: beside\ninstances: [two-servers]\nmethods: [sjf-bco]\n"
+    assert len(plan_campaigns([write_campaign(tmp_path, text)]).runs) == 1
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(InputError, match="elsewhere: cannot be read: is a directory"):
+        rarmodel.load_instance("elsewhere")
 
 
 def test_bundled_campaigns_can_be_planned() -> None:

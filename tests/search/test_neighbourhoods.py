@@ -9,7 +9,7 @@ import pytest
 from documents import instance_data, job_data
 
 from rarmodel import registry
-from rarmodel.api import load_instance, solve
+from rarmodel.api import list_neighbourhoods, load_instance, solve
 from rarmodel.dispatch import LIST_SCHEDULES
 from rarmodel.dispatch import search as wide_module
 from rarmodel.errors import UsageError
@@ -35,6 +35,7 @@ WIDE = parse_instance(
     )
     | {"objective": "total-flow"}
 )
+parts = registry._loaded
 FEW = {"iterations": 3, "threads": 1}
 ALL = frozenset({RELEASES.name})
 
@@ -197,6 +198,18 @@ def test_added_parts_are_there_for_a_while() -> None:
         registry.added("neighbourhoods", ["json:dumps"]),
     ):
         pass
+
+
+@pytest.mark.parametrize("instance", [load_instance("fragmented-uneven"), WIDE])
+def test_built_in_neighbourhoods_are_names_without_which_search_does_the_same(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the docs say; whoever makes them parts that can be left out changes docs and test."""
+    assert not any(one["by_turns"] for one in list_neighbourhoods())
+    before = solved(instance).schedule
+    monkeypatch.setattr(registry, "_loaded", lambda kind: () if "neigh" in kind else parts(kind))
+    assert registry.parts("neighbourhoods") == []
+    assert solved(instance).schedule == before
 
 
 def test_built_in_neighbourhoods_say_what_they_support() -> None:

@@ -1,0 +1,100 @@
+"""Pictures of schedules show what the pages beside them print."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rarmodel
+from rarmodel.schema import Instance, Schedule
+
+DOCS = Path(__file__).parents[2] / "docs"
+FEATURES = sorted(page.stem for page in (DOCS / "features").glob("*.md"))
+WITHOUT = {"contention-by-duty"}
+"""Pages that compare values, and show no schedule."""
+
+
+@pytest.fixture(scope="module")
+def scripts() -> dict[str, Any]:
+    """The names in both scripts that draw pictures."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DOCS)  # One imports the other.
+        names = {script: runpy.run_path(str(DOCS / script)) for script in SCRIPTS}
+    return names["gantt.py"] | names["feature_pictures.py"]
+
+
+SCRIPTS = ("gantt.py", "feature_pictures.py")
+
+
+def test_pages_that_show_a_picture_are_those_that_are_drawn(scripts: dict[str, Any]) -> None:
+    assert {page.stem for page in scripts["pages"]()} == {*FEATURES} - WITHOUT
+    drawn = {file.stem for file in (DOCS / "images" / "features").iterdir()}
+    assert drawn == {*FEATURES} - WITHOUT
+
+
+@pytest.mark.parametrize("name", [name for name in FEATURES if name not in WITHOUT])
+def test_picture_of_a_feature_shows_the_result_of_its_page(
+    name: str, scripts: dict[str, Any]
+) -> None:
+    page = DOCS / "features" / f"{name}.md"
+    _, schedule = scripts["result_of"](page)
+    picture = scripts["picture_of"](page).read_text(encoding="utf-8")
+    stale = "run: python docs/feature_pictures.py"
+    assert scripts["carried"](picture) == scripts["told"]([schedule]), stale
+
+
+def test_a_picture_carries_what_it_shows(scripts: dict[str, Any]) -> None:
+    instance = rarmodel.load_instance("two-servers")
+    schedules = scripts["schedules_of"](instance, ["first-fit", "sjf-bco"])
+    picture = scripts["drawn"](instance, schedules)
+    assert scripts["carried"](picture) == scripts["told"](schedules)
+    for schedule in schedules:
+        for assignment in schedule.assignments:
+            assert f">{assignment.job}<" in picture
+    assert [one.method for one in schedules] == ["first-fit", "sjf-bco"]
+    assert scripts["carried"]("<svg></svg>") == []
+
+
+@pytest.mark.parametrize(
+    ("picture", "source", "makespans"),
+    [
+        ("lab", "lab.json", [34, 13, 10]),
+        ("two-servers", "two-servers", [20, 20, 12]),
+        ("lemma-3-real-fails", "lemma-3-real-fails", [25, 7]),
+    ],
+)
+def test_pictures_of_methods_show_the_values_that_the_pages_name(
+    picture: str, source: str, makespans: list[int], scripts: dict[str, Any]
+) -> None:
+    file = DOCS / "examples" / source
+    instance = rarmodel.load_instance(file if file.exists() else source)
+    shown = scripts["carried"]((DOCS / "images" / f"{picture}.svg").read_text(encoding="utf-8"))
+    reports = [rarmodel.verify(instance, schedule_with(instance, data)) for data in shown]
+    assert all(report.feasible for report in reports)
+    assert [report.makespan for report in reports] == makespans
+
+
+def test_picture_of_a_wider_instance_shows_what_search_and_fifo_find(
+    scripts: dict[str, Any],
+) -> None:
+    instance = rarmodel.load_instance(DOCS / "examples" / "cluster-at-work.json")
+    found = [rarmodel.solve(instance, iterations=40), rarmodel.solve(instance, method="fifo")]
+    shown = scripts["carried"]((DOCS / "images" / "wide.svg").read_text(encoding="utf-8"))
+    reports = [rarmodel.verify(instance, schedule_with(instance, data)) for data in shown]
+    values = [goal.value for result in found for goal in result.objective]
+    assert [value for one in reports for value in (one.objective or {}).values()] == values
+
+
+def schedule_with(instance: Instance, assignments: list[Any]) -> Schedule:
+    """A schedule of plain data."""
+    return Schedule.model_validate(
+        {
+            "schema_version": 1,
+            "instance": instance.name,
+            "method": "picture",
+            "assignments": assignments,
+        }
+    )

@@ -12,9 +12,11 @@ from .bound import (
 from .claim import known_aims, known_bound, with_bound
 from .links import shared_links
 from .proven import (
+    Impossible,
     all_bounds,
     best_bound,
     bounds,
+    impossible,
     least_values,
     limit_bound,
     objective_bound,
@@ -36,6 +38,7 @@ __all__ = [
     "ENUMERATION",
     "PROOF",
     "Bound",
+    "Impossible",
     "LowerBound",
     "ValueBound",
     "all_bounds",
@@ -43,6 +46,7 @@ __all__ = [
     "best_bound",
     "bounds",
     "greatest_area",
+    "impossible",
     "known_aims",
     "known_bound",
     "least_values",

@@ -14,6 +14,7 @@ from .extremes import (
 )
 from .features import handled, unhandled, used
 from .horizon import horizon_of
+from .impossible import never_complete, too_short
 from .lone import lone_options
 from .rates import Pace, pace, paces, plain_pace
 from .sharing import bandwidths, best_share, worst_share
@@ -28,7 +29,7 @@ from .timing import (
     speed,
 )
 from .topology import Topology, topology
-from .windows import Window, too_short, windows
+from .windows import Window, windows
 
 __all__ = [
     "Extremes",
@@ -55,6 +56,7 @@ __all__ = [
     "least_slots_by_placement",
     "linear_degradation",
     "lone_options",
+    "never_complete",
     "overhead_seconds",
     "pace",
     "paces",

@@ -1,5 +1,6 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
+from .check import check_instance
 from .contention import contention_level, linear_degradation, ring_share
 from .digest import instance_digest
 from .duty import RingOnLinks, duty_bandwidths, duty_units, effective_rings, share_by_duty
@@ -7,7 +8,6 @@ from .extremes import (
     Extremes,
     LeastSlots,
     best_placements,
-    check_instance,
     job_extremes,
     least_slots_by_placement,
     slowest_alone,

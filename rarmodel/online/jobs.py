@@ -40,6 +40,8 @@ class Jobs:
         Ring size unless a policy says otherwise: the one of least area, and then the smallest.
     speed, length
         Iterations per slot, and slots for the iterations left, alone in the best placement.
+    stalls
+        Whether there may be a placement, or rings beside it, with which it makes no progress.
     tenant, cap
         Whose job it is, of the tenants with a cap; and how many GPUs each of them may hold.
     row, allowed, within
@@ -64,6 +66,7 @@ class Jobs:
     size: Ints
     speed: Ints
     length: Ints
+    stalls: Truths
     tenant: Ints
     cap: Ints
     row: Ints
@@ -110,6 +113,7 @@ def jobs_of(instance: Instance) -> Jobs:
         size=_sizes(waiting)[order],
         speed=speed,
         length=-(-iterations // speed),
+        stalls=np.array([extremes[j].worst_speed == 0 for j in order], np.bool_),
         tenant=_ints([tenants.get(job.tenant or "", NOBODY) for job in jobs]),
         cap=_ints([tenant.gpus or 0 for tenant in capped]),
         row=row,

@@ -164,9 +164,26 @@ class Foreman:
         before = cluster.stopped.get(k)
         if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
             return self.with_progress(k, before.ring, asked)
+        found = self._placed(k, asked, cluster.room.idle)
+        if found is not None:
+            return self.with_progress(k, found, asked)
+        # A placement that would put it where it makes no progress is asked about another place.
+        ring = fewest_servers(asked, cluster.room.idle)
+        if ring is None or moves(cluster, k, ring):
+            return None
+        other = elsewhere(cluster, k, asked)
+        if other is None:
+            return None
+        only = np.zeros_like(cluster.room.idle)
+        only[[*other]] = [*other.values()]
+        return other if self._placed(k, asked, only) is not None else None
+
+    def _placed(self, k: int, asked: Asked, idle: Ints) -> Ring | None:
+        """Where the placement puts a job on some idle GPUs; None if it is to wait."""
+        cluster = self._cluster
         site = Site(
             cluster=cluster.instance.cluster,
-            idle=cluster.room.idle,
+            idle=idle,
             rings=cluster.rings_on_links,
             lost=lambda ring: cluster.lost(k, ring),
             random=self._random,
@@ -176,7 +193,7 @@ class Foreman:
             return None
         if not asked.kept_by(found) or not cluster.room.has(found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
-        return self.with_progress(k, found, asked)
+        return found
 
     def with_progress(self, k: int, ring: Ring, asked: Asked) -> Ring | None:
         """The ring, or another one if the job makes no progress there; None if it waits."""

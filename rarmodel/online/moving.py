@@ -34,13 +34,20 @@ def moves(cluster: WorkingCluster, k: int, ring: Ring) -> bool:
 def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     """Idle GPUs on which a job makes progress, on the fewest servers; None if there are none.
 
-    A ring has the least share of the links between its servers. So servers are tried together that
-    links of some share or more join, and within a server those of some rate or more.
+    A ring between servers has the least share of the links between them. So servers are tried
+    together that links of some share or more join. One server is tried for each rate within.
     """
     best: Ring | None = None
+    few = [(servers, replace(asked, most=1)) for servers in _of_rates(cluster)]
+    if asked.fewest > 1:
+        few = []
+    several = replace(asked, fewest=max(2, asked.fewest))
+    ways = [*few, *((servers, several) for servers in _joined(cluster))]
     for allowed in asked.allowed:
-        for servers in _joined(cluster):
-            fits = replace(asked, allowed=(allowed & servers,))
+        for servers, way in ways:
+            if way.fewest > way.most:
+                continue
+            fits = replace(way, allowed=(allowed & servers,))
             ring = fewest_servers(fits, cluster.room.idle)
             if ring is None or (best is not None and len(ring) >= len(best)):
                 continue
@@ -49,13 +56,18 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     return best
 
 
+def _of_rates(cluster: WorkingCluster) -> Iterator[Truths]:
+    """Servers of a rate or more within, the greatest rate first."""
+    one = cluster.instance.cluster
+    rates = np.array([within_gbps(one, s) for s in range(len(one.servers))])
+    for rate in sorted(set(rates.tolist()), reverse=True):
+        yield rates >= rate
+
+
 def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
     """Servers that are joined by links of a share or more, the greatest share first."""
     instance, tree = cluster.instance, cluster.tree
     count = len(instance.cluster.servers)
-    rates = np.array([within_gbps(instance.cluster, s) for s in range(count)])
-    for rate in sorted(set(rates.tolist()), reverse=True):
-        yield rates >= rate
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     nodes = {node for link in tree.links for node in (link.node, link.parent)}
     group = {node: {node} for node in nodes}

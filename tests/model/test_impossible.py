@@ -336,3 +336,35 @@ def test_many_spans_and_looks_only_make_it_say_less(monkeypatch: pytest.MonkeyPa
     assert never_complete(can) == ()
     monkeypatch.setattr(impossible, "MOST_LOOKS", 0)
     assert never_complete(can.model_copy(deep=True)) == ()
+
+
+LAST = 2**53 - 1
+
+
+@pytest.mark.parametrize(
+    ("job", "top", "line"),
+    [
+        ({"release": LAST}, {}, f"jobs[0].release: {LAST}; with the 2 slots"),
+        ({"due": LAST}, {}, f"jobs[0].due: {LAST}; with the 2 slots"),
+        ({"deadline": LAST - 1}, {}, f"jobs[0].deadline: {LAST - 1}; with the 2 slots"),
+        (
+            {},
+            {"reservations": [FOR_EVER | {"from": 3, "to": LAST}]},
+            f"cluster.reservations[0].to: {LAST}; with the 2 slots",
+        ),
+        ({"iterations": LAST}, {"also": 1}, "jobs: one after another they take "),
+    ],
+)
+def test_a_sum_of_slots_past_the_largest_number_is_one_line(
+    job: dict[str, Any], top: dict[str, Any], line: str
+) -> None:
+    also = [job] * top.pop("also", 0) * 4
+    with pytest.raises(InputError) as refused:
+        case({"gpus": 1} | job, *({"gpus": 1} | one for one in also), **top)
+    (told,) = refused.value.lines()
+    assert told.startswith(line)
+    assert told.endswith("slots must stay below 2^53")
+
+
+def test_slots_up_to_the_largest_number_are_counted() -> None:
+    assert horizon_of(case({"gpus": 1, "release": LAST - 2})) == LAST

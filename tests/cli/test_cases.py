@@ -23,8 +23,8 @@ NEVER = {
     ],
     "never-fits-reservation": [
         (
-            "job 'a' can never run: its ring of 4 GPUs finds no room beside cluster.reservations[0] "
-            "(1 GPU of 's1' from slot 0 on)"
+            "job 'a' can never run: its ring of 4 GPUs finds no room beside "
+            "cluster.reservations[0] (1 GPU of 's1' from slot 0 on)"
         )
     ],
 }

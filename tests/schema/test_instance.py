@@ -87,7 +87,7 @@ def test_a_running_job_without_progress_is_one_line_with_its_placement() -> None
     (line,) = lines_of(data)
     assert line == (
         "jobs[0].running.gpus: job 'a' makes no progress where it runs, on 's0' (2 GPUs) and 's1' "
-        "(1 GPU): an iteration takes SECONDS s there even without other rings, a slot has 1 s and "
+        "(1 GPU): an iteration takes 4.42 s there even without other rings, a slot has 1 s and "
         "must hold one, and jobs are not interrupted"
     )
 

@@ -101,7 +101,8 @@ def slots_of_round(policy: Policy, instance: Instance) -> int | None:
     """
     if policy.round_slots is not None:
         return policy.round_slots
-    seconds = getattr(policy, "round_seconds", None)  # Others' policies may do without.
+    # Others' policies may do without.
+    seconds: float | None = getattr(policy, "round_seconds", None)
     if seconds is None:
         return None
     least = 2 * restore_slots(instance) if policy.interrupts else 0

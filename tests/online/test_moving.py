@@ -38,7 +38,7 @@ SLOW = {"gradient_mb": 1500.0, "backward_ms": 100.0}
 
 def stuck(**options: Any) -> Instance:
     """Both servers have a GPU left when c comes, and over links c makes no progress."""
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {"slots": 3, "servers": ["s0"]},
         {"slots": 5, "servers": ["s1"]},
         {"slots": 18, "gpus": 2, "release": 1, **SLOW},
@@ -162,7 +162,11 @@ def test_whatever_can_complete_does_under_every_policy(
 
 
 def test_a_livelock_names_jobs_placement_and_policy() -> None:
-    jobs = [{"slots": 1, "gpus": 3}, {"slots": 1, "gpus": 2}, {"slots": 1, "after": ["a"]}]
+    jobs: list[dict[str, Any]] = [
+        {"slots": 1, "gpus": 3},
+        {"slots": 1, "gpus": 2},
+        {"slots": 1, "after": ["a"]},
+    ]
     instance = worked(jobs, servers=[2, 2])
     one = Placement("one", lambda asked, site: {0: asked.size} if asked.size < 3 else None)
     found = rarmodel.simulate(instance, "fifo", placement=one)

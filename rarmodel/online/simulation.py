@@ -159,10 +159,6 @@ class Simulation:
         return {
             "policy": self.policy,
             "verified": self.verified,
-            "stopped": self.stopped,
-            "unfinished": list(self.unfinished),
-            "causes": list(self.causes),
-            "notes": list(self.notes),
             "makespan": one.makespan,
             "mean_flow": one.mean_flow,
             "median_flow": one.median_flow,
@@ -182,6 +178,10 @@ class Simulation:
             "bounds": {name: number(bound.bound) for name, bound in proven.items()},
             "bounds_assume": {name: bound.assumes for name, bound in proven.items()},
             "ratios": {name: bound.ratio for name, bound in proven.items()},
+            "stopped": self.stopped,
+            "unfinished": list(self.unfinished),
+            "causes": list(self.causes),
+            "notes": list(self.notes),
         }
 
     def _repr_html_(self) -> str:

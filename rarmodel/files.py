@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from .defaults import MAX_MB
 from .errors import InputError, Problem
 from .json_text import parse_json
-from .model.extremes import check_instance
+from .model.check import check_instance
 from .schema import Instance, Schedule
 from .schema.base import Record
 from .schema.problems import problems_of, show

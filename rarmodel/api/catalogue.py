@@ -134,6 +134,7 @@ def list_policies() -> list[dict[str, Any]]:
             "interrupts": policy.interrupts,
             "elastic": policy.elastic,
             "round_slots": policy.round_slots,
+            "round_seconds": getattr(policy, "round_seconds", None),
         }
         for policy in registry.parts("online_policies")
     ]

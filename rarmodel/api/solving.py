@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rarmodel import registry
 from rarmodel.bounds import (
     best_bound,
+    impossible,
     require_true,
     value_bounds,
     why_infeasible,
@@ -20,7 +21,7 @@ from rarmodel.bounds import (
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
-from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.results import Result, goals_of, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
@@ -243,15 +244,14 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     if why := unhandled(instance, handled(method), f"method {method.name!r}"):
         raise UsageError(why)
 
-    prepare_method(method, instance)
+    if not never_complete(instance):  # That is said at once, and nothing need be compiled.
+        prepare_method(method, instance)
     begun = perf_counter()
     bound = best_bound(instance)
     horizon = horizon_of(instance)
-    schedule, stopped, aim = None, "the lower bound exceeds the horizon", None
-    reasons = why_infeasible(instance, bound) if bound.slots > horizon else too_short(instance)
-    if reasons and bound.slots <= horizon:
-        stopped = "a job takes longer than its deadline allows"
-    elif not reasons:
+    schedule, aim = None, None
+    stopped, reasons = impossible(instance, bound) or ("", ())
+    if not reasons:
         try:
             schedule, stopped, proven, aim = attempt(method, instance, limits)
             bound = max(bound, proven or bound, key=lambda one: one.slots)
@@ -262,7 +262,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         require_true(instance, report, bound, aim=aim)
     least = with_aim(with_makespan(instance, value_bounds(instance), bound), aim)
     goals = goals_of(instance, report, least)
-    if bound.slots > horizon:  # Proven by the method itself, perhaps.
+    if not reasons and bound.slots > horizon:  # Proven by the method itself.
         reasons = why_infeasible(instance, bound)
     return Result(
         instance=instance.name,

@@ -12,9 +12,11 @@ from .bound import (
 from .claim import Claim, claims_in, greatest, known_claims, with_bound
 from .links import shared_links
 from .proven import (
+    Impossible,
     all_bounds,
     best_bound,
     bounds,
+    impossible,
     least_values,
     limit_bound,
     objective_bound,
@@ -37,6 +39,7 @@ __all__ = [
     "PROOF",
     "Bound",
     "Claim",
+    "Impossible",
     "LowerBound",
     "ValueBound",
     "all_bounds",
@@ -46,6 +49,7 @@ __all__ = [
     "claims_in",
     "greatest",
     "greatest_area",
+    "impossible",
     "known_claims",
     "least_values",
     "limit_bound",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil, inf
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from rarmodel import registry
 from rarmodel.errors import UsageError, VerificationError, listed
-from rarmodel.model import horizon_of
+from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
@@ -198,16 +198,54 @@ def require_true(
                 )
 
 
+class Impossible(NamedTuple):
+    """Why there is no schedule.
+
+    Attributes
+    ----------
+    stopped
+        In few words.
+    reasons
+        The jobs and what keeps them from it, as lines.
+    """
+
+    stopped: str
+    reasons: tuple[str, ...]
+
+
+def impossible(instance: Instance, bound: LowerBound | None = None) -> Impossible | None:
+    """Why there is no schedule, as far as nothing need be solved for that; None if there may be.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    bound
+        The best known bound; by default the best that needs no search.
+    """
+    if reasons := never_complete(instance):
+        return Impossible("a job can never complete", reasons)
+    bound = bound or best_bound(instance)
+    if bound.slots > horizon_of(instance):
+        return Impossible("the lower bound exceeds the horizon", why_infeasible(instance, bound))
+    if reasons := too_short(instance):
+        return Impossible("a job takes longer than its deadline allows", reasons)
+    return None
+
+
 def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
     """Why no schedule meets the horizon, as lines, if one of these bounds exceeds it."""
     horizon = horizon_of(instance)
     if bound.name == "longest job":
         needs = zip(instance.jobs, works(instance), strict=True)
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
-        return (f"longer than the horizon of {horizon} slots even alone: jobs {listed(long)}",)
+        of = "the horizon of" if instance.time.horizon is not None else "any schedule,"
+        return (f"longer than {of} {horizon} slots even alone: jobs {listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
     if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"
+    if instance.time.horizon is None:
+        return (f"{need} ({bound.name}); {horizon} are enough for any schedule that there is",)
     return (f"{need} ({bound.name}); the horizon is {horizon}",)
 
 

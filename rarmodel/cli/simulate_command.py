@@ -84,6 +84,9 @@ def simulate(
     else:
         for line in tables.aligned(results[0].lines()):
             (say if output == "-" else answer)(line)
+    if len(policy) > 1 and not as_json:
+        for note in dict.fromkeys(note for one in results for note in one.notes):
+            say(f"{', '.join(one.policy for one in results if note in one.notes)}: {note}")
     for one in results:
         if not one.verified:
             say_first([f"{one.policy}: {one_line(reason)}" for reason in one.reasons], "reasons")

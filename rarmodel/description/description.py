@@ -12,12 +12,12 @@ from rarmodel.bounds import (
     ValueBound,
     all_bounds,
     best_bound,
+    impossible,
     objective_bounds,
     value_bounds,
-    why_infeasible,
 )
 from rarmodel.duration import duration
-from rarmodel.model import horizon_of, too_short
+from rarmodel.model import horizon_of, never_complete
 from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
 from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
@@ -59,8 +59,8 @@ class Description:
     uses
         What the instance uses beyond the paper's problem.
     reasons
-        Why no schedule meets the horizon, if the bounds prove it, or a deadline, if a job takes
-        longer alone.
+        Why there is no schedule, as far as that is easily proven: a job that never completes, a
+        bound above the horizon, or a deadline that a job misses even alone.
     """
 
     instance: Instance = field(repr=False)
@@ -126,6 +126,8 @@ class Description:
         time = self.instance.time
         if time.horizon is not None:
             return time.told(time.horizon)
+        if never_complete(self.instance):
+            return "none; no number of slots is enough"
         return f"none; {time.told(horizon_of(self.instance))} are enough"
 
     def _bounds(self) -> dict[str, str]:
@@ -309,7 +311,7 @@ def describe(instance: Instance) -> Description:
     """
     jobs = tuple(job_times(instance))
     bounds = all_bounds(instance)
-    best = best_bound(instance)
+    none = impossible(instance)
     levels, ratios = network(instance)
     by_size: dict[tuple[int, ...], list[JobTimes]] = {}
     for job, times in zip(instance.jobs, jobs, strict=True):
@@ -327,9 +329,7 @@ def describe(instance: Instance) -> Description:
         bounds=bounds,
         objectives=tuple(zip(objectives_of(instance), value_bounds(instance), strict=True)),
         uses=uses_of(instance),
-        reasons=why_infeasible(instance, best)
-        if best.slots > horizon_of(instance)
-        else too_short(instance),
+        reasons=() if none is None else none.reasons,
     )
 
 

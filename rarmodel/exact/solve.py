@@ -13,13 +13,13 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from rarmodel.bounds import LowerBound, best_bound, why_infeasible, with_bound
+from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
-from rarmodel.model import handled, horizon_of, too_short, unhandled
+from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import plain
 from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
@@ -95,7 +95,8 @@ def solve_formulation(
         if solver.version() is None:
             raise UsageError(f"solver {solver.name!r} is not installed")
     entries = data if isinstance(data, Entries) else Entries(data)
-    if not model_only:
+    # A job that can never complete is told at once, and nothing need be compiled.
+    if not model_only and not never_complete(instance):
         prepare(instance)
     known = Known(
         instance=instance,
@@ -108,10 +109,8 @@ def solve_formulation(
         bound=NO_BOUND if model_only else best_bound(instance),
         alone=model_only,
     )
-    if known.bound.slots > horizon_of(instance):
-        known.stopped = "the lower bound exceeds the horizon"
-    elif too_short(instance):
-        known.stopped = "a job takes longer than its deadline allows"
+    if (none := impossible(instance, known.bound)) is not None:
+        known.stopped = none.stopped
     else:
         try:
             if model_only:
@@ -213,9 +212,9 @@ def _turn_to_second(known: Known) -> None:
 def _result(known: Known) -> Result:
     """Make the result from what is known."""
     instance, formulation = known.instance, known.formulation
-    impossible = known.bound.slots > horizon_of(instance) or bool(too_short(instance))
+    none = impossible(instance, known.bound) is not None
     found = known.schedule is not None
-    status = status_of(known.goals, found=found, infeasible=known.infeasible or impossible)
+    status = status_of(known.goals, found=found, infeasible=known.infeasible or none)
     if found and known.own and known.gap() <= OWN_GAP:
         status = "optimal"
     schedule = known.schedule
@@ -263,10 +262,10 @@ def _result(known: Known) -> Result:
 
 def _explain(known: Known) -> tuple[str, ...]:
     """Explain why there is no schedule within the horizon."""
-    if not known.infeasible and known.bound.slots > horizon_of(known.instance):
-        return why_infeasible(known.instance, known.bound)
-    if reasons := too_short(known.instance):
-        return reasons
+    # The solver's own proof may be the bound.
+    none = impossible(known.instance, None if known.infeasible else known.bound)
+    if none is not None:
+        return none.reasons
     # The bound that the solver has proven would itself be the conflict.
     quick = NO_BOUND if known.alone else best_bound(known.instance)
     scope = replace(known.scope(horizon_of(known.instance)), lower_bound=quick.slots)

@@ -1,5 +1,6 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
+from .check import check_instance
 from .contention import contention_level, linear_degradation, ring_share
 from .digest import instance_digest
 from .duty import RingOnLinks, duty_bandwidths, duty_units, effective_rings, share_by_duty
@@ -7,13 +8,13 @@ from .extremes import (
     Extremes,
     LeastSlots,
     best_placements,
-    check_instance,
     job_extremes,
     least_slots_by_placement,
     slowest_alone,
 )
 from .features import handled, unhandled, used
 from .horizon import horizon_of
+from .impossible import never_complete, too_short
 from .lone import lone_options
 from .rates import Pace, pace, paces, plain_pace
 from .sharing import bandwidths, best_share, worst_share
@@ -28,7 +29,7 @@ from .timing import (
     speed,
 )
 from .topology import Topology, topology
-from .windows import Window, too_short, windows
+from .windows import Window, windows
 
 __all__ = [
     "Extremes",
@@ -55,6 +56,7 @@ __all__ = [
     "least_slots_by_placement",
     "linear_degradation",
     "lone_options",
+    "never_complete",
     "overhead_seconds",
     "pace",
     "paces",

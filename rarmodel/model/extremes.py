@@ -71,7 +71,7 @@ def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     return tuple(extremes)
 
 
-def check_instance(instance: Instance, source: str = "") -> None:
+def require_progress(instance: Instance, source: str = "") -> None:
     """Refuse an instance with a job that cannot progress even alone in its best placement.
 
     Raises
@@ -122,20 +122,36 @@ def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], so
     if timeless:
         raise InputError(timeless, source)
     slot = instance.time.slot_seconds
-    stuck = [
-        (best, job.name)
-        for job, (best, _) in zip(instance.jobs, ranges, strict=True)
-        if timing.speed(slot, best) == 0
+    stuck = [(best, i) for i, (best, _) in enumerate(ranges) if timing.speed(slot, best) == 0]
+    stay = [instance.preemption is None and instance.jobs[i].running is not None for _, i in stuck]
+    problems = [
+        _stuck_where_it_runs(instance, i, best)
+        for (best, i), stays in zip(stuck, stay, strict=True)
+        if stays
     ]
-    if stuck:
-        names = ", ".join(repr(name) for _, name in stuck[:5])
-        more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
-        jobs = "jobs" if len(stuck) > 1 else "job"
+    others = [one for one, stays in zip(stuck, stay, strict=True) if not stays]
+    if others:
+        names = ", ".join(repr(instance.jobs[i].name) for _, i in others[:5])
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        jobs = "jobs" if len(others) > 1 else "job"
         message = (
             f"{slot!r}; slot too short for {jobs} {names}{more}: alone in its best placement an "
-            f"iteration takes {max(stuck)[0]:.6g} s, and a slot must hold one"
+            f"iteration takes {max(others)[0]:.6g} s, and a slot must hold one"
         )
-        raise InputError([Problem("time.slot_seconds", message)], source)
+        problems.insert(0, Problem("time.slot_seconds", message))
+    if problems:
+        raise InputError(problems, source)
+
+
+def _stuck_where_it_runs(instance: Instance, i: int, seconds: float) -> Problem:
+    job = instance.jobs[i]
+    where = "" if job.running is None else job.running.told()
+    return Problem(
+        f"jobs[{i}].running.gpus",
+        f"job {job.name!r} makes no progress where it runs, on {where}: an iteration takes "
+        f"{seconds:.6g} s there even without other rings, a slot has {instance.time.slot_seconds:g}"
+        " s and must hold one, and jobs are not interrupted",
+    )
 
 
 def best_placements(instance: Instance) -> tuple[dict[int, int], ...]:

@@ -11,6 +11,7 @@ from . import timing
 from .caching import once_per_instance
 from .duty import RingOnLinks
 from .extremes import job_extremes
+from .left import left_of
 from .lone import Lone, lone_options, realised, within_gbps
 from .objectives import Objective, objectives_of
 from .rates import pace
@@ -51,17 +52,24 @@ def horizon_of(instance: Instance) -> int:
 
 def _interrupted_row(instance: Instance) -> int:
     """Slots of the row where jobs may be interrupted."""
-    unbegun = [
-        job.model_copy(update={"running": None, "iterations": job.iterations_left})
-        for job in instance.jobs
-    ]
-    row = _row(instance.model_copy(update={"jobs": tuple(unbegun)}))
+    row = _row(unbegun(instance))
     moved = [j for j, job in enumerate(instance.jobs) if job.running is not None]
     slots = sum(row) + len(moved) * timing.restore_slots(instance)
     if all(row[j] for j in moved):
         return slots
     # Some can only stay where they run.
     return slots + (len(instance.jobs) + 1) * _running_alone(instance)
+
+
+def unbegun(instance: Instance) -> Instance:
+    """The instance with no job running at slot 0, but with the iterations that are left."""
+    if all(job.running is None for job in instance.jobs):
+        return instance
+    jobs = (
+        job.model_copy(update={"running": None, "iterations": job.iterations_left})
+        for job in instance.jobs
+    )
+    return instance.model_copy(update={"jobs": tuple(jobs)})
 
 
 def last_event(instance: Instance) -> int:
@@ -76,10 +84,11 @@ def last_event(instance: Instance) -> int:
 
 def _row(instance: Instance) -> list[int]:
     """(jobs) Slots of a job alone when nothing changes any more; 0 if it cannot run then."""
-    rest = _at_last(instance)
+    rest = at_last(instance)
     priced = [one for one in objectives_of(instance) if one.prices is not None]
-    if rest is instance and not priced:
+    if rest is None and not priced:
         return [extreme.least_slots for extreme in job_extremes(instance)]
+    rest = rest or instance
     best: list[tuple[int, Lone | None]] = []
     for options in lone_options(rest):
         timed = [
@@ -115,37 +124,39 @@ def _cheapest(
     return max(slots, most if least == 0 else min(most, int(cost / least)))
 
 
-def _at_last(instance: Instance) -> Instance:
-    """The instance without what is reserved for ever, and without ring sizes beyond quotas."""
+@once_per_instance
+def at_last(instance: Instance) -> Instance | None:
+    """The instance without what is reserved for ever, and without ring sizes beyond quotas.
+
+    None if that is the instance itself.
+    """
     away: Counter[str] = Counter()
     for one in instance.cluster.reservations:
         if one.end is None:
             away[one.server] += one.gpus
-    quota = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
-    if not away and not any(job.tenant in quota for job in instance.jobs):
-        return instance
-    servers = instance.cluster.servers
-    left = {server.name: server.gpus - away[server.name] for server in servers}
-    jobs = []
-    for job in instance.jobs:
-        most = instance.cluster.total_gpus if job.tenant is None else quota.get(job.tenant)
-        sizes = [size for size in job.sizes if most is None or size <= most]
-        names = [name for name in job.servers or left if left[name] > 0]
-        if not sizes:
-            names = []
-        update = {"gpus": tuple(sizes or job.sizes), "servers": tuple(names)}
-        jobs.append(job if job.running else job.model_copy(update=update))
-    fewer = tuple(
-        server.model_copy(update={"gpus": max(1, left[server.name])}) for server in servers
-    )
-    cluster = instance.cluster.model_copy(update={"servers": fewer, "reservations": ()})
-    return instance.model_copy(update={"cluster": cluster, "jobs": tuple(jobs)})
+    quotas = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
+    if not away and not any(job.tenant in quotas for job in instance.jobs):
+        return None
+    left = left_of(instance.cluster, away)
+    jobs = tuple(job if job.running else left.job(job, quotas) for job in instance.jobs)
+    return instance.model_copy(update={"cluster": left.cluster, "jobs": jobs})
 
 
 def _running_alone(instance: Instance) -> int:
     """When the jobs that run at slot 0 complete if no others start; 0 if some never do.
 
     They never complete in any schedule then.
+    """
+    ends = running_ends(instance).values()
+    return 0 if None in ends else max((end for end in ends if end is not None), default=0)
+
+
+@once_per_instance
+def running_ends(instance: Instance) -> dict[int, int | None]:
+    """When each job that runs at slot 0 completes if it stays and no others start; None if never.
+
+    More jobs never make one faster. So these are the earliest completions where jobs cannot be
+    interrupted.
     """
     cluster, tree = instance.cluster, topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(cluster.servers)}
@@ -163,6 +174,7 @@ def _running_alone(instance: Instance) -> int:
         if links := tree.links_used(workers):
             rings[j] = RingOnLinks(links, paces[j].bits, paces[j].rest(len(workers)))
     slot = 0
+    ends = dict[int, int | None].fromkeys(held)
     while left:
         linked = [j for j in left if j in rings]
         shares = bandwidths(instance.contention, gbps, [rings[j] for j in linked])
@@ -175,8 +187,9 @@ def _running_alone(instance: Instance) -> int:
         }
         steps = [timing.slots_needed(left[j], speed) for j, speed in speeds.items() if speed > 0]
         if not steps:
-            return 0
+            break
         slot += min(steps)
         after = {j: left[j] - min(steps) * speed for j, speed in speeds.items()}
         left = {j: iterations for j, iterations in after.items() if iterations > 0}
-    return slot
+        ends |= {j: slot for j in after if j not in left}
+    return ends

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from rarmodel.schema import Instance
 
 from .extremes import job_extremes
-from .horizon import horizon_of
 from .objectives import Value, objectives_of
 
 
@@ -46,9 +45,8 @@ def windows(instance: Instance, horizon: int, at_most: Sequence[Value] = ()) -> 
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     start = [max(0, job.release) for job in instance.jobs]
     end = [horizon if job.deadline is None else min(horizon, job.deadline) for job in instance.jobs]
-    index = {job.name: j for j, job in enumerate(instance.jobs)}
-    before = [[index[name] for name in job.after] for job in instance.jobs]
-    order = _in_order(before)
+    before = waited_for(instance)
+    order = in_order(before)
     for j in order:
         start[j] = max([start[j], *(start[k] + least[k] for k in before[j])])
     soonest = [at + slots for at, slots in zip(start, least, strict=True)]
@@ -67,7 +65,13 @@ def windows(instance: Instance, horizon: int, at_most: Sequence[Value] = ()) -> 
     return tuple(map(Window, start, end))
 
 
-def _in_order(before: list[list[int]]) -> list[int]:
+def waited_for(instance: Instance) -> list[list[int]]:
+    """(jobs) The jobs that each waits for, by index."""
+    index = {job.name: j for j, job in enumerate(instance.jobs)}
+    return [[index[name] for name in job.after] for job in instance.jobs]
+
+
+def in_order(before: list[list[int]]) -> list[int]:
     """Jobs such that each comes after those that it waits for."""
     after: list[list[int]] = [[] for _ in before]
     missing = [len(names) for names in before]
@@ -81,17 +85,3 @@ def _in_order(before: list[list[int]]) -> list[int]:
             if missing[j] == 0:
                 ready.append(j)
     return ready
-
-
-def too_short(instance: Instance) -> tuple[str, ...]:
-    """Jobs that cannot complete in time even alone, a line each, so that there is no schedule."""
-    lines = []
-    extremes = job_extremes(instance)
-    slots = windows(instance, horizon_of(instance))
-    for job, extreme, window in zip(instance.jobs, extremes, slots, strict=True):
-        if window.start + extreme.least_slots > window.end:
-            lines.append(
-                f"job {job.name!r} can start at slot {window.start} at the earliest, takes "
-                f"{extreme.least_slots} slots at least, and must complete by slot {window.end}"
-            )
-    return tuple(lines)

@@ -16,6 +16,7 @@ from rarmodel.schema import Instance
 from . import walk
 from .cluster import WorkingCluster
 from .jobs import NOBODY, Jobs
+from .moving import elsewhere, moves
 from .placement import Asked, Placement, Site, fewest_servers
 from .policy import Decision
 from .room import Ring
@@ -31,7 +32,8 @@ class Foreman:
     that is to have as many GPUs as it has stays where it is. If jobs may be interrupted, it is
     first settled by numbers who holds GPUs; the other running jobs stop, and then those who start
     are placed. Where the servers that a job may use are taken all the same, jobs further down the
-    order stop for it, the last ones first. Room that is left goes to the rest of the order.
+    order stop for it, the last ones first. Room that is left goes to the rest of the order. A place
+    in which a job would make no progress does not fit it: see `moving`.
 
     Parameters
     ----------
@@ -41,6 +43,12 @@ class Foreman:
         Whether running jobs stop if the decision says so.
     random
         Random numbers for the placement.
+
+    Attributes
+    ----------
+    order, blocks
+        The last decision's: numbers of jobs, most urgent first, and whether one that does not fit
+        keeps those after it from starting.
     """
 
     def __init__(
@@ -51,7 +59,10 @@ class Foreman:
         interrupts: bool,
         random: np.random.Generator,
     ) -> None:
-        self._cluster, self._placement, self._interrupts = cluster, placement, interrupts
+        self.cluster = self._cluster = cluster
+        self._placement, self._interrupts = placement, interrupts
+        self.order: Ints = np.zeros(0, np.int64)
+        self.blocks = False
         self._random = random
         self._jobs: Jobs = cluster.jobs
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
@@ -62,6 +73,7 @@ class Foreman:
     def carry_out(self, decision: Decision, active: Ints) -> None:
         """Make it so; `active` are the numbers of the jobs in the state."""
         order = active if decision.order is None else active[np.asarray(decision.order, np.int64)]
+        self.order, self.blocks = order, decision.blocks
         self._types = _by_number(decision.types, active)
         self._places = _by_number(decision.places, active)
         self._wanted[active] = self._jobs.size[active]
@@ -75,6 +87,14 @@ class Foreman:
         if self._interrupts:
             self._interrupt(order, active, blocks=decision.blocks)
         self._fill(order, blocks=decision.blocks)
+
+    def wanted(self, k: int) -> int:
+        """GPUs that a job is to have by the last decision."""
+        return int(self._wanted[k])
+
+    def type_of(self, k: int) -> str | None:
+        """The type of GPU that a job is to have by the last decision, if it says so."""
+        return self._types.get(k)
 
     def _fill(self, order: Ints, *, blocks: bool) -> None:
         """Start each job of the order that fits."""
@@ -106,6 +126,9 @@ class Foreman:
         for k in (*self._types, *self._places):
             if cluster.holds[k] and not self._stays(k):
                 cluster.stop(k)
+        for k in order[jobs.stalls[order] & cluster.holds[order]][::-1].tolist():
+            if not moves(cluster, k, cluster.stays[k].ring):
+                cluster.stop(k)
         for at in np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist():
             k = int(order[at])
             if not self._start(k) and self._lacks_room(k):
@@ -132,18 +155,35 @@ class Foreman:
 
     def _ring(self, k: int) -> Ring | None:
         """Where a job is put; None if it waits."""
-        cluster, asked = self._cluster, self._asks(k)
+        cluster, asked = self._cluster, self.asks(k)
         if k in self._places:
             exact = self._places[k]
             if not asked.kept_by(exact):
                 self._refuse(k, f"a policy gives it {dict(exact)}", asked)
-            return exact if cluster.room.has(exact) else None
+            return self.with_progress(k, exact, asked) if cluster.room.has(exact) else None
         before = cluster.stopped.get(k)
         if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
-            return before.ring
+            return self.with_progress(k, before.ring, asked)
+        found = self._placed(k, asked, cluster.room.idle)
+        if found is not None:
+            return self.with_progress(k, found, asked)
+        # A placement that would put it where it makes no progress is asked about another place.
+        ring = fewest_servers(asked, cluster.room.idle)
+        if ring is None or moves(cluster, k, ring):
+            return None
+        other = elsewhere(cluster, k, asked)
+        if other is None:
+            return None
+        only = np.zeros_like(cluster.room.idle)
+        only[[*other]] = [*other.values()]
+        return other if self._placed(k, asked, only) is not None else None
+
+    def _placed(self, k: int, asked: Asked, idle: Ints) -> Ring | None:
+        """Where the placement puts a job on some idle GPUs; None if it is to wait."""
+        cluster = self._cluster
         site = Site(
             cluster=cluster.instance.cluster,
-            idle=cluster.room.idle,
+            idle=idle,
             rings=cluster.rings_on_links,
             lost=lambda ring: cluster.lost(k, ring),
             random=self._random,
@@ -155,9 +195,13 @@ class Foreman:
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found
 
+    def with_progress(self, k: int, ring: Ring, asked: Asked) -> Ring | None:
+        """The ring, or another one if the job makes no progress there; None if it waits."""
+        return ring if moves(self._cluster, k, ring) else elsewhere(self._cluster, k, asked)
+
     def _make_room(self, k: int, later: Ints) -> None:
         """Stop jobs further down the order for one that finds no place; if in vain, none."""
-        cluster, asked = self._cluster, self._asks(k)
+        cluster, asked = self._cluster, self.asks(k)
         stopped: list[int] = []
         for other in later[cluster.holds[later]][::-1].tolist():
             if not any(asked.allowed[-1][server] for server in cluster.stays[other].ring):
@@ -175,15 +219,17 @@ class Foreman:
         """Whether a job waits for want of room, and not because the placement wants it to."""
         if not self._within_quota(k):
             return False
-        if k in self._places:
-            return not self._cluster.room.has(self._places[k])
-        return fewest_servers(self._asks(k), self._cluster.room.idle) is None
+        cluster, asked = self._cluster, self.asks(k)
+        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle)
+        if ring is None or not cluster.room.has(ring):
+            return True
+        return self.with_progress(k, ring, asked) is None
 
     def _within_quota(self, k: int) -> bool:
         tenant = self._jobs.tenant[k]
         return bool(tenant == NOBODY or self._wanted[k] <= self._cluster.room.quota[tenant])
 
-    def _asks(self, k: int) -> Asked:
+    def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""
         key = k, int(self._wanted[k]), self._types.get(k)
         if key not in self._asked:

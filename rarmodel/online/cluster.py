@@ -13,7 +13,10 @@ from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segments import within_speeds
-from rarmodel.model.rates import pace
+from rarmodel.model.duty import RingOnLinks
+from rarmodel.model.lone import within_gbps
+from rarmodel.model.rates import Pace, pace
+from rarmodel.model.sharing import FIXED_POINT, bandwidths
 from rarmodel.model.timing import restore_slots
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
@@ -67,6 +70,10 @@ class WorkingCluster:
         Slots for which a job that goes on is restored.
     room
         Idle GPUs.
+    tree
+        The network.
+    linked
+        Of each job with a ring between servers: its ring, also while it is restored.
     stays
         The stay of each job that holds GPUs.
     stopped
@@ -82,6 +89,8 @@ class WorkingCluster:
 
     def __init__(self, instance: Instance, jobs: Jobs) -> None:
         self.instance, self.jobs = instance, jobs
+        self.tree = topology(instance.cluster)
+        self.linked: dict[int, RingOnLinks] = {}
         count = len(jobs.index)
         self.now = 0
         self.room = Room(instance.cluster, jobs)
@@ -215,18 +224,43 @@ class WorkingCluster:
         """What a ring would take from others, and what it would have; see `Site.lost`."""
         servers, workers = _columns(ring)
         size = int(workers.sum())
-        types = [self.instance.cluster.servers[s].gpu_type for s in ring]
-        one = pace(self.instance, int(self.jobs.index[k]), size, types)
-        links = topology(self.instance.cluster).links_used(ring)
+        one = self._pace(k, ring)
+        links = self.tree.links_used(ring)
         duty = one.duty(len(ring), min(self._arrays.gbps[link] for link in links))
         lost, gbps = rings.part_lost(
             self._arrays, self._state, servers, workers, size, duty, *self._scratch
         )
         return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 
+    def speed_in(self, k: int, ring: Ring) -> int:
+        """Iterations per slot of a job in a ring, beside all other rings that hold GPUs."""
+        one = self._pace(k, ring)
+        linked = self._on_links(one, ring)
+        if linked is None:
+            return one.speed(1, within_gbps(self.instance.cluster, next(iter(ring))))
+        own = set(linked.links)
+        contention = self.instance.contention
+        others = [
+            other
+            for number, other in self.linked.items()
+            if number != k and (contention.model == FIXED_POINT or not own.isdisjoint(other.links))
+        ]
+        rates = bandwidths(contention, [link.gbps for link in self.tree.links], [*others, linked])
+        return one.speed(len(ring), rates[-1])
+
+    def _pace(self, k: int, ring: Ring) -> Pace:
+        types = [self.instance.cluster.servers[s].gpu_type for s in ring]
+        return pace(self.instance, int(self.jobs.index[k]), sum(ring.values()), types)
+
+    def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
+        links = self.tree.links_used(ring)
+        return RingOnLinks(links, one.bits, one.rest(len(ring))) if links else None
+
     def _hold(self, stay: Stay) -> None:
         k = stay.job
         self.stays[k] = stay
+        if len(stay.ring) > 1 and (linked := self._on_links(self._pace(k, stay.ring), stay.ring)):
+            self.linked[k] = linked
         stay.end = NEVER
         self.room.take(k, stay.ring, kept=stay.kept)
         self.held[k], self.since[k] = sum(stay.ring.values()), stay.start
@@ -239,6 +273,7 @@ class WorkingCluster:
 
     def _leave(self, k: int) -> Stay:
         stay = self.stays.pop(k)
+        self.linked.pop(k, None)
         stay.end = self.now
         self.room.give(k, stay.ring, kept=stay.kept)
         self.served[k] += self._service(stay)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model import job_extremes, lone_options
+from rarmodel.model.horizon import unbegun
 from rarmodel.model.lone import allowed_servers
 from rarmodel.schema import Instance
 
@@ -39,6 +40,8 @@ class Jobs:
         Ring size unless a policy says otherwise: the one of least area, and then the smallest.
     speed, length
         Iterations per slot, and slots for the iterations left, alone in the best placement.
+    stalls
+        Whether there may be a placement, or rings beside it, with which it makes no progress.
     tenant, cap
         Whose job it is, of the tenants with a cap; and how many GPUs each of them may hold.
     row, allowed, within
@@ -63,6 +66,7 @@ class Jobs:
     size: Ints
     speed: Ints
     length: Ints
+    stalls: Truths
     tenant: Ints
     cap: Ints
     row: Ints
@@ -93,12 +97,12 @@ def jobs_of(instance: Instance) -> Jobs:
     for some, r in rows.items():
         allowed[r, list(some)] = True
     # Wherever a job runs at slot 0, its best placement may be another one.
-    unbegun = _unbegun(instance)
-    extremes = job_extremes(unbegun)
+    waiting = unbegun(instance)
+    extremes = job_extremes(waiting)
     speed = _ints([extremes[j].best_speed for j in order])
     iterations = _ints([job.iterations_left for job in jobs])
     return Jobs(
-        unbegun=unbegun,
+        unbegun=waiting,
         index=_ints(order),
         arrival=_ints([max(0, job.release) for job in jobs]),
         release=_ints([job.release for job in jobs]),
@@ -106,9 +110,10 @@ def jobs_of(instance: Instance) -> Jobs:
         due=_ints([NEVER if job.due is None else job.due for job in jobs]),
         deadline=_ints([NEVER if job.deadline is None else job.deadline for job in jobs]),
         iterations=iterations,
-        size=_sizes(unbegun)[order],
+        size=_sizes(waiting)[order],
         speed=speed,
         length=-(-iterations // speed),
+        stalls=np.array([extremes[j].worst_speed == 0 for j in order], np.bool_),
         tenant=_ints([tenants.get(job.tenant or "", NOBODY) for job in jobs]),
         cap=_ints([tenant.gpus or 0 for tenant in capped]),
         row=row,
@@ -119,16 +124,6 @@ def jobs_of(instance: Instance) -> Jobs:
         followers=tuple(map(tuple, followers)),
         sizes=tuple(job.sizes for job in jobs),
     )
-
-
-def _unbegun(instance: Instance) -> Instance:
-    if all(job.running is None for job in instance.jobs):
-        return instance
-    jobs = (
-        job.model_copy(update={"running": None, "iterations": job.iterations_left})
-        for job in instance.jobs
-    )
-    return instance.model_copy(update={"jobs": tuple(jobs)})
 
 
 def _sizes(instance: Instance) -> Ints:

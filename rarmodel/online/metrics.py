@@ -65,7 +65,7 @@ def metrics_of(
     done = completion < NEVER
     restored = sum(max(0, min(one.up, one.end, slot) - one.start) for one in stays)
     if not done.any():
-        return Metrics(*(None,) * 8, restored, 0, 0, None, None)
+        return of_nothing(restored)
     ends = completion[done]
     flow = ends - jobs.release[done]
     makespan = int(ends.max())
@@ -92,6 +92,11 @@ def metrics_of(
         max_stretch=float((flow / alone[done]).max()),
         finish_time_fairness=float((flow / _isolated(instance, jobs, completion, alone)).max()),
     )
+
+
+def of_nothing(restored: int = 0) -> Metrics:
+    """The figures where no job is complete."""
+    return Metrics(*(None,) * 8, restored, 0, 0, None, None)
 
 
 def _isolated(instance: Instance, jobs: Jobs, completion: Ints, alone: Ints) -> Floats:

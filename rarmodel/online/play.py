@@ -15,8 +15,9 @@ from rarmodel.schema import Instance
 from .carry_out import Foreman
 from .cluster import Stay, WorkingCluster
 from .jobs import Jobs, jobs_of
+from .livelock import causes
 from .placement import Placement
-from .policy import Decision, Policy
+from .policy import Decision, Policy, slots_of_round
 from .state import State
 from .views import Views
 
@@ -57,6 +58,8 @@ class Played(NamedTuple):
         How often the policy was asked, and how often jobs were interrupted.
     interrupted
         Whether the user stopped the simulation.
+    causes
+        Why jobs are not complete, a line each, if nothing more happens.
     """
 
     jobs: Jobs
@@ -66,6 +69,7 @@ class Played(NamedTuple):
     decisions: int
     preemptions: int
     interrupted: bool
+    causes: tuple[str, ...] = ()
 
 
 def play(
@@ -93,7 +97,7 @@ def play(
     progress
         Is told how far it is, a few times a second.
     """
-    game = _Game(instance, policy, placement, round_slots or policy.round_slots, seed)
+    game = _Game(instance, policy, placement, round_slots or slots_of_round(policy, instance), seed)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -111,6 +115,7 @@ def play(
         decisions=game.decisions,
         preemptions=game.preemptions,
         interrupted=interrupted,
+        causes=() if interrupted or game.over else game.causes(),
     )
 
 
@@ -134,7 +139,7 @@ class _Game:
         self.jobs = jobs_of(instance)
         self.cluster = WorkingCluster(instance, self.jobs)
         self.decisions = self.preemptions = 0
-        self._policy, self._round = policy, round_slots
+        self._policy, self._placement, self._round = policy, placement, round_slots
         self._random = np.random.default_rng(seed)
         interrupts = policy.interrupts and instance.preemption is not None
         self._foreman = Foreman(self.cluster, placement, interrupts=interrupts, random=self._random)
@@ -153,6 +158,15 @@ class _Game:
         """How far it is."""
         return Progress(self._done, len(self.jobs.index), self.cluster.now)
 
+    @property
+    def over(self) -> bool:
+        """Whether all jobs are complete."""
+        return self._done == len(self.jobs.index)
+
+    def causes(self) -> tuple[str, ...]:
+        """Why jobs are not complete, a line each."""
+        return causes(self._foreman, self._policy, self._placement, self._round)
+
     def step(self) -> bool:
         """Play the present slot, and go to the next one in which something happens, if any."""
         cluster = self.cluster
@@ -165,7 +179,7 @@ class _Game:
         due = self._round is not None and self._slot % self._round == 0
         if (completed or arrived or reserved or due) and len(self._active):
             self._decide(is_round=due)
-        if self._done == len(self.jobs.index):
+        if self.over:
             return False
         return self._go_on(due=due)
 

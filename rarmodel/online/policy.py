@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.model.timing import restore_slots
+from rarmodel.schema import Instance
 
 if TYPE_CHECKING:
     from .state import State
@@ -74,6 +77,9 @@ class Policy:
     round_slots
         Slots after which it is asked again, whatever happens; None if events suffice. The user may
         choose another number.
+    round_seconds
+        The same as a time, for policies whose rounds do not depend on the length of a slot; see
+        `slots_of_round`. `round_slots` goes before.
     """
 
     name: str
@@ -83,6 +89,24 @@ class Policy:
     interrupts: bool = False
     elastic: bool = False
     round_slots: int | None = None
+    round_seconds: float | None = None
+
+
+def slots_of_round(policy: Policy, instance: Instance) -> int | None:
+    """Slots of a policy's round on an instance; None without rounds.
+
+    A round that is a time is as many slots as begin within it. Where jobs may be interrupted, a
+    round is no shorter than twice what it takes to restore a job, so that restoring pays: a job
+    that holds GPUs for one round works for half of it at least.
+    """
+    if policy.round_slots is not None:
+        return policy.round_slots
+    # Others' policies may do without.
+    seconds: float | None = getattr(policy, "round_seconds", None)
+    if seconds is None:
+        return None
+    least = 2 * restore_slots(instance) if policy.interrupts else 0
+    return max(1, least, math.ceil(seconds / instance.time.slot_seconds - 1e-9))
 
 
 def ranked(*keys: npt.NDArray[Any], among: npt.NDArray[np.bool_] | None = None) -> Ints:

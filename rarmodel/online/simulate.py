@@ -15,6 +15,8 @@ from rarmodel.engine.compilation import told
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
+from rarmodel.model import never_complete
+from rarmodel.model.check import require_whole
 from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.objectives import Objective
 from rarmodel.schema import Instance
@@ -22,7 +24,7 @@ from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import Report, verify
 
 from .cluster import Stay
-from .metrics import metrics_of
+from .metrics import metrics_of, of_nothing
 from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
 from .policies.priorities import SRTF
@@ -59,8 +61,12 @@ def simulate(
     VerificationError
         If the schedule breaks a constraint other than a deadline or the horizon.
     """
+    begun = perf_counter()
+    if lines := never_complete(instance):
+        return _not_played(instance, policy, placement, lines, perf_counter() - begun)
     if why := unsuitable(instance, policy):
         raise UsageError(why)
+    require_whole(instance)
     _compile()
     begun = perf_counter()
     played = play(
@@ -92,7 +98,44 @@ def simulate(
         proven={} if played.interrupted else proven_of(instance, played),
         unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
         stopped=stopped,
+        causes=played.causes,
+        notes=notes_on(instance, policy),
     )
+
+
+def _not_played(
+    instance: Instance,
+    policy: Policy,
+    placement: Placement,
+    lines: tuple[str, ...],
+    seconds: float,
+) -> Simulation:
+    """The result where some job completes in no schedule: that is said at once."""
+    return Simulation(
+        instance=instance.name,
+        policy=policy.name,
+        placement=placement.name,
+        time=instance.time,
+        schedule=None,
+        report=None,
+        metrics=of_nothing(),
+        preemptions=0,
+        decisions=0,
+        seconds=seconds,
+        proven={},
+        unfinished=tuple(job.name for job in instance.jobs),
+        stopped="a job can never complete, so nothing was played",
+        causes=lines,
+        notes=notes_on(instance, policy),
+    )
+
+
+def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
+    """What one should know of a policy on an instance, a line each."""
+    if policy.interrupts and instance.preemption is None:
+        note = "interrupts jobs where the instance has preemption; this one has none, so running "
+        return (note + "jobs go on until they are complete",)
+    return ()
 
 
 @cache

@@ -70,6 +70,10 @@ class Simulation:
         Names of jobs that are not complete.
     stopped
         Why it stopped, in words.
+    causes
+        Where jobs are not complete: which jobs, and what keeps each of them from it, a line each.
+    notes
+        What one should know of the result, though nothing is wrong.
     """
 
     instance: str
@@ -85,6 +89,8 @@ class Simulation:
     proven: Mapping[str, Proven] = field(repr=False)
     unfinished: tuple[str, ...] = ()
     stopped: str = "finished"
+    causes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -95,7 +101,7 @@ class Simulation:
     def reasons(self) -> tuple[str, ...]:
         """What is wrong if it is not verified, a line each."""
         if self.report is None:
-            return (f"{self.stopped}; not complete: jobs {listed(self.unfinished)}",)
+            return (f"{self.stopped}; not complete: jobs {listed(self.unfinished)}", *self.causes)
         return tuple(one.message for one in self.report.violations)
 
     def lines(self) -> dict[str, str]:
@@ -118,6 +124,7 @@ class Simulation:
             "finish-time fairness": told(one.finish_time_fairness, ",.2f"),
             "decisions": f"{self.decisions:,}",
             "seconds": f"{self.seconds:.2f}",
+            **({"note": "; ".join(self.notes)} if self.notes else {}),
         }
         for name, proven in self.proven.items():
             if proven.ratio is not None and proven.value is not None:
@@ -171,6 +178,10 @@ class Simulation:
             "bounds": {name: number(bound.bound) for name, bound in proven.items()},
             "bounds_assume": {name: bound.assumes for name, bound in proven.items()},
             "ratios": {name: bound.ratio for name, bound in proven.items()},
+            "stopped": self.stopped,
+            "unfinished": list(self.unfinished),
+            "causes": list(self.causes),
+            "notes": list(self.notes),
         }
 
     def _repr_html_(self) -> str:

@@ -62,6 +62,9 @@ class State:
     speeds
         Iterations per slot alone in the best placement, by ring size and type of GPU; the type is
         None for a job that runs alike on all.
+    type_speeds
+        The same in a ring of `gpus` on GPUs of one type only, by type, alone on what is not
+        reserved now; 0 where the servers that it may use have no place for it.
     idle
         (servers) GPUs that jobs may take now.
     capacity
@@ -105,6 +108,7 @@ class State:
     attained: Ints
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
+    type_speeds: tuple[Mapping[str | None, int], ...]
     idle: Ints
     capacity: Ints
     completed_service: Ints

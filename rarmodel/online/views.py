@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Ints
-from rarmodel.model.lone import lone_options
-from rarmodel.model.rates import paces
+from rarmodel.model.left import left_of
+from rarmodel.model.lone import each_lone_options, lone_options
+from rarmodel.model.rates import each_paces, paces
+from rarmodel.schema import Job
 
 from .carry_out import asked_for
 from .cluster import WorkingCluster
@@ -27,6 +29,8 @@ class Views:
         self._cluster = cluster
         self._speeds: dict[int, Speeds] = {}
         self._asks: dict[tuple[int, int], Asked] = {}
+        self._on_type: dict[tuple[int, int], Mapping[str | None, int]] = {}
+        self._capacity: Ints = cluster.room.capacity.copy()
 
     def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
         """By name, what gives each view.
@@ -78,6 +82,7 @@ class Views:
                 dict(cluster.stays[k].ring) if k in cluster.stays else {} for k in numbers()
             ),
             "speeds": lambda: tuple(map(self._speeds_of, numbers())),
+            "type_speeds": lambda: tuple(map(self._on_types, numbers(), gpus().tolist())),
             "idle": lambda: np.maximum(cluster.room.idle, 0),
             "capacity": cluster.room.capacity.copy,
             "completed_service": completed.copy,
@@ -106,3 +111,51 @@ class Views:
             small = {shape: speed for shape, speed in found.items() if shape[0] <= most}
             self._speeds[k] = small or found
         return self._speeds[k]
+
+    def _on_types(self, k: int, size: int) -> Mapping[str | None, int]:
+        """Iterations per slot alone on GPUs of one type that are not reserved, by type."""
+        capacity = self._cluster.room.capacity
+        if not np.array_equal(capacity, self._capacity):
+            self._capacity, self._on_type = capacity.copy(), {}
+        if (k, size) not in self._on_type:
+            self._on_type[k, size] = self._speeds_on_types(k, size)
+        return self._on_type[k, size]
+
+    def _speeds_on_types(self, k: int, size: int) -> Mapping[str | None, int]:
+        instance, jobs = self._cluster.instance, self._cluster.jobs
+        servers = instance.cluster.servers
+        job = instance.jobs[int(jobs.index[k])]
+        names: dict[str | None, list[str]] = {server.gpu_type: [] for server in servers}
+        there = dict.fromkeys(names, 0)
+        for s, server in enumerate(servers):
+            if jobs.allowed[jobs.row[k], s] and self._capacity[s] > 0:
+                names[server.gpu_type].append(server.name)
+                there[server.gpu_type] += int(self._capacity[s])
+        found = {}
+        plain = job.servers is None and job.spread is None and not jobs.stalls[k]
+        for kind, some in names.items():
+            found[kind] = 0
+            if size > there[kind]:
+                continue
+            if plain:  # It has a place wherever there is room, and is as fast as elsewhere.
+                shapes = self._speeds_of(k)
+                found[kind] = shapes.get((size, kind), shapes.get((size, None), 0))
+            else:
+                found[kind] = self._best_speed(job, size, some)
+        return found
+
+    def _best_speed(self, job: Job, size: int, servers: list[str]) -> int:
+        """Iterations per slot alone in a ring of a size on some servers of which some are idle."""
+        instance = self._cluster.instance
+        pairs = zip(instance.cluster.servers, self._capacity.tolist(), strict=True)
+        left = left_of(instance.cluster, {one.name: one.gpus - gpus for one, gpus in pairs})
+        update = {"gpus": (size,), "servers": tuple(servers), "running": None}
+        alone = instance.model_copy(
+            update={
+                "cluster": left.cluster,
+                "preemption": None,
+                "jobs": (job.model_copy(update=update),),
+            }
+        )
+        options = next(each_lone_options(alone, each_paces(alone)))
+        return max((one.pace.speed(one.servers, one.gbps) for one in options), default=0)

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticKnownError
 
-from rarmodel.errors import InputError, Problem
+from rarmodel.errors import FEW, InputError, Problem
 
 from .base import (
     ONE,
@@ -94,6 +94,12 @@ class Running(Record):
     def size(self) -> int:
         """GPUs that it holds."""
         return sum(map(len, self.gpus.values()))
+
+    def told(self) -> str:
+        """Where it runs in words, such as `'s0' (2 GPUs) and 's1' (1 GPU)`."""
+        each = [f"{name!r} ({len(g)} GPU{'s' * (len(g) > 1)})" for name, g in self.gpus.items()]
+        few = each if len(each) <= FEW + 1 else [*each[:FEW], f"{len(each) - FEW} servers more"]
+        return " and ".join(filter(None, (", ".join(few[:-1]), few[-1])))
 
     def goes_on(self, start: int, gpus: Mapping[str, Collection[int]]) -> bool:
         """Whether GPUs held from a slot on are those that it holds, from slot 0 on."""

@@ -27,6 +27,7 @@ from rarmodel.bounds import best_bound, least_values
 from rarmodel.dispatch import shortest_first
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
+from rarmodel.exact.diagnosis import explain
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.aims import aim_of
@@ -172,7 +173,9 @@ def test_a_quota_below_every_ring_size_is_explained_in_time() -> None:
     instance = any_instance(44, by_count)
     result = solve(instance, formulation=COMPACT, time_limit=120)
     assert result.status == "infeasible"
-    assert "  constraint quota" in result.reasons
+    assert all("is beyond the cap of 1 GPU of tenant 't'" in line for line in result.reasons)
+    scope = scope_of(instance, horizon_of(instance))
+    assert "  constraint quota" in explain(COMPACT, scope, HIGHS, Limits(time_limit=120))
 
 
 @needs_scip

@@ -19,6 +19,7 @@ KEYS = [
     *("max_flow", "mean_queueing", "utilisation", "preemptions", "restore_slots", "late_jobs"),
     *("total_tardiness", "max_stretch", "finish_time_fairness", "seconds", "decisions"),
     *("bounds", "bounds_assume", "ratios"),
+    *("stopped", "unfinished", "causes", "notes"),
 ]
 
 

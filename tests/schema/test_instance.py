@@ -80,6 +80,18 @@ def test_slot_that_just_holds_an_iteration_is_accepted() -> None:
     parse_instance(replaced(instance_data(), ("time", "slot_seconds"), 0.1))
 
 
+def test_a_running_job_without_progress_is_one_line_with_its_placement() -> None:
+    held = {"gpus": {"s0": [0, 1], "s1": [1]}, "iterations_done": 1}
+    jobs = [job_data("a", gpus=3, gradient_mb=4000.0, running=held), job_data("b", gpus=1)]
+    data = instance_data(*jobs)
+    (line,) = lines_of(data)
+    assert line == (
+        "jobs[0].running.gpus: job 'a' makes no progress where it runs, on 's0' (2 GPUs) and 's1' "
+        "(1 GPU): an iteration takes 4.42 s there even without other rings, a slot has 1 s and "
+        "must hold one, and jobs are not interrupted"
+    )
+
+
 def test_best_placement_decides_whether_a_slot_is_too_short() -> None:
     # 2·125 MB·8e6·(1/2) = 1e9 bit: 0.005 s at 200 Gbit/s within a server, 0.1 s at 10 across.
     ring = job_data("a", gpus=2, gradient_mb=125.0, backward_ms=0.0)

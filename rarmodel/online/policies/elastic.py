@@ -13,8 +13,8 @@ from rarmodel.engine.arrays import NEVER, Ints
 from ..policy import DURATIONS, Decision, Policy, listed_first
 from ..state import State
 
-ROUND_SLOTS = 10
-"""Slots of an interval of Optimus: its 10 minutes, in slots of a minute."""
+ROUND_SECONDS = 600.0
+"""Seconds of an interval of Optimus: its 10 minutes."""
 
 Speeds = Mapping[int, int]
 """Iterations per slot by ring size, alone in the best placement."""
@@ -235,7 +235,7 @@ OPTIMUS = Policy(
     DURATIONS,
     interrupts=True,
     elastic=True,
-    round_slots=ROUND_SLOTS,
+    round_seconds=ROUND_SECONDS,
 )
 ELASTIC_DEADLINE = Policy(
     "elastic-deadline",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-ROUND_SLOTS = 6
-"""Slots of a round: the paper's 6 minutes, in slots of a minute."""
+ROUND_SECONDS = 360.0
+"""Seconds of a round: the paper's 6 minutes."""
 CLOSE = 1.01
 """Where the bisection for finish-time fairness stops: greatest by least ratio."""
 
@@ -48,10 +48,8 @@ def _known(state: State) -> _Known:
         for kind in kinds
     ]
     speed = np.zeros((len(state), len(kinds)))
-    for j, (shapes, size) in enumerate(zip(state.speeds, state.gpus.tolist(), strict=True)):
-        for r, kind in enumerate(kinds):
-            if size <= there[r]:
-                speed[j, r] = shapes.get((size, kind), shapes.get((size, None), 0))
+    for j, speeds in enumerate(state.type_speeds):
+        speed[j] = [speeds[kind] for kind in kinds]
     prices = state.cluster.prices_per_gpu_hour
     given = [prices.get(kind or "") if isinstance(prices, dict) else prices for kind in kinds]
     price = np.array([1.0 if one is None else one for one in given])
@@ -161,7 +159,8 @@ def make_gavel(
     `X_jr` over the slots that they had on type r since they arrived; each that fits gets its GPUs
     of that type (section 5 of the paper). Readings: pairs that had nothing yet come first, the
     greater X first; jobs without a part, and those that did not fit, come after them in order of
-    arrival. A ring has one type of GPU.
+    arrival. A ring has one type of GPU, of those with a place for it on the servers that the job
+    may use; a ring that fits no type by itself comes last, and counts on each type in part.
     """
 
     def decide(state: State) -> Decision:
@@ -181,7 +180,7 @@ def make_gavel(
         description,
         DURATIONS if durations else ATTAINED,
         interrupts=True,
-        round_slots=ROUND_SLOTS,
+        round_seconds=ROUND_SECONDS,
     )
 
 
@@ -189,33 +188,78 @@ def _count_slots(state: State, known: _Known) -> None:
     """Add the slots since the last decision to what each job had on each type."""
     memory = state.memory
     had: dict[int, Floats] = memory.setdefault("had", {})
-    passed = state.now - memory.get("now", state.now)
-    for number, kind in memory.get("on", {}).items():
-        had.setdefault(number, np.zeros(len(known.kinds)))[kind] += passed
-    memory["now"] = state.now
+    before: dict[int, int] = memory.get("attained", {})
+    kind_of = [known.kinds.index(server.gpu_type) for server in state.cluster.servers]
+    numbers, attained = state.number.tolist(), state.attained.tolist()
+    for j, (number, now) in enumerate(zip(numbers, attained, strict=True)):
+        gpu_slots = now - before.get(number, now if number not in had else 0)
+        slots = had.setdefault(number, np.zeros(len(known.kinds)))
+        if gpu_slots == 0:
+            continue
+        ring = state.places[j]
+        if ring:
+            memory.setdefault("rings", {})[number] = ring
+        else:  # It gave way in this slot.
+            ring = memory.get("rings", {}).get(number, {})
+        size = sum(ring.values())
+        for server, count in ring.items():
+            slots[kind_of[server]] += gpu_slots / size * count / size
+    memory["attained"] = dict(zip(numbers, attained, strict=True))
+
+
+class _Free:
+    """GPUs of each type that are left on the servers of each set that some job may use."""
+
+    def __init__(self, state: State, known: _Known) -> None:
+        kinds = np.array([known.kinds.index(one.gpu_type) for one in state.cluster.servers])
+        sets: dict[bytes, int] = {}
+        masks = []
+        self._row = []
+        for asks in state.asks:
+            key = asks.allowed[-1].tobytes()
+            if key not in sets:
+                sets[key] = len(sets)
+                masks.append(asks.allowed[-1])
+            self._row.append(sets[key])
+        of_kind = [kinds == r for r in range(len(known.kinds))]
+        there = [[mask & kind for kind in of_kind] for mask in masks]
+        self._gpus = np.array([[int(state.capacity[one].sum()) for one in row] for row in there])
+        # A ring on the servers of one set takes GPUs of all sets that have these servers.
+        self._within = [
+            [[bool((p[r] >= q[r]).all()) for r in range(len(of_kind))] for p in there]
+            for q in there
+        ]
+
+    def has(self, j: int, r: int, size: float) -> bool:
+        """Whether so many GPUs of a type are left for a job."""
+        return bool(size <= self._gpus[self._row[j], r])
+
+    def take(self, j: int, r: int, size: float) -> None:
+        """A job takes so many."""
+        for row, within in enumerate(self._within[self._row[j]]):
+            if within[r]:
+                self._gpus[row, r] -= int(size)
 
 
 def _round(state: State, known: _Known, parts: Floats) -> Decision:
     """Who has which type of GPU now."""
     had = state.memory["had"]
-    nothing = np.zeros(len(known.kinds))
-    slots = np.array([had.get(number, nothing) for number in state.number.tolist()])
+    slots = np.array([had[number] for number in state.number.tolist()])
     pairs = [
         (-parts[j, r] / slots[j, r] if slots[j, r] else -np.inf, -parts[j, r], j, r)
-        for j, r in zip(*np.nonzero(parts > 1e-9), strict=True)
+        for j, r in zip(*np.nonzero((parts > 1e-9) & (known.speed > 0)), strict=True)
     ]
-    free, size = known.there.copy(), known.gpus
+    free, size = _Free(state, known), known.gpus
     chosen: dict[int, int] = {}
     for _, _, j, r in sorted(pairs):
-        if j not in chosen and size[j] <= free[r]:
+        if j not in chosen and free.has(j, r, size[j]):
             chosen[int(j)] = int(r)
-            free[r] -= size[j]
+            free.take(j, r, size[j])
     for j in range(len(state)):
-        fits = [r for r in np.argsort(-known.speed[j], kind="stable") if size[j] <= free[r]]
+        fits = [r for r in np.argsort(-known.speed[j], kind="stable") if free.has(j, r, size[j])]
         if j not in chosen and (there := [int(r) for r in fits if known.speed[j, r] > 0]):
             chosen[j] = there[0]
-            free[there[0]] -= size[j]
-    state.memory["on"] = {int(state.number[j]): r for j, r in chosen.items()}
+            free.take(j, there[0], size[j])
     order: Ints = listed_first([*chosen], len(state))
     types = {j: kind for j, r in chosen.items() if (kind := known.kinds[r]) is not None}
     return Decision(order, types=types)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -40,8 +41,15 @@ def make_sjf_bco(name: str = "sjf-bco", *, kappa: int = 1, servers_factor: float
         order = ranked(state.gpus, among=~state.running)
         used: dict[Gpu, int] = state.memory.setdefault("used", {})
         held: dict[int, list[Gpu]] = state.memory.setdefault("held", {})
+        worked: dict[int, int] = state.memory.setdefault("worked", {})
         running = dict(zip(state.number.tolist(), state.running.tolist(), strict=True))
-        for number in [number for number in held if not running.get(number)]:
+        there_are = dict(zip(state.number.tolist(), state.places, strict=True))
+        for number, gpus in [*held.items()]:
+            if number in there_are and Counter(s for s, _ in gpus) != there_are[number]:
+                for gpu in gpus:  # It did not start, or the simulation put it elsewhere.
+                    used[gpu] -= worked.get(number, 0)
+            elif running.get(number):
+                continue
             del held[number]
         taken = {gpu for gpus in held.values() for gpu in gpus}
         room = state.idle.copy()
@@ -66,10 +74,10 @@ def make_sjf_bco(name: str = "sjf-bco", *, kappa: int = 1, servers_factor: float
                 break
             places[position] = ring
             number = int(state.number[position])
-            held[number] = chosen
+            held[number], worked[number] = chosen, int(state.length[position])
             idle = [gpu for gpu in idle if gpu not in chosen]
             for gpu in chosen:
-                used[gpu] = used.get(gpu, 0) + int(state.length[position])
+                used[gpu] = used.get(gpu, 0) + worked[number]
                 room[gpu[0]] -= 1
         return Decision(order, blocks=True, places=places)
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from ..policy import DURATIONS, Decision, Policy, ranked
 from ..state import State
 
-LEASE_SLOTS = 20
-"""Slots of a lease: the 20 minutes of the paper, in slots of a minute."""
+LEASE_SECONDS = 1200.0
+"""Seconds of a lease: the 20 minutes of the paper."""
 
 
 def _worst_off(state: State) -> Decision:
@@ -48,5 +48,5 @@ FINISH_TIME_FAIRNESS = Policy(
     "Themis: worst ratio of finish times with and without sharing first",
     DURATIONS,
     interrupts=True,
-    round_slots=LEASE_SLOTS,
+    round_seconds=LEASE_SECONDS,
 )

@@ -1,0 +1,104 @@
+"""Places in which a ring makes progress: where it does not, the place does not fit the job.
+
+Reading: a ring that would do no iteration in a slot, beside all rings that hold GPUs then, is put
+elsewhere, or waits. So the ring that started last always makes progress, and completes: whatever
+starts later has progress itself, and whatever ends makes others no slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.model.contention import ring_share
+from rarmodel.model.duty import share_by_duty
+from rarmodel.model.lone import within_gbps
+from rarmodel.model.sharing import COUNT
+
+from .cluster import WorkingCluster
+from .placement import Asked, fewest_servers
+from .room import Ring
+
+Truths = npt.NDArray[np.bool_]
+
+
+def moves(cluster: WorkingCluster, k: int, ring: Ring) -> bool:
+    """Whether a job does an iteration in a slot in a ring, beside all others that hold GPUs."""
+    return not cluster.jobs.stalls[k] or cluster.speed_in(k, ring) > 0
+
+
+def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
+    """Idle GPUs on which a job makes progress, on the fewest servers; None if there are none.
+
+    A ring between servers has the least share of the links between them. So servers are tried
+    together that links of some share or more join. One server is tried for each rate within.
+    """
+    best: Ring | None = None
+    few = [(servers, replace(asked, most=1)) for servers in _of_rates(cluster)]
+    if asked.fewest > 1:
+        few = []
+    several = replace(asked, fewest=max(2, asked.fewest))
+    ways = [*few, *((servers, several) for servers in _joined(cluster))]
+    for allowed in asked.allowed:
+        for servers, way in ways:
+            if way.fewest > way.most:
+                continue
+            fits = replace(way, allowed=(allowed & servers,))
+            ring = fewest_servers(fits, cluster.room.idle)
+            if ring is None or (best is not None and len(ring) >= len(best)):
+                continue
+            if cluster.speed_in(k, ring) > 0:
+                best = ring
+    return best
+
+
+def _of_rates(cluster: WorkingCluster) -> Iterator[Truths]:
+    """Servers of a rate or more within, the greatest rate first."""
+    one = cluster.instance.cluster
+    rates = np.array([within_gbps(one, s) for s in range(len(one.servers))])
+    for rate in sorted(set(rates.tolist()), reverse=True):
+        yield rates >= rate
+
+
+def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
+    """Servers that are joined by links of a share or more, the greatest share first."""
+    instance, tree = cluster.instance, cluster.tree
+    count = len(instance.cluster.servers)
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    nodes = {node for link in tree.links for node in (link.node, link.parent)}
+    group = {node: {node} for node in nodes}
+    shares = zip(_shares(cluster), tree.links, strict=True)
+    ordered = sorted(shares, key=lambda one: -one[0])
+    for _, links in groupby(ordered, key=lambda one: one[0]):
+        grown = []
+        for _, link in links:
+            small, large = sorted((group[link.node], group[link.parent]), key=len)
+            large |= small
+            group |= dict.fromkeys(small, large)
+            grown.append(link.node)
+        for found in {id(group[node]): group[node] for node in grown}.values():
+            servers = np.zeros(count, np.bool_)
+            servers[[index[node] for node in found if node in index]] = True
+            yield servers
+
+
+def _shares(cluster: WorkingCluster) -> list[float]:
+    """(links) What one more ring would have of each link, in Gbit/s."""
+    contention, links = cluster.instance.contention, cluster.tree.links
+    users, load = [0] * len(links), [0] * len(links)
+    for ring in cluster.linked.values():
+        duty = 0
+        if contention.model != COUNT:
+            duty = ring.duty(min(links[link].gbps for link in ring.links))
+        for link in ring.links:
+            users[link] += 1
+            load[link] += duty
+    if contention.model == COUNT:
+        return [
+            ring_share(contention, link.gbps, n + 1) for link, n in zip(links, users, strict=True)
+        ]
+    return [share_by_duty(contention, link.gbps, n) for link, n in zip(links, load, strict=True)]

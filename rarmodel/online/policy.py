@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ Decide = Callable[["State"], Decision]
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(registry.Part):
     """A rule that decides, as jobs arrive, who holds GPUs.
 
     Attributes
@@ -75,6 +76,8 @@ class Policy:
         Slots after which it is asked again, whatever happens; None if events suffice. The user may
         choose another number.
     """
+
+    kind = "online_policies"
 
     name: str
     decide: Decide

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -163,26 +164,26 @@ def make_gavel(
     greater X first; jobs without a part, and those that did not fit, come after them in order of
     arrival. A ring has one type of GPU.
     """
-
-    def decide(state: State) -> Decision:
-        from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
-
-        memory, known = state.memory, _known(state)
-        numbers = tuple(state.number.tolist())
-        _count_slots(state, known)
-        if memory.get("numbers") != numbers:
-            solver = memory.setdefault("program", Gavel(program))  # type: ignore[arg-type]
-            memory["numbers"], memory["parts"] = numbers, parts_of(state, known, solver)
-        return _round(state, known, memory["parts"])
-
     return Policy(
         name,
-        decide,
+        partial(_by_program, program, parts_of),
         description,
         DURATIONS if durations else ATTAINED,
         interrupts=True,
         round_slots=ROUND_SLOTS,
     )
+
+
+def _by_program(program: str, parts_of: Parts, state: State) -> Decision:
+    from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
+
+    memory, known = state.memory, _known(state)
+    numbers = tuple(state.number.tolist())
+    _count_slots(state, known)
+    if memory.get("numbers") != numbers:
+        solver = memory.setdefault("program", Gavel(program))  # type: ignore[arg-type]
+        memory["numbers"], memory["parts"] = numbers, parts_of(state, known, solver)
+    return _round(state, known, memory["parts"])
 
 
 def _count_slots(state: State, known: _Known) -> None:

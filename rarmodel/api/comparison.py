@@ -20,6 +20,7 @@ from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
+from .arguments import asked
 from .solving import (
     check_entries,
     solve_by_formulation,
@@ -219,6 +220,7 @@ def _words(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
 
 
+@asked
 def compare(
     instances: Source | Iterable[Source],
     *,
@@ -281,7 +283,7 @@ def compare(
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
-    if isinstance(instances, Instance | str | os.PathLike):
+    if isinstance(instances, Instance | Mapping | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
     entries = entries_of(data)

@@ -223,6 +223,21 @@ def test_an_extended_formulation_is_solved_alike_after_pickling() -> None:
     assert passed_on(one).summary() == one.summary()
 
 
+def test_dask_takes_an_extension_with_functions_that_pickle_refuses() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    mine = TIME_INDEXED.extended(
+        "mine",
+        lambda model, scope: on_time(model, scope),  # noqa: PLW0108
+        objective=lambda model, scope: last_start(model, scope),  # noqa: PLW0108
+    )
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(mine)
+    there = pickle.loads(cloudpickle.dumps(mine))  # noqa: S301
+    instance = documents.instance_of()
+    one, other = (rarmodel.solve(instance, formulation=each) for each in (mine, there))
+    assert (one.status, one.objective) == (other.status, other.objective) != ("unknown", ())
+
+
 def test_a_result_with_an_objective_of_ones_own_is_pickled_by_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
 from rarmodel.model.gpu_assignment import Stay
@@ -191,7 +192,7 @@ complete."""
 
 
 @dataclass(frozen=True)
-class Formulation:
+class Formulation(registry.Part):
     """A formulation: functions that build a Pyomo model and convert between it and schedules.
 
     Attributes
@@ -239,6 +240,8 @@ class Formulation:
     description
         Description in one line.
     """
+
+    kind = "formulations"
 
     name: str
     build: Callable[[Scope], pyo.ConcreteModel]
@@ -296,23 +299,7 @@ class Formulation:
                 "out; extend time-indexed, or state the rule as constraints"
             )
 
-        def wider(scope: Scope) -> Scope:
-            rules = () if allows is None else (allows,)
-            return replace(scope, every_schedule=True, allowed=(*scope.allowed, *rules))
-
-        def added(model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
-            import pyomo.environ as pyo  # noqa: PLC0415
-
-            for component in components:
-                component(model, scope)
-            if objective is not None:
-                for old in model.component_data_objects(pyo.Objective, active=True):
-                    old.deactivate()
-                expression = objective(model, scope)
-                model.add_component(f"minimise_{_identifier(name)}", pyo.Objective(expr=expression))
-            return model
-
-        evaluate = base.evaluate
+        made = _Extended(name, base, components, objective, allows)
         words = self.objective
         if objective is not None:
             plain = getattr(objective, "__name__", name)
@@ -320,20 +307,71 @@ class Formulation:
         return replace(
             self,
             name=name,
-            build=lambda scope: added(base.build(wider(scope)), scope),
-            load=lambda model, scope, schedule: base.load(model, wider(scope), schedule),
-            plan=lambda model, scope: base.plan(model, wider(scope)),
-            size=lambda scope: base.size(wider(scope)),
-            unfit=lambda scope: base.unfit(wider(scope)),
+            build=made.build,
+            load=made.load,
+            plan=made.plan,
+            size=made.size,
+            unfit=made.unfit,
             objective=words,
             model_class=model_class or self.model_class,
             restricts=True,
             base=self.base or self,
             reads=None,
             description=f"{self.name} with more to keep, or another objective",
-            evaluate=evaluate
-            and (lambda scope, schedule: added(evaluate(wider(scope), schedule), scope)),
+            evaluate=None if base.evaluate is None else made.evaluate,
         )
+
+
+@dataclass(frozen=True)
+class _Extended:
+    """The functions of an extended formulation; they can be pickled if those of the user can."""
+
+    name: str
+    base: Formulation
+    components: tuple[Component, ...]
+    objective: Callable[[Any, Scope], Any] | None
+    allows: Allows | None
+
+    def _wider(self, scope: Scope) -> Scope:
+        rules = () if self.allows is None else (self.allows,)
+        return replace(scope, every_schedule=True, allowed=(*scope.allowed, *rules))
+
+    def _added(self, model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
+        import pyomo.environ as pyo  # noqa: PLC0415
+
+        for component in self.components:
+            component(model, scope)
+        if self.objective is not None:
+            for old in model.component_data_objects(pyo.Objective, active=True):
+                old.deactivate()
+            minimised = pyo.Objective(expr=self.objective(model, scope))
+            model.add_component(f"minimise_{_identifier(self.name)}", minimised)
+        return model
+
+    def build(self, scope: Scope) -> pyo.ConcreteModel:
+        """Build the base's model, and add to it."""
+        return self._added(self.base.build(self._wider(scope)), scope)
+
+    def load(self, model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
+        """Set the variables as the base does."""
+        self.base.load(model, self._wider(scope), schedule)
+
+    def plan(self, model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
+        """Read the variables as the base does."""
+        return self.base.plan(model, self._wider(scope))
+
+    def size(self, scope: Scope) -> int:
+        """Size of the base's model, without what is added."""
+        return self.base.size(self._wider(scope))
+
+    def unfit(self, scope: Scope) -> str | None:
+        """Why solvers cannot be trusted with the base's model."""
+        return self.base.unfit(self._wider(scope))
+
+    def evaluate(self, scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
+        """The base's model without variables, with what is added."""
+        assert self.base.evaluate is not None  # noqa: S101 - `extended` asks for it only then
+        return self._added(self.base.evaluate(self._wider(scope), schedule), scope)
 
 
 def _identifier(name: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from .errors import UsageError
+from .arguments import Check, function, number, optional, require, scalar, text, truth, whole
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
@@ -21,9 +21,36 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; True and False are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
+MAX_THREADS = 64
+"""Most threads that one may ask for where the machine has fewer processors."""
+
+
+def most_threads() -> int:
+    """Most threads that one may ask for: starting and joining more takes longer than the search."""
+    return max(MAX_THREADS, processors())
+
+
+_COUNT = optional(whole(1))
+
+
+def _threads(value: object) -> str | None:
+    most = most_threads()
+    return whole(1, most, most_words=", or as many as the machine has processors")(value)
+
+
+CHECKS: dict[str, Check] = {
+    "time_limit": optional(number("it must be at least 0 seconds", lambda value: value >= 0)),
+    "gap": number("it must be at least 0 and below 1", lambda value: 0 <= value < 1),
+    "threads": optional(_threads),
+    "seed": whole(0, 2**31 - 1),
+    "log": optional(function),
+    "progress": optional(function),
+    "iterations": _COUNT,
+    "patience": _COUNT,
+    "second_aim": truth,
+    "scheduler": optional(text),
+}
+"""What each limit must be."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +60,7 @@ class Limits:
     Raises
     ------
     UsageError
-        If a number is out of its range.
+        With all that is of a wrong type or out of its range.
 
     Attributes
     ----------
@@ -42,7 +69,8 @@ class Limits:
     gap
         Relative gap at which to stop; see `rarmodel.bounds.relative_gap`.
     threads
-        Threads of the solver; None leaves it to the solver.
+        Threads of `search` and of the solver, at most 64, or as many as the machine has
+        processors; None leaves it to them.
     seed
         Seed of all random numbers.
     log
@@ -73,17 +101,7 @@ class Limits:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
-        wrong = []
-        if self.time_limit is not None and not self.time_limit >= 0:
-            wrong.append(f"time limit {self.time_limit}: it must be at least 0 seconds")
-        if not 0 <= self.gap < 1:
-            wrong.append(f"gap {self.gap}: it must be at least 0 and below 1")
-        if self.threads is not None and not (is_whole(self.threads) and self.threads >= 1):
-            wrong.append(f"threads {self.threads}: it must be a whole number of at least 1")
-        for name, count in (("iterations", self.iterations), ("patience", self.patience)):
-            if count is not None and not (is_whole(count) and count >= 1):
-                wrong.append(f"{name} {count}: it must be a whole number of at least 1")
-        if not (is_whole(self.seed) and 0 <= self.seed < 2**31):
-            wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
-        if wrong:
-            raise UsageError("; ".join(wrong))
+        given = {one.name: scalar(getattr(self, one.name)) for one in fields(self)}
+        require(given, CHECKS)
+        for name, value in given.items():  # numbers of Python's in place of NumPy's
+            object.__setattr__(self, name, value)

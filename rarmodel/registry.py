@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, SupportsIndex
 
 from .errors import UsageError
 
@@ -50,6 +50,33 @@ _MEMBERS = {
     "placements": ("name", "place"),
 }
 _ADDED: ContextVar[tuple[tuple[Kind, Any], ...]] = ContextVar("added parts", default=())
+_BY_PATH: dict[tuple[Kind, str], Any] = {}
+"""Parts that were found by `package.module:Name`."""
+
+
+class Part:
+    """A part that is pickled as the name or the path by which another process finds it too.
+
+    The functions of a part may be such as Python cannot pickle. A part that nobody finds by a name
+    or a path is pickled with its fields, as far as its functions can be.
+    """
+
+    kind: ClassVar[Kind]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        where = _where(self.kind, self)
+        return super().__reduce_ex__(protocol) if where is None else (find, (self.kind, where))
+
+
+def _where(kind: Kind, part: Any) -> str | None:
+    """Name or path by which `find` gives this very part."""
+    for point in _installed(kind):
+        # Its module is there already if the part is this one; no other needs to be loaded.
+        with contextlib.suppress(ImportError, AttributeError):
+            if attrgetter(point.attr)(sys.modules.get(point.module)) is part:
+                return point.name
+    paths = (path for (one, path), found in _BY_PATH.items() if one == kind and found is part)
+    return next(paths, None)
 
 
 def names(kind: Kind) -> list[str]:
@@ -85,7 +112,7 @@ def _loaded(kind: Kind) -> tuple[Any, ...]:
     return tuple(find(kind, name) for name in names(kind))
 
 
-@contextmanager
+@contextlib.contextmanager
 def added(kind: Kind, some: Iterable[object]) -> Iterator[None]:
     """Use more parts than those installed: names, `package.module:Name`, or objects.
 
@@ -135,9 +162,11 @@ def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
         if (folder := str(Path.cwd())) not in sys.path:
             sys.path.append(folder)
         try:
-            return attrgetter(attribute)(import_module(module))
+            found = attrgetter(attribute)(import_module(module))
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
+        _BY_PATH[kind, part] = found
+        return found
     matching = _installed(kind).select(name=part)
     if not matching:
         known = names(kind)

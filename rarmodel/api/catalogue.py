@@ -19,9 +19,11 @@ from rarmodel.model.features import OBJECTIVES, WIDER
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance
 
+from .arguments import asked, asked_for_family
 from .sources import Source, load_instance
 
 
+@asked_for_family
 def list_instances(family: str | None = None) -> list[dict[str, Any]]:
     """One row of plain data for each bundled instance: sizes, what is known of its makespan.
 
@@ -89,6 +91,7 @@ def list_families() -> list[dict[str, Any]]:
     return found
 
 
+@asked
 def describe(instance: Source) -> Description:
     """Summarise an instance, with the lower bounds that need no solver.
 

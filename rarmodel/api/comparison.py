@@ -20,6 +20,7 @@ from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
 
+from .arguments import asked
 from .solving import (
     check_entries,
     solve_by_formulation,
@@ -247,6 +248,7 @@ def _words(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
 
 
+@asked
 def compare(
     instances: Source | Iterable[Source],
     *,
@@ -315,7 +317,7 @@ def compare(
     if model_only and formulations is not None and not formulations:
         raise UsageError("model_only needs a formulation, for instance time-indexed")
     limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
-    if isinstance(instances, Instance | str | os.PathLike):
+    if isinstance(instances, Instance | Mapping | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
     entries = entries_of(data)

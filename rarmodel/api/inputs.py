@@ -11,6 +11,12 @@ from rarmodel.defaults import MAX_MB
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
+from .arguments import (
+    asked_to_calibrate,
+    asked_to_compare_models,
+    asked_to_generate,
+    asked_to_import,
+)
 from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from rarmodel.workloads import Imported
 
 
+@asked_to_generate
 def generate(
     family: str = "paper",
     *,
@@ -67,6 +74,7 @@ def generate(
     return with_objective(drawn, objective)
 
 
+@asked_to_import
 def import_trace(
     source: str | os.PathLike[str],
     *,
@@ -134,6 +142,7 @@ def _path(path: str | os.PathLike[str] | None) -> str | None:
     return None if path is None else os.fspath(path)
 
 
+@asked_to_calibrate
 def calibrate(
     table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]] | None = None,
     *,
@@ -202,6 +211,7 @@ def calibrate(
     )
 
 
+@asked_to_compare_models
 def compare_models(
     table: str | os.PathLike[str] | Iterable[Measurement | Mapping[str, Any]],
     *,

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from rarmodel.errors import UsageError
 
+from .arguments import asked
 from .sources import Schedules, Source, load_instance, load_schedules, with_objective
 
 
+@asked
 def plot(
     instance: Source,
     schedules: Schedules,
@@ -54,6 +56,7 @@ def plot(
     return picture(drawings, shown_bounds(drawings), form=form, parts=parts)
 
 
+@asked
 def report(
     instance: Source, schedules: Schedules, *, objective: str | Sequence[str] | None = None
 ) -> str:
@@ -81,6 +84,7 @@ def report(
     return report_page(problem, load_schedules(schedules))
 
 
+@asked
 def report_simulations(instance: Source, schedules: Schedules) -> str:
     """Compare schedules of arriving jobs in one HTML page that opens offline.
 

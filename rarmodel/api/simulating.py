@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, overload
 
 from rarmodel import registry
 from rarmodel.defaults import DEFAULT_PLACEMENT
-from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED
 
+from .arguments import asked
 from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def simulate(
 ) -> list[online.Simulation]: ...
 
 
+@asked
 def simulate(
     instance: Source,
     policy: str | online.Policy | Sequence[str | online.Policy],
@@ -92,8 +93,6 @@ def simulate(
     """
     from rarmodel.online import simulate as played  # noqa: PLC0415 - loads Numba
 
-    if round_slots is not None and round_slots < 1:
-        raise UsageError(f"round {round_slots}: it must be at least 1 slot")
     problem = with_objective(load_instance(instance), objective)
     chosen: online.Placement = registry.find("placements", placement)
     several = isinstance(policy, Sequence) and not isinstance(policy, str)

@@ -26,6 +26,7 @@ from rarmodel.results import Result, goals_of, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
+from .arguments import asked
 from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rarmodel.solvers import Solver
 
 
+@asked
 def solve(
     instance: Source,
     *,
@@ -65,7 +67,7 @@ def solve(
     Parameters
     ----------
     instance
-        An instance, a file, or the name of a bundled instance.
+        An instance, a file, a dict with its fields, or the name of a bundled instance.
     method
         A name, `package.module:Name`, or an object. The default is `search`, for at most 10
         seconds.
@@ -287,6 +289,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     )
 
 
+@asked
 def formulate(
     instance: Source,
     formulation: str | Formulation,
@@ -326,9 +329,8 @@ def formulate(
     """
     from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
+    from rarmodel.formulations.built import without_rules  # noqa: PLC0415
 
-    if horizon is not None and horizon < 1:
-        raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
     problem = with_objective(load_instance(instance), objective)
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
@@ -336,7 +338,7 @@ def formulate(
     scope = scope_for(problem, stated, horizon, entries, lower_bound=lower_bound)
     if (terms := stated.size(scope)) > MAX_TERMS:
         raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
-    model = stated.build(scope)
+    model = without_rules(stated.build(scope))
     if output is not None:
         write_model(model, output)
     return model, model_size(model, scope.horizon)

@@ -6,38 +6,77 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rarmodel.arguments import checked, expected, optional, require
+from rarmodel.arguments import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
     STANDARD_INPUT,
     YAML,
     hides,
     may_exist,
+    parse_instance,
+    parse_schedule,
     read_data,
     read_instance,
     read_schedule,
+    sound_instance,
+    sound_schedule,
 )
 from rarmodel.instances import EXAMPLES, names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
 
-Source = Instance | str | os.PathLike[str]
+Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]
-ScheduleSource = Schedule | str | os.PathLike[str]
+ScheduleSource = Schedule | Mapping[str, Any] | str | os.PathLike[str]
 Schedules = ScheduleSource | Iterable[ScheduleSource]
 
+IS_INSTANCE = expected(
+    "an instance, a dict, a file's name or the name of a bundled instance", Instance, Mapping
+)
+IS_DATA = optional(expected("a dict or a file's name", Mapping))
 
+
+def is_schedule(value: object) -> str | None:
+    """What keeps a value from being a schedule or the source of one."""
+    if isinstance(getattr(value, "schedule", None), Schedule):
+        return "a schedule is expected; give its `.schedule`"
+    return expected("a schedule, a dict or a file's name", Schedule, Mapping)(value)
+
+
+def are_instances(value: object) -> str | None:
+    """What keeps a value from being an instance or several; each one is checked as it is loaded."""
+    single = isinstance(value, bytes) or not isinstance(value, Iterable) or hasattr(value, "read")
+    return IS_INSTANCE(value) if single else None
+
+
+def are_schedules(value: object) -> str | None:
+    """The same of schedules."""
+    single = isinstance(value, bytes) or not isinstance(value, Iterable) or hasattr(value, "read")
+    return is_schedule(value) if single else None
+
+
+@checked({"source": IS_INSTANCE})
 def load_instance(source: Source) -> Instance:
     """Load an instance from a file, from standard input (`-`), or from the bundle, by name.
+
+    A dict has the fields of the file format; its numbers may be NumPy's. An instance is checked,
+    too: `model_copy(update=…)` makes a copy that nobody has checked.
 
     Raises
     ------
     InputError
         With every problem of the input.
+    UsageError
+        If the source is something else.
     """
     if isinstance(source, Instance):
-        check_instance(source, source.name)
-        return source
+        sound = sound_instance(source)
+        check_instance(sound, sound.name)
+        return sound
+    if isinstance(source, Mapping):
+        return parse_instance(source)
     if source != STANDARD_INPUT and isinstance(source, str) and not hides(source):
         if source in names():
             from rarmodel.workloads.bundled import bundled_instance  # noqa: PLC0415 - few need it
@@ -61,6 +100,7 @@ def with_objective(instance: Instance, objective: str | Sequence[str] | None) ->
     """
     if objective is None:
         return instance
+    require({"objective": objective}, {"objective": names_given})
     names = [objective] if isinstance(objective, str) else list(objective)
     if not names:
         raise UsageError("objective: name at least one")
@@ -75,22 +115,29 @@ def entries_of(data: Data | None) -> Mapping[str, Any]:
     """The named entries of the given data."""
     if data is None or isinstance(data, Mapping):
         return data or {}
+    require({"data": data}, {"data": IS_DATA})
     return read_data(data)
 
 
+@checked({"source": is_schedule})
 def load_schedule(source: ScheduleSource) -> Schedule:
-    """Load a schedule from a file or from standard input (`-`), or return it unchanged.
+    """Load a schedule from a file, from standard input (`-`) or from a dict, or check it.
 
     Raises
     ------
     InputError
         With every problem of the input.
+    UsageError
+        If the source is something else.
     """
-    return source if isinstance(source, Schedule) else read_schedule(source)
+    if isinstance(source, Schedule):
+        return sound_schedule(source)
+    return parse_schedule(source) if isinstance(source, Mapping) else read_schedule(source)
 
 
 def load_schedules(sources: Schedules) -> list[Schedule]:
     """Load one or several schedules, each as `load_schedule` does."""
-    if isinstance(sources, Schedule | str | os.PathLike):
+    require({"schedules": sources}, {"schedules": are_schedules})
+    if isinstance(sources, Schedule | Mapping | str | os.PathLike):
         sources = [sources]
     return [load_schedule(source) for source in sources]

@@ -12,6 +12,7 @@ from rarmodel.model import unhandled
 from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
+from .arguments import asked_to_audit, asked_with_schedule
 from .solving import solvers_for
 from .sources import ScheduleSource, Source, load_instance, load_schedule, with_objective
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rarmodel.solvers import Solver
 
 
+@asked_with_schedule
 def verify(
     instance: Source,
     schedule: ScheduleSource,
@@ -47,6 +49,7 @@ def verify(
     return _verify(problem, load_schedule(schedule))
 
 
+@asked_to_audit
 def audit(
     instance: Source,
     schedule: ScheduleSource | None = None,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.model import unhandled
 from rarmodel.model.features import (
     CAPS,
@@ -42,7 +44,7 @@ again and again, which says whether it is time to stop with what is proven so fa
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(registry.Part):
     """A lower bound on values of objectives.
 
     Attributes
@@ -68,6 +70,8 @@ class Bound:
         How long it takes on instances of some hundred jobs, in words.
     """
 
+    kind = "bounds"
+
     name: str
     description: str = ""
     prove: Prove | None = None
@@ -88,9 +92,18 @@ def in_slots(
     prove: Callable[[Instance, int, int | None, Callable[[], bool]], int | None],
 ) -> Tighten:
     """A bound on the makespan in whole slots, as `Bound.tighten`."""
-    return lambda instance, _, known, upper, stop: prove(
-        instance, int(known), None if upper is None else int(upper), stop
-    )
+    return partial(_tightened_in_slots, prove)
+
+
+def _tightened_in_slots(
+    prove: Callable[[Instance, int, int | None, Callable[[], bool]], int | None],
+    instance: Instance,
+    _: Objective,
+    known: Value,
+    upper: Value | None,
+    stop: Callable[[], bool],
+) -> Value | None:
+    return prove(instance, int(known), None if upper is None else int(upper), stop)
 
 
 ENUMERATION = "enumeration"

@@ -14,7 +14,9 @@ from pathlib import Path
 from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.files import unusable, write_text
 from rarmodel.limits import processors
+from rarmodel.tabular import check_table
 
+from .arguments import asked
 from .dask_pool import dask_pool
 from .ledger import LOCK, Ledger, open_ledger
 from .local_pool import local_pool
@@ -67,6 +69,7 @@ class Standing:
         return self.planned - self.done - self.failed - self.skipped
 
 
+@asked
 def plan_campaigns(sources: Sequence[str | os.PathLike[str]]) -> Plan:
     """All runs of some campaign files or bundled campaigns, in order.
 
@@ -87,6 +90,7 @@ def plan_campaigns(sources: Sequence[str | os.PathLike[str]]) -> Plan:
     return plan
 
 
+@asked
 def run_campaigns(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
@@ -126,8 +130,6 @@ def run_campaigns(
     PoolLostError
         If the scheduler goes away.
     """
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers {workers}: there must be at least 1")
     if workers is not None and scheduler is not None:
         raise UsageError("a scheduler has workers of its own; leave out their number")
     files = [sources] if isinstance(sources, str | os.PathLike) else sources
@@ -175,6 +177,7 @@ def run_campaigns(
         return _standing(ledger, folder, interrupted=interrupted)
 
 
+@asked
 def standing(folder: str | os.PathLike[str]) -> Standing:
     """Progress of the campaign in a folder.
 
@@ -187,14 +190,25 @@ def standing(folder: str | os.PathLike[str]) -> Standing:
         return _standing(ledger, Path(folder))
 
 
+@asked
 def export(folder: str | os.PathLike[str], output: str | os.PathLike[str]) -> int:
-    """Write the table of the campaign in a folder as Parquet; return the number of rows.
+    """Write the table of the campaign in a folder; return the number of rows.
+
+    Parameters
+    ----------
+    folder
+        The campaign's folder.
+    output
+        A file whose name ends in `.csv`, `.parquet`, `.tex` (LaTeX) or `.xlsx` (Excel).
 
     Raises
     ------
     InputError
         If there is no campaign, or the file cannot be written.
+    UsageError
+        If the name ends otherwise, or a library for the format is not installed.
     """
+    check_table(output)
     with open_ledger(Path(folder) / LEDGER) as ledger:
         return export_table(ledger, output)
 

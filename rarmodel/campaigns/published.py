@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from rarmodel.errors import InputError, Problem
 
+from .arguments import asked
 from .driver import LEDGER
 from .ledger import open_ledger
 from .table import rows_of
@@ -145,6 +146,7 @@ class Compared:
     above: int
 
 
+@asked
 def compare_figures(folder: str | os.PathLike[str]) -> list[Compared]:
     """The figures beside the results of the campaign in a folder.
 

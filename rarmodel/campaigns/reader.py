@@ -13,6 +13,7 @@ from rarmodel.files import hides, may_exist, read_bytes
 from rarmodel.schema.problems import problems_of, show
 from rarmodel.yaml_text import Lines, lines_of, located, parse_yaml
 
+from .arguments import asked
 from .schema import Campaign
 
 FIGURES = "figures"
@@ -25,6 +26,7 @@ def bundled_campaigns() -> list[str]:
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name[0] != "_")
 
 
+@asked
 def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines, Path]]:
     """Read a campaign file, or a bundled campaign by name, or all of them as `figures`.
 
@@ -62,6 +64,7 @@ def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines
     return [(*parse_campaign(text, name), Path(source).parent)]
 
 
+@asked
 def parse_campaign(text: str, source: str = "") -> tuple[Campaign, Lines]:
     """Make a campaign from YAML text; errors as `read_campaigns`."""
     data, problems, root = parse_yaml(text, source, "a campaign in YAML")

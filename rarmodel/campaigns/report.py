@@ -14,11 +14,13 @@ from rarmodel.reports import Group, campaign_page, simulations_page
 from rarmodel.reports.runs import Run, runs_of
 from rarmodel.schema import Instance, Schedule
 
+from .arguments import asked
 from .driver import INSTANCES, LEDGER, SCHEDULES
 from .ledger import open_ledger
 from .table import table_of
 
 
+@asked
 def campaign_report(source: str | os.PathLike[str]) -> str:
     """Compare the methods of a campaign, or of several in one folder, in one HTML page.
 
@@ -50,6 +52,7 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
         raise InputError(error.problems, error.source or os.fspath(source)) from error
 
 
+@asked
 def simulations_report(folder: str | os.PathLike[str]) -> str:
     """Compare what a campaign's schedules are like for arriving jobs, in one HTML page.
 

@@ -1,4 +1,4 @@
-"""The table of a campaign: one row per finished or failed run, as a Parquet file."""
+"""The table of a campaign: one row per finished or failed run, as a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.files import write_bytes
-from rarmodel.tabular import flat
+from rarmodel.tabular import check_table, flat, table_bytes
 
 from .ledger import Ledger
 from .plan import Planned
@@ -168,19 +168,26 @@ def table_of(ledger: Ledger) -> pa.Table:
 
 
 def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
-    """Write the table of a ledger as a Parquet file; return the number of rows.
+    """Write the table of a ledger as its name's ending says; return the number of rows.
 
     Raises
     ------
     InputError
         If the file cannot be written.
+    UsageError
+        If no table is written to files of this name, or a library for it is not installed.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a while to load
-
+    ending = check_table(output)
     table = table_of(ledger)
-    written = io.BytesIO()
-    pq.write_table(table, written)
-    write_bytes(output, written.getvalue())
+    if ending == ".parquet":  # with the type of each column
+        import pyarrow.parquet as pq  # noqa: PLC0415 - takes a while to load
+
+        written = io.BytesIO()
+        pq.write_table(table, written)
+        content = written.getvalue()
+    else:
+        content = table_bytes(table.to_pylist(), ending)
+    write_bytes(output, content)
     return int(table.num_rows)
 
 

@@ -93,7 +93,10 @@ def status(folder: str, as_json: bool) -> int:  # noqa: FBT001
 @campaign.command()
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "--output", metavar="FILE", required=True, help="Write the table to this Parquet file."
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Write the table to this file; its name ends in .csv, .parquet, .tex or .xlsx.",
 )
 def export(folder: str, output: str) -> int:
     """Write the table of the campaign in DIR: one row per finished or failed run."""

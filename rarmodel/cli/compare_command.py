@@ -20,6 +20,7 @@ from .options import (
     SEVERAL,
     limits,
 )
+from .outputs import check_rows, write_rows
 from .terminal import answer, answer_json, progress, say, show
 
 
@@ -61,6 +62,13 @@ from .terminal import answer, answer_json, progress, say, show
     help="Stop each solve after this time, in seconds, with the best schedule so far.",
 )
 @limits
+@click.option(
+    "--csv",
+    "rows_to",
+    metavar="FILE",
+    help="Write the rows to this CSV file, beside the tables; - for stdout, in place of the "
+    "tables.",
+)
 @JSON
 def compare(
     instances: tuple[str, ...],
@@ -78,6 +86,7 @@ def compare(
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
+    rows_to: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Compare methods and formulations on each INSTANCE.
@@ -90,6 +99,7 @@ def compare(
     from . import tables  # noqa: PLC0415
 
     share_stdin(*instances, data)
+    check_rows(rows_to, as_json=as_json)
     asked = bool(methods or formulations)
     with progress() as (name, report):
         comparisons = api.compare(
@@ -111,10 +121,12 @@ def compare(
             progress=report,
             each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
         )
+    rows = [row for comparison in comparisons for row in comparison.rows()]
+    if rows_to is not None:
+        write_rows(rows, rows_to)
     if as_json:
-        rows = [row for comparison in comparisons for row in comparison.rows()]
         answer_json(rows)
-    else:
+    elif rows_to != "-":
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")

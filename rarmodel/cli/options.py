@@ -10,6 +10,7 @@ from typing import Any
 import rich_click as click
 
 from rarmodel.defaults import MAX_MB, SLOT_SECONDS
+from rarmodel.limits import MAX_THREADS
 
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for programs instead of text."
@@ -106,7 +107,7 @@ THREADS = click.option(
     type=click.IntRange(1),
     metavar="N",
     help="Threads of search and of the solver. By default search uses all processors, and the "
-    "solver chooses its own number.",
+    f"solver chooses its own number. At most {MAX_THREADS}, or one for each processor.",
 )
 MAX_SIZE = click.option(
     "--max-size",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import rich_click as click
 
@@ -32,6 +33,29 @@ def check_output(output: str | None, *, as_json: bool = False) -> None:
         raise UsageError("--output - and --json both write to stdout; choose one")
     if output not in {None, "-"}:
         files.check_writable(output)
+
+
+def check_rows(output: str | None, *, as_json: bool) -> None:
+    """The same of a CSV file."""
+    from rarmodel.tabular import check_table  # noqa: PLC0415
+
+    if output == "-" and as_json:
+        raise UsageError("--csv - and --json both write to stdout; choose one")
+    if output not in {None, "-"}:
+        check_table(output, [".csv"])
+        check_output(output)
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
+    """Write rows as CSV to a file, whole or not at all, or to stdout if the name is `-`."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.tabular import table_bytes  # noqa: PLC0415
+
+    content = table_bytes(rows, ".csv")
+    if output == "-":
+        answer_text(content.decode().rstrip("\n"))
+    else:
+        files.write_bytes(output, content)
 
 
 def write_json(text: str, output: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
@@ -25,7 +26,7 @@ Key = Callable[[Instance, int], float]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(registry.Part):
     """A dispatching rule as a method.
 
     Attributes
@@ -39,6 +40,8 @@ class Rule:
     handles
         Features that it handles.
     """
+
+    kind = "policies"
 
     name: str
     description: str

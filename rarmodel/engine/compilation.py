@@ -5,6 +5,9 @@ function calls in other files, whose code is compiled into it: an edit, or an up
 below somebody's compiled placement rule, would go unnoticed. So the key of each entry includes a
 digest of every source file of rarmodel that compiled code can come from.
 
+Who runs Python in a checkout imports the package there, and not the one installed. If both would
+compile the same code, they share what is on disk: the place is that of the installed package.
+
 What is compiled takes half a minute when it happens, and no time later. `told` says so meanwhile.
 """
 
@@ -12,8 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import logging
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
@@ -22,7 +27,7 @@ from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
@@ -50,14 +55,36 @@ _COMPILED_FOLDERS = (
 _LOG = logging.getLogger("rarmodel")
 
 
+_PACKAGE = Path(__file__).parents[1]
+
+
 @cache
-def _sources_digest() -> str:
-    package = Path(__file__).parents[1]
+def _sources_digest(package: Path = _PACKAGE) -> str:
     digest = hashlib.sha256()
     for folder in _COMPILED_FOLDERS:
         for file in sorted((package / folder).glob("*.py")):
             digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def _installed() -> Path | None:
+    """The installed package, if Python imports another one in its place; None if it imports that.
+
+    Python looks at the working folder first, and so does not see the other one.
+    """
+    for place in sys.path:
+        found = Path(place) / _PACKAGE.name
+        if (found / "engine" / Path(__file__).name).is_file() and not found.samefile(_PACKAGE):
+            return found
+    return None
+
+
+@cache
+def _twin() -> Path | None:
+    """The installed package, if it would compile the same code as this one, which hides it."""
+    other = _installed()
+    return other if other is not None and _sources_digest(other) == _sources_digest() else None
 
 
 class _SourcesCache(FunctionCache):  # type: ignore[misc]
@@ -66,6 +93,23 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
         super().__init__(function)
         self._options = tuple(sorted(options.items()))
+        file = Path(inspect.getfile(function))
+        if _PACKAGE in file.parents and (twin := _twin()) is not None:
+            self._keep_with(str(twin / file.relative_to(_PACKAGE)))
+
+    def _keep_with(self, file: str) -> None:
+        """Keep what is compiled where it is kept for the same function in another file."""
+        for kind in self._impl._locator_classes:
+            locator = kind.from_function(self._py_func, file)
+            if locator is not None:
+                self._impl._locator = locator
+                self._cache_path = locator.get_cache_path()
+                self._cache_file = IndexDataCacheFile(
+                    cache_path=self._cache_path,
+                    filename_base=self._impl.filename_base,
+                    source_stamp=locator.get_source_stamp(),
+                )
+                return
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled earlier, unless another version of rarmodel left it unreadable.
@@ -201,6 +245,14 @@ class _Watch(event.Listener):  # type: ignore[misc]
         """Hear that Numba begins to compile a function."""
         if self._begun is None:
             self._begun = perf_counter()
+            if (other := _installed()) is not None and _twin() is None:
+                _LOG.warning(
+                    "Python imports rarmodel from %s, and not the one installed in %s, whose code "
+                    "is another; so rarmodel compiles again. Run Python in another folder, or "
+                    "install this one: pip install -e .",
+                    _PACKAGE,
+                    other,
+                )
             _LOG.info("rarmodel compiles what it needs, once; later runs load it from disk")
 
     def on_end(self, _: event.Event) -> None:

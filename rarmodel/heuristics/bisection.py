@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from rarmodel import registry
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
@@ -35,7 +36,7 @@ def nothing_to_try(instance: Instance, seed: int) -> Sequence[Parameters]:
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(registry.Part):
     """A list-scheduling policy; the clock, the limit and the bisection over it come for free.
 
     Attributes
@@ -57,6 +58,8 @@ class Policy:
     handles
         Names of the features that it handles: it is the clock that knows how rings share links.
     """
+
+    kind = "policies"
 
     name: str
     rule: Rule

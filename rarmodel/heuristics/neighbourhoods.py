@@ -54,8 +54,12 @@ Improve = Callable[[Instance, Schedule, Turn], Schedule | None]
 """A better schedule than the best one known, or any other; None if there is none."""
 
 
+def _suits(instance: Instance) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighbourhood(registry.Part):
     """A way to make a schedule better.
 
     Attributes
@@ -75,12 +79,14 @@ class Neighbourhood:
         Whether it is for an instance, beyond that.
     """
 
+    kind = "neighbourhoods"
+
     name: str
     description: str = ""
     improve: Improve | None = None
     objectives: frozenset[str] | None = None
     handles: frozenset[str] = frozenset()
-    suits: Callable[[Instance], bool] = lambda _: True
+    suits: Callable[[Instance], bool] = _suits
 
     def supports(self, instance: Instance, objectives: Sequence[Objective]) -> bool:
         """Whether it can better the objectives of schedules of an instance."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 
 from rarmodel.errors import UsageError
@@ -59,28 +60,54 @@ def make_sjf_bco(
         Its `vary` takes `kappa`, the one value of κ to try, and `servers_factor`.
     """
     occupied = FIRST if occupied_first else BREAK_TIES
-
-    def parameters(instance: Instance, seed: int) -> Sequence[Parameters]:
-        return [(float(kappa), servers_factor, float(occupied)) for kappa in kappas(instance)]
-
-    def vary(*, kappa: int | None = None, servers_factor: float = servers_factor) -> Policy:
-        if kappa is not None and not (type(kappa) is int and kappa >= 1):
-            raise UsageError(f"kappa {kappa!r}: it must be a whole number of at least 1")
-        if type(servers_factor) not in {int, float} or not 0 < servers_factor < inf:
-            raise UsageError(f"servers_factor {servers_factor!r}: it must be a number above 0")
-        return make_sjf_bco(
-            name,
-            servers_factor=servers_factor,
-            occupied_first=occupied_first,
-            kappas=kappas if kappa is None else lambda _: [kappa],
-        )
-
     description = "the paper's SJF-BCO: small jobs first, wide ones on few servers"
     if occupied_first:
         description = "SJF-BCO that packs small jobs onto servers already in use"
     return Policy(
-        name, sjf_bco_rule, smallest_first, parameters, vary=vary, description=description
+        name,
+        sjf_bco_rule,
+        smallest_first,
+        partial(_each_kappa, kappas, servers_factor, float(occupied)),
+        vary=partial(_varied, name, kappas, occupied_first, servers_factor),
+        description=description,
     )
+
+
+def _each_kappa(
+    kappas: Callable[[Instance], Sequence[int]],
+    servers_factor: float,
+    occupied: float,
+    instance: Instance,
+    seed: int,
+) -> Sequence[Parameters]:
+    return [(float(kappa), servers_factor, occupied) for kappa in kappas(instance)]
+
+
+def _varied(
+    name: str,
+    kappas: Callable[[Instance], Sequence[int]],
+    occupied_first: bool,  # noqa: FBT001 - fixed by `partial`
+    default_factor: float,
+    *,
+    kappa: int | None = None,
+    servers_factor: float | None = None,
+) -> Policy:
+    if kappa is not None and not (type(kappa) is int and kappa >= 1):
+        raise UsageError(f"kappa {kappa!r}: it must be a whole number of at least 1")
+    if servers_factor is None:
+        servers_factor = default_factor
+    if type(servers_factor) not in {int, float} or not 0 < servers_factor < inf:
+        raise UsageError(f"servers_factor {servers_factor!r}: it must be a number above 0")
+    return make_sjf_bco(
+        name,
+        servers_factor=servers_factor,
+        occupied_first=occupied_first,
+        kappas=kappas if kappa is None else partial(_one_kappa, kappa),
+    )
+
+
+def _one_kappa(kappa: int, instance: Instance) -> list[int]:
+    return [kappa]
 
 
 sjf_bco = make_sjf_bco()

@@ -75,7 +75,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(registry.Part):
     """Something to minimise.
 
     Attributes
@@ -94,6 +94,8 @@ class Objective:
     prices
         Gives the price of a GPU for a slot on each server.
     """
+
+    kind = "objectives"
 
     name: str
     description: str

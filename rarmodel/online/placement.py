@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.schema import Cluster
@@ -85,7 +86,7 @@ Place = Callable[[Asked, Site], Mapping[int, int] | None]
 
 
 @dataclass(frozen=True)
-class Placement:
+class Placement(registry.Part):
     """A rule for where a job is put.
 
     Attributes
@@ -97,6 +98,8 @@ class Placement:
     description
         What it does, in a line.
     """
+
+    kind = "placements"
 
     name: str
     place: Place

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
@@ -56,7 +57,7 @@ Decide = Callable[["State"], Decision]
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(registry.Part):
     """A rule that decides, as jobs arrive, who holds GPUs.
 
     Attributes
@@ -81,6 +82,8 @@ class Policy:
         The same as a time, for policies whose rounds do not depend on the length of a slot; see
         `slots_of_round`. `round_slots` goes before.
     """
+
+    kind = "online_policies"
 
     name: str
     decide: Decide

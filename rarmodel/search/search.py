@@ -7,6 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
+from rarmodel import registry
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
@@ -49,8 +50,10 @@ less."""
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(registry.Part):
     """The improvement search as a method; see `rarmodel.search`."""
+
+    kind = "policies"
 
     name: str = "search"
     counts_iterations: bool = True

@@ -37,6 +37,9 @@ class StaleError(RarmodelError):
         self.changes = tuple(changes)
         super().__init__("\n".join(self.changes))
 
+    def __reduce__(self) -> tuple[type[StaleError], tuple[tuple[str, ...]]]:
+        return type(self), (self.changes,)
+
 
 @dataclass(frozen=True)
 class Applied:

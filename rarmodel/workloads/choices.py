@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rarmodel.arguments import entries, is_number, is_whole, optional, require, text, truth
 from rarmodel.defaults import ARRIVALS, MAX_MB, SLOT_SECONDS
 from rarmodel.errors import UsageError
-from rarmodel.limits import is_whole
+
+_KINDS = {
+    **dict.fromkeys(("form", "window", "group", "model", "name"), optional(text)),
+    **dict.fromkeys(("default_seconds", "restore_seconds"), optional(is_number)),
+    **dict.fromkeys(("slot_seconds", "max_size_mb"), is_number),
+    **dict.fromkeys(("skip_invalid", "contention"), truth),
+    "arrivals": text,
+    "columns": entries,
+}
+"""What kind of value each choice is."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,7 @@ class Choices:
         return self.arrivals == ARRIVALS[0]
 
     def __post_init__(self) -> None:
+        require({one: getattr(self, one) for one in _KINDS}, _KINDS)
         wrong = []
         if self.arrivals not in ARRIVALS:
             wrong.append(f"arrivals {self.arrivals!r}: choose from {', '.join(ARRIVALS)}")

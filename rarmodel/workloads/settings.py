@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rarmodel.arguments import is_whole
 from rarmodel.errors import UsageError
-from rarmodel.limits import is_whole
 from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 from rarmodel.schema.cluster import MAX_GPUS
 
@@ -136,7 +136,7 @@ class Settings(ABC):
             ("weights of sizes", [weight for _, weight in self.sizes]),
             ("batch sizes", self.batch_sizes),
         ):
-            if not counts or not all(is_whole(c) and 1 <= c <= MAX_GPUS for c in counts):
+            if not _are_counts(counts):
                 yield f"{name} {list(counts)}: whole numbers of at least 1 are expected"
         if len({gpus for gpus, _ in self.sizes}) < len(self.sizes):
             yield "sizes: a number of GPUs occurs twice; give each one weight"
@@ -168,6 +168,13 @@ class Settings(ABC):
                 f"jobs of {widest} GPUs: {self.servers} servers have at most {most}; "
                 "ask for more servers or smaller sizes"
             )
+
+
+def _are_counts(values: object) -> bool:
+    """Whether these are whole numbers of at least 1; the bytes of a text are none."""
+    if isinstance(values, bytes) or not isinstance(values, Sequence):
+        return False
+    return len(values) > 0 and all(is_whole(c) and 1 <= c <= MAX_GPUS for c in values)
 
 
 def disordered(name: str, span: Span, bottom: float, top: float) -> Iterator[str]:

@@ -225,8 +225,8 @@ formulations:
     [
         ("generate: small", "{family: paper}", "multiple values for argument 'family'"),
         ("import: t.csv", "{source: u.csv}", "multiple values for argument 'source'"),
-        ("import: t.csv", "{slurm_conf: 5}", '{"slurm_conf":5}: '),
-        ("import: t.csv", "{cluster: [1]}", '{"cluster":[1]}: '),
+        ("import: t.csv", "{slurm_conf: 5}", "slurm conf 5: the name of a file is expected"),
+        ("import: t.csv", "{cluster: [1]}", "cluster a list: the name of a file is expected"),
     ],
 )
 def test_a_parameter_of_a_wrong_type_is_one_line(

@@ -427,3 +427,11 @@ def test_an_empty_objective_is_no_default_and_blanks_do_not_count(invoke: Invoke
     assert line.startswith("no objective ''; choose one of cost, ")
     asked = ("--objective", "makespan, cost", "--method", "fifo", "--json")
     assert invoke("solve", "two-servers", *asked).json()["objective"] == ["makespan", "cost"]
+
+
+@pytest.mark.parametrize("command", ["solve", "compare", "audit"])
+def test_threads_have_a_ceiling(invoke: Invoke, command: str) -> None:
+    outcome = invoke(command, "two-servers", "--threads", 5000)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("threads 5000: it must be a whole number from 1 to ")
+    assert outcome.err.count("\n") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import rarmodel
 from rarmodel.engine.compilation import compiled, told
 
 SOURCE = "def double(x):\n    return 2 * x\n"
@@ -190,6 +192,57 @@ def test_a_cache_that_another_version_left_is_no_error(left: str, tmp_path: Path
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+IN_A_CHECKOUT = """
+import numpy as np
+from numba.core import event
+from rarmodel.engine import compilation
+from rarmodel.engine.random_numbers import below_plain
+
+with compilation.told(), event.install_recorder("numba:compile") as recorder:
+    below_plain(np.zeros(1, np.uint64), 100)
+print(compilation.__file__, len(recorder.buffer) > 0)
+"""
+
+
+def copy_of_the_package(folder: Path) -> Path:
+    source = Path(rarmodel.__file__).parent
+    shutil.copytree(source, folder / "rarmodel", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def run_in(folder: Path, installed: Path) -> tuple[str, str]:
+    """What the snippet says in a folder, which Python looks at before what is installed."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_CHECKOUT],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+def test_a_checkout_does_not_compile_again_what_is_installed(tmp_path: Path) -> None:
+    for name in ("elsewhere", "checkout", "site"):
+        (tmp_path / name).mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    checkout, site = (copy_of_the_package(tmp_path / name) for name in ("checkout", "site"))
+    file = Path("rarmodel", "engine", "compilation.py")
+    assert run_in(elsewhere, site) == (f"{site / file} True\n", "")
+    assert run_in(elsewhere, site) == (f"{site / file} False\n", "")
+    assert run_in(checkout, site) == (f"{checkout / file} False\n", "")
+    # Another code must be compiled, and Python's library is not quiet about why.
+    with (checkout / "rarmodel" / "engine" / "random_numbers.py").open("a") as source:
+        source.write("# changed\n")
+    out, err = run_in(checkout, site)
+    assert out == f"{checkout / file} True\n"
+    assert err.startswith(f"Python imports rarmodel from {checkout / 'rarmodel'}, and not the one ")
+    assert err.count("\n") == 1
+    assert run_in(checkout, site) == (f"{checkout / file} False\n", "")
+    assert run_in(elsewhere, site) == (f"{site / file} False\n", "")
 
 
 def in_a_namespace(source: str, **names: Any) -> Callable[..., int]:

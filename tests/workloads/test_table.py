@@ -139,7 +139,7 @@ def test_size_that_is_none_is_refused(tmp_path: Path, size: float) -> None:
     path = tmp_path / "t.csv"
     with pytest.raises(UsageError, match=r"max size .* MB: it must be above 0"):
         imported(path, rows("a,0,2,0,600,,vgg16,16,g"), max_size_mb=size)
-    with pytest.raises(UsageError, match=r"max size .* MB: it must be above 0"):
+    with pytest.raises(UsageError, match=r"max size MB .*: it must be above 0"):
         rarmodel.calibrate(path, max_size_mb=size)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +37,12 @@ def make_las(
     thresholds
         Service in GPU seconds at which each queue but the last one ends, ascending.
     """
+    return Policy(name, partial(_by_queue, tuple(thresholds)), description, interrupts=True)
 
-    def decide(state: State) -> Decision:
-        seconds = state.attained * state.slot_seconds
-        return Decision(ranked(np.searchsorted(thresholds, seconds, side="right")))
 
-    return Policy(name, decide, description, interrupts=True)
+def _by_queue(thresholds: Sequence[float], state: State) -> Decision:
+    seconds = state.attained * state.slot_seconds
+    return Decision(ranked(np.searchsorted(thresholds, seconds, side="right")))
 
 
 def _by_gittins_index(state: State) -> Decision:

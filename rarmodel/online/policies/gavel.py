@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -162,26 +163,26 @@ def make_gavel(
     arrival. A ring has one type of GPU, of those with a place for it on the servers that the job
     may use; a ring that fits no type by itself comes last, and counts on each type in part.
     """
-
-    def decide(state: State) -> Decision:
-        from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
-
-        memory, known = state.memory, _known(state)
-        numbers = tuple(state.number.tolist())
-        _count_slots(state, known)
-        if memory.get("numbers") != numbers:
-            solver = memory.setdefault("program", Gavel(program))  # type: ignore[arg-type]
-            memory["numbers"], memory["parts"] = numbers, parts_of(state, known, solver)
-        return _round(state, known, memory["parts"])
-
     return Policy(
         name,
-        decide,
+        partial(_by_program, program, parts_of),
         description,
         DURATIONS if durations else ATTAINED,
         interrupts=True,
         round_seconds=ROUND_SECONDS,
     )
+
+
+def _by_program(program: str, parts_of: Parts, state: State) -> Decision:
+    from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
+
+    memory, known = state.memory, _known(state)
+    numbers = tuple(state.number.tolist())
+    _count_slots(state, known)
+    if memory.get("numbers") != numbers:
+        solver = memory.setdefault("program", Gavel(program))  # type: ignore[arg-type]
+        memory["numbers"], memory["parts"] = numbers, parts_of(state, known, solver)
+    return _round(state, known, memory["parts"])
 
 
 def _count_slots(state: State, known: _Known) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -55,64 +56,75 @@ def make_replan(
     iterations, patience, time_limit
         Limits of each solve: iterations for methods that count them, and seconds.
     """
+    solved = partial(_solved, method, formulation, solver, iterations, patience, time_limit)
+    return Policy(name, partial(_by_plan, solved), description, DURATIONS)
 
-    def decide(state: State) -> Decision:
-        plan: _Plan | None = state.memory.get("plan")
-        numbers = state.number.tolist()
-        waiting = {n for n, runs in zip(numbers, state.running.tolist(), strict=True) if not runs}
-        if not waiting:
-            return Decision()
-        if plan is None or state.is_round or not waiting <= plan.jobs:
-            plan = _plan(state, solved(state.problem, int(state.random.integers(2**31))))
-            state.memory["plan"] = plan
-        if plan is None:
-            return Decision()
-        planned = sorted(
-            (plan.starts[number][0], position)
-            for position, number in enumerate(numbers)
-            if number in waiting
-        )
-        # With nothing running, nobody would ask again when the first one is to start.
-        first = state.now if state.running.any() else max(state.now, planned[0][0])
-        due = [one for one in planned if one[0] <= first]
-        # What starts is no longer to be started if it gives way later.
-        state.memory["plan"] = plan._replace(
-            jobs=plan.jobs - {numbers[position] for _, position in due}
-        )
-        places = {position: plan.starts[numbers[position]][1] for _, position in due}
-        return Decision(np.array([*places], np.int64), places=places)
 
-    def solved(problem: Instance, seed: int) -> Schedule | None:
-        if formulation is None:
-            found = registry.find("policies", method)
-            counts = getattr(found, "counts_iterations", False)
-            limits = Limits(
-                time_limit,
-                threads=1,
-                seed=seed,
-                iterations=iterations if counts else None,
-                patience=patience if counts else None,
-                second_aim=False,
-            )
-            made = attempt(found, problem, limits)
-            if made.stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.
-                raise KeyboardInterrupt
-            return made.schedule
-        from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Pyomo
-        from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415
+def _by_plan(solved: Callable[[Instance, int], Schedule | None], state: State) -> Decision:
+    plan: _Plan | None = state.memory.get("plan")
+    numbers = state.number.tolist()
+    waiting = {n for n, runs in zip(numbers, state.running.tolist(), strict=True) if not runs}
+    if not waiting:
+        return Decision()
+    if plan is None or state.is_round or not waiting <= plan.jobs:
+        plan = _plan(state, solved(state.problem, int(state.random.integers(2**31))))
+        state.memory["plan"] = plan
+    if plan is None:
+        return Decision()
+    planned = sorted(
+        (plan.starts[number][0], position)
+        for position, number in enumerate(numbers)
+        if number in waiting
+    )
+    # With nothing running, nobody would ask again when the first one is to start.
+    first = state.now if state.running.any() else max(state.now, planned[0][0])
+    due = [one for one in planned if one[0] <= first]
+    # What starts is no longer to be started if it gives way later.
+    state.memory["plan"] = plan._replace(
+        jobs=plan.jobs - {numbers[position] for _, position in due}
+    )
+    places = {position: plan.starts[numbers[position]][1] for _, position in due}
+    return Decision(np.array([*places], np.int64), places=places)
 
-        stated = registry.find("formulations", formulation)
-        solvers = (
-            require_solvers(stated.model_class, stated.name)
-            if solver is None
-            else [registry.find("solvers", solver)]
+
+def _solved(
+    method: str,
+    formulation: str | None,
+    solver: str | None,
+    iterations: int | None,
+    patience: int | None,
+    time_limit: float | None,
+    problem: Instance,
+    seed: int,
+) -> Schedule | None:
+    if formulation is None:
+        found = registry.find("policies", method)
+        counts = getattr(found, "counts_iterations", False)
+        limits = Limits(
+            time_limit,
+            threads=1,
+            seed=seed,
+            iterations=iterations if counts else None,
+            patience=patience if counts else None,
+            second_aim=False,
         )
-        result = solve_formulation(problem, stated, solvers, Limits(time_limit, seed=seed))
-        if result.stopped == INTERRUPTED:
+        made = attempt(found, problem, limits)
+        if made.stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.
             raise KeyboardInterrupt
-        return result.schedule
+        return made.schedule
+    from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Pyomo
+    from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415
 
-    return Policy(name, decide, description, DURATIONS)
+    stated = registry.find("formulations", formulation)
+    solvers = (
+        require_solvers(stated.model_class, stated.name)
+        if solver is None
+        else [registry.find("solvers", solver)]
+    )
+    result = solve_formulation(problem, stated, solvers, Limits(time_limit, seed=seed))
+    if result.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    return result.schedule
 
 
 def _plan(state: State, schedule: Schedule | None) -> _Plan | None:

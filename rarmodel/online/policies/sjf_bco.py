@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -36,52 +37,53 @@ def make_sjf_bco(name: str = "sjf-bco", *, kappa: int = 1, servers_factor: float
     servers_factor
         λ, the same for all jobs.
     """
-
-    def decide(state: State) -> Decision:
-        order = ranked(state.gpus, among=~state.running)
-        used: dict[Gpu, int] = state.memory.setdefault("used", {})
-        held: dict[int, list[Gpu]] = state.memory.setdefault("held", {})
-        worked: dict[int, int] = state.memory.setdefault("worked", {})
-        running = dict(zip(state.number.tolist(), state.running.tolist(), strict=True))
-        there_are = dict(zip(state.number.tolist(), state.places, strict=True))
-        for number, gpus in [*held.items()]:
-            if number in there_are and Counter(s for s, _ in gpus) != there_are[number]:
-                for gpu in gpus:  # It did not start, or the simulation put it elsewhere.
-                    used[gpu] -= worked.get(number, 0)
-            elif running.get(number):
-                continue
-            del held[number]
-        taken = {gpu for gpus in held.values() for gpu in gpus}
-        room = state.idle.copy()
-        idle = [
-            (server, gpu)
-            for server, one in enumerate(state.cluster.servers)
-            for gpu in range(one.gpus)
-            if (server, gpu) not in taken
-        ]
-        places = {}
-        for position in order.tolist():
-            asks, size = state.asks[position], int(state.gpus[position])
-            there = _reachable(idle, room, asks, used)
-            if size > kappa:
-                few = _least_busy_servers(state, asks, used, servers_factor * size)
-                there = [gpu for gpu in there if gpu[0] in few]
-            chosen = there[:size]
-            ring: dict[int, int] = {}
-            for server, _ in chosen:
-                ring[server] = ring.get(server, 0) + 1
-            if len(chosen) < size or not asks.kept_by(ring):
-                break
-            places[position] = ring
-            number = int(state.number[position])
-            held[number], worked[number] = chosen, int(state.length[position])
-            idle = [gpu for gpu in idle if gpu not in chosen]
-            for gpu in chosen:
-                used[gpu] = used.get(gpu, 0) + worked[number]
-                room[gpu[0]] -= 1
-        return Decision(order, blocks=True, places=places)
-
+    decide = partial(_by_least_time, kappa, servers_factor)
     return Policy(name, decide, "SJF-BCO: fewest GPUs first, on the least busy ones", DURATIONS)
+
+
+def _by_least_time(kappa: int, servers_factor: float, state: State) -> Decision:
+    order = ranked(state.gpus, among=~state.running)
+    used: dict[Gpu, int] = state.memory.setdefault("used", {})
+    held: dict[int, list[Gpu]] = state.memory.setdefault("held", {})
+    worked: dict[int, int] = state.memory.setdefault("worked", {})
+    running = dict(zip(state.number.tolist(), state.running.tolist(), strict=True))
+    there_are = dict(zip(state.number.tolist(), state.places, strict=True))
+    for number, gpus in [*held.items()]:
+        if number in there_are and Counter(s for s, _ in gpus) != there_are[number]:
+            for gpu in gpus:  # It did not start, or the simulation put it elsewhere.
+                used[gpu] -= worked.get(number, 0)
+        elif running.get(number):
+            continue
+        del held[number]
+    taken = {gpu for gpus in held.values() for gpu in gpus}
+    room = state.idle.copy()
+    idle = [
+        (server, gpu)
+        for server, one in enumerate(state.cluster.servers)
+        for gpu in range(one.gpus)
+        if (server, gpu) not in taken
+    ]
+    places = {}
+    for position in order.tolist():
+        asks, size = state.asks[position], int(state.gpus[position])
+        there = _reachable(idle, room, asks, used)
+        if size > kappa:
+            few = _least_busy_servers(state, asks, used, servers_factor * size)
+            there = [gpu for gpu in there if gpu[0] in few]
+        chosen = there[:size]
+        ring: dict[int, int] = {}
+        for server, _ in chosen:
+            ring[server] = ring.get(server, 0) + 1
+        if len(chosen) < size or not asks.kept_by(ring):
+            break
+        places[position] = ring
+        number = int(state.number[position])
+        held[number], worked[number] = chosen, int(state.length[position])
+        idle = [gpu for gpu in idle if gpu not in chosen]
+        for gpu in chosen:
+            used[gpu] = used.get(gpu, 0) + worked[number]
+            room[gpu[0]] -= 1
+    return Decision(order, blocks=True, places=places)
 
 
 def _reachable(idle: list[Gpu], room: Ints, asks: Asked, used: Mapping[Gpu, int]) -> list[Gpu]:

@@ -1,0 +1,95 @@
+"""What the arguments of the Python API must be, by their names, which mean the same everywhere."""
+
+from __future__ import annotations
+
+from rarmodel import arguments, limits
+from rarmodel.arguments import (
+    Check,
+    checked,
+    expected,
+    function,
+    number,
+    numbers,
+    optional,
+    path,
+    several,
+    text,
+    truth,
+    whole,
+)
+
+from .sources import IS_DATA, IS_INSTANCE, are_instances, are_schedules, is_schedule
+
+
+def _are_paths(value: object) -> str | None:
+    if why := several(value):
+        return why
+    listed = isinstance(value, list | tuple)
+    return next(filter(None, map(path, value)), None) if listed else None  # type: ignore[call-overload]
+
+
+CHECKS: dict[str, Check] = {
+    **limits.CHECKS,
+    "instance": IS_INSTANCE,
+    "instances": are_instances,
+    "schedules": are_schedules,
+    "objective": optional(arguments.names),
+    "data": IS_DATA,
+    "methods": optional(several),
+    "formulations": optional(several),
+    "solvers": optional(several),
+    "bounds": several,
+    "neighbourhoods": several,
+    "each": optional(function),
+    "round_slots": optional(whole(1)),
+    "horizon": optional(whole(1)),
+    "output": optional(path),
+    "form": text,
+    "parts": optional(several),
+    "family": text,
+    "name": optional(text),
+    "servers": optional(whole(1)),
+    "gpus_per_server": optional(whole(1)),
+    "cluster": optional(path),
+    "slurm_conf": optional(path),
+    "slurm_topology": optional(path),
+    "rates": optional(numbers),
+    "nccl_tests": _are_paths,
+    "model": optional(text),
+    "max_size_mb": optional(number("it must be above 0", lambda mb: mb > 0)),
+}
+"""Methods, formulations, solvers and policies are no part of it: the registry refuses what is none
+of its kind, as an object with the right members is as good as a name."""
+
+PARTS = frozenset({"method", "formulation", "solver", "policy", "placement"})
+"""Parameters that the registry checks."""
+
+asked = checked(CHECKS)
+"""Let a function of the API refuse arguments that are wrong, all at once."""
+
+asked_with_schedule = checked({**CHECKS, "schedule": is_schedule})
+asked_to_audit = checked({**CHECKS, "schedule": optional(is_schedule)})
+asked_to_generate = checked({**CHECKS, "contention": truth})
+
+
+def _truth_or_numbers(value: object) -> str | None:
+    return None if isinstance(value, bool) else numbers(value)
+
+
+asked_to_import = checked({**CHECKS, "source": path, "contention": _truth_or_numbers})
+
+
+def _is_table(value: object) -> str | None:
+    return path(value) and several(value) and "a file's name or a list of rows is expected"
+
+
+def _is_span(value: object) -> str | None:
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    fits = pair and all(type(one) in {int, float} for one in value)  # type: ignore[attr-defined]
+    return None if fits else "two numbers are expected, the least and the greatest"
+
+
+_MEASURED = {**CHECKS, "contention": optional(numbers), "message_mb": optional(_is_span)}
+asked_to_calibrate = checked({**_MEASURED, "table": optional(_is_table)})
+asked_to_compare_models = checked({**_MEASURED, "table": _is_table})
+asked_for_family = checked({"family": optional(expected("the name of a family"))})

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rarmodel.errors import UsageError
+import numpy as np
+
+from rarmodel.culprits import shown
+from rarmodel.errors import PartError, UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.objectives import Value
@@ -67,7 +71,7 @@ class Scope:
 
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
-        return all(rule(self, job, workers, left) for rule in self.allowed)
+        return all(_answer(rule(self, job, workers, left)) for rule in self.allowed)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -149,6 +153,14 @@ class Scope:
     def check_servers(self, names: Any, what: str) -> None:
         """Refuse names that no server has; see `check_jobs`."""
         _check(names, self.servers, "server", what)
+
+
+def _answer(allowed: object) -> bool:
+    if isinstance(allowed, bool | np.bool_):
+        return bool(allowed)
+    raise PartError(
+        f"a rule for placements (allows) returned {shown(allowed)}; True or False is expected"
+    )
 
 
 def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
@@ -309,6 +321,11 @@ class Formulation:
                 for old in model.component_data_objects(pyo.Objective, active=True):
                     old.deactivate()
                 expression = objective(model, scope)
+                if not _is_expression(expression):
+                    raise PartError(
+                        f"formulation {name!r}: its objective is {shown(expression)}; an "
+                        "expression is expected"
+                    )
                 model.add_component(f"minimise_{_identifier(name)}", pyo.Objective(expr=expression))
             return model
 
@@ -334,6 +351,14 @@ class Formulation:
             evaluate=evaluate
             and (lambda scope, schedule: added(evaluate(wider(scope), schedule), scope)),
         )
+
+
+def _is_expression(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return isfinite(value)
+    return hasattr(value, "is_expression_type")
 
 
 def _identifier(name: str) -> str:

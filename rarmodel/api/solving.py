@@ -298,11 +298,12 @@ def formulate(
     """
     from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
+    from rarmodel.formulations.guarded import guarded  # noqa: PLC0415
 
     if horizon is not None and horizon < 1:
         raise UsageError(f"horizon {horizon}: it must be at least 1 slot")
     problem = with_objective(load_instance(instance), objective)
-    stated = registry.find("formulations", formulation)
+    stated = guarded(registry.find("formulations", formulation))
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     scope = scope_for(problem, stated, horizon, entries)

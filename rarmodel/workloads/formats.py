@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import show
@@ -351,7 +352,7 @@ def mapped(columns: Mapping[str, str]) -> Format:
         If a field is unknown, or the field for GPUs is missing.
     """
     if unknown := sorted(columns.keys() - set(MAPPABLE)):
-        raise UsageError(f"no field {', '.join(unknown)}; choose from {', '.join(MAPPABLE)}")
+        raise UsageError(registry.unknown("field", unknown, MAPPABLE))
     if "gpus" not in columns:
         raise UsageError("a column for gpus is needed, such as gpus=NUM_GPUS")
     if ("start" in columns) != ("end" in columns):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 
+from rarmodel import registry
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, UsageError, listed
 
@@ -77,7 +78,8 @@ def read_trace(
     if form is not None and columns:
         raise UsageError("a format and columns exclude each other")
     if form is not None and form not in FORMATS:
-        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}")
+        hint = registry.meant(form, FORMATS)
+        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}{hint}")
     named = mapped(columns) if columns else FORMATS[form] if form else None
     with open_table(source, max_mb=max_mb) as table:
         found = named or _recognised(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
+from math import inf
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -73,7 +73,7 @@ _EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "evaluate": ("a Pyomo model", _is_model),
     "load": ("nothing", lambda _: True),
     "plan": ("a Plan of whole starts and workers, or None", _is_plan),
-    "size": ("a number of terms", lambda v: isinstance(v, Real) and isfinite(v) and v >= 0),
+    "size": ("a number of terms", lambda v: isinstance(v, Real) and 0 <= float(v) < inf),
     "unfit": ("a reason in words, or None", lambda v: v is None or isinstance(v, str)),
     "proves": ("True or False", lambda v: isinstance(v, bool)),
 }

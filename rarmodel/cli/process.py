@@ -69,8 +69,9 @@ def _answered() -> int:
         return BAD_INPUT
     except SystemExit as error:
         # Click exits if nobody reads its help; and whoever else does has answered nothing.
-        broken = isinstance(error.__context__, BrokenPipeError)
-        say(str(lost(error.__context__)) if broken else f"exit({error.code}) was called")
+        why = error.__context__
+        said = lost(why) if isinstance(why, BrokenPipeError) else f"exit({error.code}) was called"
+        say(str(said))
         return BAD_INPUT
     except UsageError as error:
         say(str(error))

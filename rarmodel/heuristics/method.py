@@ -87,10 +87,10 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
     return found
 
 
-def _is_bound(bound: object, kind: type, numbers: Any) -> bool:
+def _is_bound(bound: Any, kind: type, numbers: Any) -> bool:
     if bound is None:
         return True
-    return isinstance(bound, kind) and isinstance(bound[0], numbers) and isinstance(bound[1], str)
+    return isinstance(bound, kind) and isinstance(bound[0], numbers) and isinstance(bound[1], str)  # type: ignore[index]
 
 
 def constructive_methods() -> list[Method]:

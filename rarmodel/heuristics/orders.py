@@ -88,12 +88,14 @@ def is_whole(value: Any) -> bool:
         return False
     if isinstance(value, Integral):
         return -(2**63) <= int(value) < 2**63
-    return isinstance(value, Real) and float(value).is_integer() and abs(value) < 2**53
+    return isinstance(value, Real) and float(value).is_integer() and abs(float(value)) < 2**53
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a number by which jobs can be sorted."""
-    return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, Real) and not isnan(value)
 
 
 def sound_schedule(schedule: object, what: str) -> Schedule:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarmodel import registry
 from rarmodel.schema import Instance, Job, SlotTime
@@ -130,7 +130,7 @@ class Objective:
         if self.prices is None:
             return ()
         with registry.calling("objectives", self):
-            prices = self.prices(instance)
+            prices: Any = self.prices(instance)
         servers = len(instance.cluster.servers)
         if not isinstance(prices, Sequence) or len(prices) != servers:
             expected = f"a list of {servers} fractions, one for each server,"
@@ -174,9 +174,8 @@ class Objective:
 def _is_term(term: object) -> bool:
     if not (isinstance(term, Term) and isinstance(term.shape, Shape)):
         return False
-    weight, offset, divisor, _ = term
-    whole = isinstance(weight, int) and isinstance(offset, int) and isinstance(divisor, int)
-    return whole and weight >= 1 and divisor >= 1
+    numbers: tuple[object, ...] = term[:3]
+    return all(isinstance(one, int) for one in numbers) and term.weight >= 1 and term.divisor >= 1
 
 
 def in_digits(value: Value | float | None) -> str:

@@ -200,7 +200,8 @@ class _Game:
 
     def _name(self, position: int) -> str:
         """Name of a job in the state."""
-        return self.cluster.instance.jobs[self.jobs.index[self._active[position]]].name
+        job = int(self.jobs.index[self._active[position]])
+        return self.cluster.instance.jobs[job].name
 
     def _go_on(self, *, due: bool) -> bool:
         """Set the next slot; False if nothing happens any more."""

@@ -265,6 +265,7 @@ def test_python_gets_the_cause_with_its_traceback() -> None:
         api.solve("F", method="failing:M_FAILS")
     cause = caught.value.__cause__
     assert type(cause).__name__ == "JSONDecodeError"
+    assert cause is not None
     assert cause.__traceback__ is not None
 
 

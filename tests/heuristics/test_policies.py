@@ -287,9 +287,8 @@ def test_parameters_that_are_no_numbers_are_refused(parameters: Any) -> None:
 def test_an_order_of_whole_floats_is_one() -> None:
     instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
     wanted = run_policy(instance, Policy("mine", first_fit.rule, order=lambda _: [3, 2, 1, 0]))
-    same = run_policy(
-        instance, Policy("mine", first_fit.rule, order=lambda _: np.arange(3.0, -1, -1))
-    )  # type: ignore[arg-type, return-value]
+    floats: Any = np.arange(3.0, -1, -1)
+    same = run_policy(instance, Policy("mine", first_fit.rule, order=lambda _: floats))
     assert wanted == same
 
 

@@ -51,7 +51,9 @@ def load_instance(source: Source) -> Instance:
             others = "and those of `rarmodel instances --family`"
             raise InputError([Problem("", f"{message}, {others}{hint}")], source)
         if hint:
-            raise InputError([Problem("", f"no such file{hint}")], source)
+            raise InputError(
+                [Problem("", f"cannot be read: no such file or directory{hint}")], source
+            )
     return read_instance(source)
 
 

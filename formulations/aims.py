@@ -84,7 +84,7 @@ def aim_of(scope: Scope, place: int) -> Aim:
     instance = scope.instance
     one = objectives_of(instance)[place]
     if one.prices is not None:
-        return Aim(one, {}, 0, _unit(one.prices(instance)))
+        return Aim(one, {}, 0, _unit(one.prices_of(instance)))
     terms = dict(zip(scope.jobs, one.terms(instance), strict=True))
     counting = {j: term for j, term in terms.items() if term is not None}
     if one.greatest and set(counting.values()) == {Term()}:
@@ -127,7 +127,7 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     ```
     """
     if aim.objective.prices is not None:
-        prices = zip(scope.servers, aim.objective.prices(scope.instance), strict=True)
+        prices = zip(scope.servers, aim.objective.prices_of(scope.instance), strict=True)
         steps = {s: int(price / aim.unit) for s, price in prices}
         return sum(
             steps[s] * m.held[j, s, t]

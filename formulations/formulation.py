@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from rarmodel import registry
-from rarmodel.errors import UsageError
+from rarmodel.culprits import shown
+from rarmodel.errors import PartError, UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.objectives import Value
@@ -68,7 +72,7 @@ class Scope:
 
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
-        return all(rule(self, job, workers, left) for rule in self.allowed)
+        return all(_answer(rule(self, job, workers, left)) for rule in self.allowed)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -150,6 +154,14 @@ class Scope:
     def check_servers(self, names: Any, what: str) -> None:
         """Refuse names that no server has; see `check_jobs`."""
         _check(names, self.servers, "server", what)
+
+
+def _answer(allowed: object) -> bool:
+    if isinstance(allowed, bool | np.bool_):
+        return bool(allowed)
+    raise PartError(
+        f"a rule for placements (allows) returned {shown(allowed)}; True or False is expected"
+    )
 
 
 def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
@@ -344,7 +356,13 @@ class _Extended:
         if self.objective is not None:
             for old in model.component_data_objects(pyo.Objective, active=True):
                 old.deactivate()
-            minimised = pyo.Objective(expr=self.objective(model, scope))
+            expression = self.objective(model, scope)
+            if not _is_expression(expression):
+                raise PartError(
+                    f"formulation {self.name!r}: its objective is {shown(expression)}; an "
+                    "expression is expected"
+                )
+            minimised = pyo.Objective(expr=expression)
             model.add_component(f"minimise_{_identifier(self.name)}", minimised)
         return model
 
@@ -372,6 +390,14 @@ class _Extended:
         """The base's model without variables, with what is added."""
         assert self.base.evaluate is not None  # noqa: S101 - `extended` asks for it only then
         return self._added(self.base.evaluate(self._wider(scope), schedule), scope)
+
+
+def _is_expression(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int | float):
+        return isfinite(value)
+    return hasattr(value, "is_expression_type")
 
 
 def _identifier(name: str) -> str:

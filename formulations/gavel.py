@@ -174,7 +174,8 @@ class Gavel:
                     model.worth[j, r] = part / float(demand.price[r])
         for r in range(types):
             model.there[r] = float(demand.there[r])
-        answer = self._solver.solve(model, Limits())
+        with registry.calling("solvers", self._solver):
+            answer = self._solver.solve(model, Limits())
         if answer.termination == "interrupted":  # The solver heard Ctrl-C, which meant us.
             raise KeyboardInterrupt
         if not answer.has_solution:

@@ -117,7 +117,7 @@ def _traits(scope: Scope, name: str) -> Hashable:
         if one.server == name
     )
     prices = tuple(
-        one.prices(instance)[scope.server_index[name]]
+        one.prices_of(instance)[scope.server_index[name]]
         for one in objectives_of(instance)
         if one.prices is not None
     )

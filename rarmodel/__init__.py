@@ -10,8 +10,7 @@ Each name below loads its module on first use, so that importing rarmodel is lig
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .lazy import exports
 
@@ -48,14 +47,21 @@ if TYPE_CHECKING:
     from .auditor import Audit
     from .calibration import Calibration
     from .description import Description
-    from .errors import InputError, NoScheduleError, RarmodelError, UsageError, VerificationError
+    from .errors import (
+        InputError,
+        NoScheduleError,
+        PartError,
+        RarmodelError,
+        UsageError,
+        VerificationError,
+    )
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
     from .results import Result
     from .schema import Instance, Schedule
     from .verifier import Report
 
-__version__ = version("rarmodel")
+__version__: str
 
 _HOMES = {
     "Audit": "auditor",
@@ -66,6 +72,7 @@ _HOMES = {
     "Instance": "schema",
     "Limits": "limits",
     "NoScheduleError": "errors",
+    "PartError": "errors",
     "RarmodelError": "errors",
     "Report": "verifier",
     "Result": "results",
@@ -113,6 +120,7 @@ __all__ = [
     "Instance",
     "Limits",
     "NoScheduleError",
+    "PartError",
     "RarmodelError",
     "Report",
     "Result",
@@ -151,4 +159,12 @@ __all__ = [
     "write_text",
 ]
 
-__getattr__, __dir__ = exports(__name__, _HOMES)
+_get, __dir__ = exports(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "__version__":
+        return _get(name)
+    from importlib.metadata import version  # noqa: PLC0415 - slow, and few need it
+
+    return version(__name__)

@@ -73,6 +73,10 @@ class UsageError(RarmodelError, ValueError):
     """The request cannot be carried out: an unknown name, or options that exclude each other."""
 
 
+class PartError(UsageError):
+    """A part that a user wrote fails, or returns nonsense; its cause has the traceback."""
+
+
 class VerificationError(RarmodelError):
     """A method or formulation made a schedule that breaks a constraint; nobody gets to see it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -14,7 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, SupportsIndex
 
-from .errors import UsageError
+from .culprits import culprit, shown, told
+from .errors import PartError, RarmodelError, UsageError
 
 Kind = Literal[
     "policies",
@@ -49,6 +50,92 @@ _MEMBERS = {
     "online_policies": ("name", "decide", "knows", "interrupts", "elastic", "round_slots"),
     "placements": ("name", "place"),
 }
+_ELSEWHERE: dict[Kind, dict[str, str]] = {
+    "policies": {
+        "edd": "earliest-due-first",
+        "edf": "earliest-due-first",
+        "fcfs": "fifo",
+        "ff": "first-fit",
+        "ls": "list-scheduling",
+        "rand": "random",
+        "sjf": "shortest-first",
+        "smith": "weighted-shortest-first",
+        "spt": "shortest-first",
+        "wspt": "weighted-shortest-first",
+    },
+    "formulations": {
+        "compact": "time-indexed-compact",
+        "paper": "rar-ddls",
+        "preemptive": "time-indexed-preemptive",
+    },
+    "solvers": {
+        "cp-sat": "cpsat",
+        "google-or-tools": "cpsat",
+        "grb": "gurobi",
+        "gurobipy": "gurobi",
+        "highspy": "highs",
+        "or-tools": "cpsat",
+        "ortools": "cpsat",
+        "pyscipopt": "scip",
+    },
+    "objectives": {
+        "average-jct": "total-flow",
+        "avg-jct": "total-flow",
+        "cmax": "makespan",
+        "flow-time": "total-flow",
+        "jct": "total-flow",
+        "lateness": "max-tardiness",
+        "lmax": "max-tardiness",
+        "mean-flow": "total-flow",
+        "mean-jct": "total-flow",
+        "price": "cost",
+        "slowdown": "max-stretch",
+        "tardiness": "total-tardiness",
+        "tardy-jobs": "late-jobs",
+        "twct": "total-completion",
+    },
+    "online_policies": {
+        "2d-las": "las",
+        "2dlas": "las",
+        "backfill": "fifo-backfill",
+        "easy": "fifo-backfill",
+        "elasticflow": "elastic-deadline",
+        "fcfs": "fifo",
+        "ftf": "finish-time-fairness",
+        "gavel": "gavel-max-min",
+        "least-attained-service": "las",
+        "max-min-fairness": "gavel-max-min",
+        "mlfq": "las",
+        "shortest-first": "sjf",
+        "spt": "sjf",
+        "srpt": "srtf",
+        "themis": "finish-time-fairness",
+        "tiresias": "las",
+        "tiresias-g": "gittins",
+        "tiresias-gittins": "gittins",
+        "tiresias-l": "las",
+        "tiresias-las": "las",
+    },
+    "placements": {
+        "ada-srsf": "contention-aware",
+        "consolidated": "consolidate",
+        "ff": "first-fit",
+        "pack": "consolidate",
+        "packed": "consolidate",
+    },
+}
+"""Names that parts have in papers and in other systems; rarmodel only suggests its own for them."""
+_OPTIONS: dict[Kind, str] = {
+    "policies": "--method",
+    "formulations": "--formulation",
+    "solvers": "--solver",
+    "objectives": "--objective",
+    "online_policies": "--policy",
+    "placements": "--placement",
+}
+"""Options that take an installed part of a kind."""
+SIMILAR = 0.75
+"""How much a name resembles the one that was meant, at least: of 1."""
 _ADDED: ContextVar[tuple[tuple[Kind, Any], ...]] = ContextVar("added parts", default=())
 _BY_PATH: dict[tuple[Kind, str], Any] = {}
 """Parts that were found by `package.module:Name`."""
@@ -149,9 +236,105 @@ def find(kind: Kind, part: object, *, by_path: bool = True) -> Any:
         If there is no such part, or it lacks a member that parts of its kind need.
     """
     found = _load(kind, part, by_path=by_path) if isinstance(part, str) else part
-    if lacking := [member for member in _MEMBERS[kind] if not hasattr(found, member)]:
-        raise UsageError(f"{part!r} is not a {_SINGULAR[kind]}: it lacks {', '.join(lacking)}")
+    with calling(kind, found, name=part):
+        lacking = [member for member in _MEMBERS[kind] if not hasattr(found, member)]
+        name: object = None if lacking else getattr(found, "name", None)
+    what = _SINGULAR[kind]
+    if lacking:
+        raise UsageError(f"{shown(part)} is not a {what}: it lacks {', '.join(lacking)}")
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{shown(part)} is not a {what}: its name is {shown(name)}, and no text")
     return found
+
+
+def meant(asked: str, known: Iterable[str], kind: Kind | None = None) -> str:
+    """The end of a message about an unknown name: the known name that was meant, if any.
+
+    Parameters
+    ----------
+    asked, known
+        The name that was asked for, and those that there are.
+    kind
+        The kind of part, for the names that parts have elsewhere.
+    """
+    known = list(known)
+    elsewhere: Mapping[str, str] = {} if kind is None else _ELSEWHERE.get(kind, {})
+    plain = {_plain(name): name for name in known}
+    plain |= {other: own for other, own in elsewhere.items() if own in known and other not in plain}
+    wanted = _plain(str(asked))
+    if kind is not None and wanted not in plain:
+        for other, option in _OPTIONS.items():
+            if other != kind and asked in _installed(other).names:
+                return f"; {asked!r} is a {_SINGULAR[other]}, for {option}"
+    close = difflib.get_close_matches(wanted, plain, n=1, cutoff=SIMILAR)
+    return f"; was {plain[close[0]]!r} meant?" if close else ""
+
+
+def unknown(what: str, asked: Sequence[str], known: Iterable[str]) -> str:
+    """A message about unknown names, with all that are known, and the one that was meant first."""
+    known = list(known)
+    hints = (hint for name in asked if (hint := meant(name, known)))
+    return f"no {what} {', '.join(asked)}; choose from {', '.join(known)}{next(hints, '')}"
+
+
+def _plain(name: str) -> str:
+    return "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+
+
+@contextlib.contextmanager
+def calling(
+    kind: Kind,
+    part: object,
+    *,
+    name: object = None,
+    when: str = "",
+    passing: tuple[type[Exception], ...] = (),
+) -> Iterator[None]:
+    """Blame an exception on the part that is called within, and on the line of its author.
+
+    Errors of rarmodel pass: they say more than that a part failed. So do exceptions in parts of
+    rarmodel's own, which are faults of rarmodel, and want of memory.
+
+    Parameters
+    ----------
+    kind, part
+        The part that is called.
+    name
+        Its name, if it may have none yet.
+    when
+        When it fails, for the message, such as ` at slot 3`.
+    passing
+        Exceptions that mean something else here.
+
+    Raises
+    ------
+    PartError
+        In one line: the part, the line of its author, and the exception, which is the cause.
+    """
+    through: tuple[type[BaseException], ...] = (RarmodelError, MemoryError, *passing)
+    try:
+        yield
+    except through:
+        raise
+    except (Exception, SystemExit) as error:
+        if _is_ours(kind, part):
+            raise
+        label = shown(part.name if name is None else name)  # type: ignore[attr-defined]
+        place = f"{',' if when else ''} at {where}" if (where := culprit(error)) else ""
+        message = f"{_SINGULAR[kind]} {label} failed{when}{place}: {told(error)}"
+        raise PartError(message) from error
+
+
+def _is_ours(kind: Kind, part: object) -> bool:
+    """Whether a part is one that rarmodel brings."""
+    own = (point for point in _installed(kind) if point.value.startswith("rarmodel."))
+    return any(point.load() is part for point in own)
+
+
+def nonsense(kind: Kind, part: Any, returned: object, expected: str, where: str = "") -> PartError:
+    """The error for a part that returns something else than it should."""
+    label = f"{_SINGULAR[kind]} {part.name!r}"
+    return PartError(f"{label} returned {shown(returned)}{where}; {expected} is expected")
 
 
 def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
@@ -163,17 +346,45 @@ def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
             sys.path.append(folder)
         try:
             found = attrgetter(attribute)(import_module(module))
-        except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _not_imported(what, part, error, module, attribute) from error
         _BY_PATH[kind, part] = found
         return found
     matching = _installed(kind).select(name=part)
     if not matching:
         known = names(kind)
-        close = difflib.get_close_matches(part, known, n=1, cutoff=0.75)
-        meant = f"; was {close[0]!r} meant?" if close else ""
-        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{meant}")
+        hint = meant(part, known, kind)
+        raise UsageError(f"no {what} {part!r}; choose one of {', '.join(known)}{hint}")
+    (point, *_) = matching
     try:
-        return next(iter(matching)).load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"{what} {part!r} cannot be imported: {error}") from error
+        return point.load()
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _not_imported(what, part, error, point.module, point.attr) from error
+
+
+def _not_imported(
+    what: str, part: str, error: BaseException, module: str, attribute: str
+) -> PartError:
+    """The error for a part that cannot be imported, with the line at fault if there is one."""
+    place = f"{where}: " if (where := culprit(error)) else ""
+    hint = ""
+    loaded = sys.modules.get(module)
+    if isinstance(error, AttributeError) and loaded is not None and not place:
+        hint = meant(attribute, _public(loaded))
+        beside = Path.cwd() / f"{module.replace('.', '/')}.py"
+        file = getattr(loaded, "__file__", None)
+        if beside.is_file() and not (file and beside.samefile(file)):
+            hint = f"; {beside.name} in this folder is hidden by {file or 'a module of Python'}"
+    if isinstance(error, AttributeError | TypeError | ValueError) and not place:
+        said = str(error)  # About the path, and not about code.
+    else:
+        said = told(error)
+    return PartError(f"{what} {part!r} cannot be imported: {place}{said}{hint}")
+
+
+def _public(module: object) -> Collection[str]:
+    return [name for name in dir(module) if not name.startswith("_")]

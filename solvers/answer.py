@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
-from rarmodel.errors import UsageError
+from rarmodel import registry
+from rarmodel.errors import PartError, UsageError
 from rarmodel.limits import Limits
 
 if TYPE_CHECKING:
@@ -81,17 +82,53 @@ class Solver(Protocol):
         """
 
 
+class _Guarded:
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_solver"], name)
+
+    def version(self) -> str | None:
+        with registry.calling("solvers", self._solver):
+            version: object = self._solver.version()
+        if version is None or isinstance(version, str):
+            return version
+        raise registry.nonsense("solvers", self._solver, version, "a version, or None")
+
+    def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
+        with registry.calling("solvers", self._solver):
+            answer: object = self._solver.solve(model, limits)
+        if isinstance(answer, Answer) and _is_sound(answer):
+            return answer
+        expected = "an Answer with a termination that there is, and a finite bound or None,"
+        raise registry.nonsense("solvers", self._solver, answer, expected)
+
+
+def _is_sound(answer: Answer) -> bool:
+    bound: object = answer.bound
+    number = isinstance(bound, int | float) and math.isfinite(bound)
+    return answer.termination in get_args(Termination) and (bound is None or number)
+
+
+def guarded(solver: Solver) -> Solver:
+    """The solver; it raises a PartError where it fails or returns nonsense."""
+    return solver if isinstance(solver, _Guarded) else cast("Solver", _Guarded(solver))
+
+
 def first_answer(solvers: list[Solver], model: pyo.ConcreteModel, limits: Limits) -> Answer:
     """The answer of the first solver that accepts a model; solvers that refuse it are dropped.
 
     Raises
     ------
     UsageError
-        If the last solver refuses it too.
+        If the last solver refuses it too, or one fails.
     """
     while True:
         try:
-            return solvers[0].solve(model, limits)
+            return guarded(solvers[0]).solve(model, limits)
+        except PartError:
+            raise
         except UsageError:
             if len(solvers) == 1:
                 raise

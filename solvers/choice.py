@@ -8,7 +8,7 @@ from math import inf
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
-from .answer import Solver
+from .answer import Solver, guarded
 
 PREFERENCE = {
     "integer": ("cpsat", "highs", "scip", "gurobi"),
@@ -47,7 +47,7 @@ def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -
 def fitting_solvers(model_class: str) -> list[Solver]:
     """Installed solvers of a class of models, the preferred one first."""
     found = [registry.find("solvers", name) for name in registry.names("solvers")]
-    fitting = [one for one in found if model_class in one.model_classes and one.version()]
+    fitting = [one for one in found if model_class in one.model_classes and guarded(one).version()]
     return preferred(fitting, model_class)
 
 

@@ -102,7 +102,7 @@ def test_entry_points_lead_to_parts_of_their_name(kind: Kind) -> None:
 
 
 def test_script_is_the_command_line() -> None:
-    assert PROJECT["project"]["scripts"] == {"rarmodel": "rarmodel.cli:main"}
+    assert PROJECT["project"]["scripts"] == {"rarmodel": "rarmodel.__main__:main"}
 
 
 def test_version_is_that_of_the_distribution() -> None:

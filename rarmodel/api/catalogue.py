@@ -38,8 +38,9 @@ def list_instances(family: str | None = None) -> list[dict[str, Any]]:
         If there is no such family.
     """
     families = names_of_families()
-    if family not in {None, *families}:
-        raise UsageError(f"no family {family!r}; choose one of {', '.join(families)}")
+    if family is not None and family not in families:
+        hint = registry.meant(family, families)
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(families)}{hint}")
     rows = []
     for _, of, listed in entries(bundled_library()):
         if family not in {None, of.name}:

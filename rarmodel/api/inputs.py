@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from rarmodel import registry
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
@@ -118,7 +119,7 @@ def import_trace(
 
     known = {field.name for field in fields(workloads.Choices)} - {"contention"}
     if unknown := sorted(choices.keys() - known):
-        raise UsageError(f"no option {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
+        raise UsageError(registry.unknown("option", unknown, sorted(known)))
     platform = workloads.platform_of(
         servers=servers,
         gpus_per_server=gpus_per_server,
@@ -262,7 +263,7 @@ def _rates(rates: Mapping[str, float] | None) -> Rates:
 
     known = {field.name for field in fields(Rates)}
     if unknown := sorted(set(rates or {}) - known):
-        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
+        raise UsageError(registry.unknown("rate", unknown, sorted(known)))
     return Rates(**(rates or {}))
 
 

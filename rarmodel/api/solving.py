@@ -330,9 +330,10 @@ def formulate(
     from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
     from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
     from rarmodel.formulations.built import without_rules  # noqa: PLC0415
+    from rarmodel.formulations.guarded import guarded  # noqa: PLC0415
 
     problem = with_objective(load_instance(instance), objective)
-    stated = registry.find("formulations", formulation)
+    stated = guarded(registry.find("formulations", formulation))
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     scope = scope_for(problem, stated, horizon, entries, lower_bound=lower_bound)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from rarmodel import registry
 from rarmodel.arguments import checked, expected, optional, require
 from rarmodel.arguments import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
@@ -82,12 +84,30 @@ def load_instance(source: Source) -> Instance:
             from rarmodel.workloads.bundled import bundled_instance  # noqa: PLC0415 - few need it
 
             return bundled_instance(source)
+        hint = "" if may_exist(source) else _meant(source)
         if not may_exist(source) and not source.endswith((".json", *YAML)):
             examples = ", ".join(names(EXAMPLES))
             message = f"neither a file nor a bundled instance; bundled are {examples}"
             others = "and those of `rarmodel instances --family`"
-            raise InputError([Problem("", f"{message}, {others}")], source)
+            raise InputError([Problem("", f"{message}, {others}{hint}")], source)
+        if hint:
+            raise InputError(
+                [Problem("", f"cannot be read: no such file or directory{hint}")], source
+            )
     return read_instance(source)
+
+
+def _meant(source: str) -> str:
+    """The file beside it, or the bundled instance, that was meant by a name, in words."""
+    try:
+        beside = [path for path in Path(source).parent.iterdir() if path.is_file()]
+    except OSError:
+        beside = []
+    files = {path.name: path for path in beside if path.name.endswith((".json", *YAML))}
+    name = Path(source).name
+    return registry.meant(name, files) or registry.meant(
+        name.removesuffix(".json"), [*names(), *files]
+    )
 
 
 def with_objective(instance: Instance, objective: str | Sequence[str] | None) -> Instance:

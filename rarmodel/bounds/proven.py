@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.errors import UsageError, VerificationError, listed
+from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
@@ -48,23 +48,23 @@ def _value(bound: Bound, instance: Instance, objective: Objective) -> Value | No
         return None
     proofs, key = _proofs(instance), (bound, objective)
     if key not in proofs:
-        holds = bound.supports(instance, objective)
+        holds = _supports(bound, instance, objective)
         proofs[key] = _checked(bound, bound.prove, instance, objective) if holds else None
     return proofs[key]
 
 
+def _supports(bound: Bound, instance: Instance, objective: Objective) -> bool:
+    with registry.calling("bounds", bound):
+        return bound.supports(instance, objective)
+
+
 def _checked(bound: Bound, prove: Callable[..., Value | None], *arguments: Any) -> Value | None:
     """The value that a bound returns, which may be anything: it may be a user's."""
-    try:
+    with registry.calling("bounds", bound):
         value: object = prove(*arguments)
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UsageError(f"bound {bound.name!r} failed: {what}") from error
     if value is None or (isinstance(value, int | Fraction) and not isinstance(value, bool)):
         return value
-    raise UsageError(
-        f"bound {bound.name!r} returned {value!r}; it must be a whole number, a fraction or None"
-    )
+    raise registry.nonsense("bounds", bound, value, "a whole number, a fraction or None")
 
 
 def _proven(
@@ -110,7 +110,7 @@ def limit_bound(instance: Instance) -> LowerBound:
 
 def slow_bounds(instance: Instance, objective: Objective) -> list[Bound]:
     """Bounds that take seconds, and may prove more; see `tightened`."""
-    return [one for one in bounds() if one.tighten and one.supports(instance, objective)]
+    return [one for one in bounds() if one.tighten and _supports(one, instance, objective)]
 
 
 def tightened(

@@ -48,7 +48,7 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
     """
     if objective.prices is None:
         return None
-    prices = objective.prices(instance)
+    prices = objective.prices_of(instance)
     servers = instance.cluster.servers
     index = {server.name: s for s, server in enumerate(servers)}
     by_price = sorted(range(len(servers)), key=prices.__getitem__)

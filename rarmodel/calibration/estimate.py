@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.model.sharing import COUNT
 from rarmodel.model.sharing import MODELS as CONTENTION_MODELS
@@ -80,7 +81,8 @@ def calibrate(
         raise UsageError(f"model {model}: constants of contention need a table")
     model = model or (COUNT if instance is None else instance.contention.model)
     if model not in CONTENTION_MODELS:
-        raise UsageError(f"no model {model!r}; choose from {', '.join(CONTENTION_MODELS)}")
+        hint = registry.meant(model, CONTENTION_MODELS)
+        raise UsageError(f"no model {model!r}; choose from {', '.join(CONTENTION_MODELS)}{hint}")
     if table is None and given:
         raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from rarmodel import registry
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import hides, may_exist, read_bytes
 from rarmodel.schema.problems import problems_of, show
@@ -51,9 +52,9 @@ def read_campaigns(source: str | os.PathLike[str]) -> list[tuple[Campaign, Lines
             for name in (names if source == FIGURES else [str(source)])
         ]
     if not may_exist(source) and not os.fspath(source).endswith((".yaml", ".yml", "-")):
-        message = (
-            f"neither a file nor a bundled campaign; bundled are {', '.join([FIGURES, *names])}"
-        )
+        known = [FIGURES, *names]
+        message = f"neither a file nor a bundled campaign; bundled are {', '.join(known)}"
+        message += registry.meant(os.fspath(source), known)
         raise InputError([Problem("", message)], os.fspath(source))
     name, raw = read_bytes(source)
     try:

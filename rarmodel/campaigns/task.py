@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from rarmodel import __version__
+from rarmodel import __version__, registry
 from rarmodel.errors import UsageError, one_line
 from rarmodel.schema import Instance
 
@@ -194,9 +194,11 @@ def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
     except TypeError as error:
         known = ", ".join(inspect.signature(vary).parameters)
         raise UsageError(f"method {method.name!r}: {error}; choose from {known}") from error
-    try:
-        return vary(**parameters)
-    except UsageError:
-        raise
-    except (TypeError, ValueError) as error:  # of a method of somebody's own
-        raise UsageError(f"method {method.name!r}: {canonical(parameters)}: {error}") from error
+    with registry.calling("policies", method):
+        try:
+            varied = vary(**parameters)
+        except UsageError:
+            raise
+        except (TypeError, ValueError) as error:  # of a method of somebody's own
+            raise UsageError(f"method {method.name!r}: {canonical(parameters)}: {error}") from error
+    return registry.find("policies", varied)

@@ -17,6 +17,7 @@ from .listing_commands import (
     policies,
     solvers,
 )
+from .overwriting import protect
 from .process import main
 from .report_commands import plot, report
 from .simulate_command import simulate
@@ -45,5 +46,6 @@ rarmodel.add_command(slurm)
 rarmodel.add_command(solvers)
 rarmodel.add_command(testbed)
 complete(rarmodel)
+protect(rarmodel)
 
 __all__ = ["main"]

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import gc
 import sys
+from errno import EBADF, EIO, ENOSPC
 from typing import NoReturn
 
 import rich_click as click
 
 from rarmodel.errors import InputError, RarmodelError, UsageError
+from rarmodel.interrupts import INTERRUPTED, by_interrupt, interruptible
 
 from .commands import BAD_INPUT, UNSOLVED, rarmodel
 from .killed import killable
-from .terminal import say, say_first, say_what_is_logged
+from .terminal import (
+    finish,
+    lost,
+    occupy_closed_streams,
+    say,
+    say_first,
+    say_what_is_logged,
+)
 
 
 def main() -> NoReturn:
-    """Run the command line and exit: 0 success, 1 infeasible or unsolved, 2 bad input or usage."""
+    """Run the command line and exit.
+
+    0 is success, 1 infeasible or unsolved, 2 bad input or usage, 130 interrupted.
+    """
     # Modules and compilation make many objects that last: looking for cycles among them is futile.
     gc.set_threshold(100_000)
+    occupy_closed_streams()
     say_what_is_logged()
     with killable():
         sys.exit(_code())
@@ -27,18 +40,44 @@ def main() -> NoReturn:
 def _code() -> int:
     """Run the command line and report errors; return the exit code."""
     try:
+        with interruptible():
+            return _answered()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except Exception as error:
+        if not by_interrupt(error):
+            raise
+        return _interrupted()
+
+
+def _interrupted() -> int:
+    say("interrupted")
+    return INTERRUPTED
+
+
+def _answered() -> int:
+    try:
         code: int = rarmodel(standalone_mode=False)
+        finish()
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
-        return UNSOLVED
+    except click.Abort:
+        return _interrupted()
     except InputError as error:
         say_first(error.lines(), "problems")
         return BAD_INPUT
-    except (UsageError, OSError) as error:
+    except SystemExit as error:
+        # Click exits if nobody reads its help; and whoever else does has answered nothing.
+        why = error.__context__
+        said = lost(why) if isinstance(why, BrokenPipeError) else f"exit({error.code}) was called"
+        say(str(said))
+        return BAD_INPUT
+    except UsageError as error:
         say(str(error))
+        return BAD_INPUT
+    except OSError as error:
+        say(_told(error))
         return BAD_INPUT
     except RarmodelError as error:
         say(str(error))
@@ -47,3 +86,10 @@ def _code() -> int:
         say("out of memory; use a smaller instance or file, or a simpler method")
         return UNSOLVED
     return code
+
+
+def _told(error: OSError) -> str:
+    """An error of the system; if it is about stdout, it does not say so itself."""
+    if error.filename is None and error.errno in {EBADF, EIO, ENOSPC}:
+        return str(lost(error))
+    return str(error)

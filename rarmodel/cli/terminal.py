@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from errno import EBADF
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -66,25 +68,68 @@ def say_what_is_logged() -> None:
 def answer(text: str) -> None:
     """Write a line to stdout.
 
-    A closed pipe (`| head`) is no error: the exit code still gives the outcome.
-
     Raises
     ------
     InputError
-        If stdout cannot be written, for instance because a disk is full.
+        If stdout cannot be written: it is closed, its reader is gone (`| head`), a disk is full.
     """
-    if sys.stdout is None:
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
+    with _to_stdout():
+        encoding = sys.stdout.encoding or "utf-8"
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except BrokenPipeError:
-        _discard(sys.stdout)
+
+
+def finish() -> None:
+    """Write what is still to be written to stdout; errors as those of `answer`."""
+    with _to_stdout():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _to_stdout() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        _discard(sys.stdout)
-        reason = error.strerror or str(error)
-        message = f"cannot be written: {reason[:1].lower()}{reason[1:]}"
-        raise InputError([Problem("", message)], "standard output") from error
+        raise lost(error) from error
+
+
+def lost(error: OSError) -> InputError:
+    """The error for an answer that could not be written to stdout."""
+    _discard(sys.stdout)
+    reason = error.strerror or str(error)
+    if isinstance(error, BrokenPipeError):
+        reason = "its reader is gone"
+    message = f"cannot be written: {reason[:1].lower()}{reason[1:]}"
+    return InputError([Problem("", message)], "standard output")
+
+
+class ClosedOutput(io.TextIOBase):
+    """Standard output that is closed (`>&-`): nothing can be written to it."""
+
+    def write(self, _text: str) -> int:
+        """Refuse."""
+        raise OSError(EBADF, "it is closed")
+
+
+def occupy_closed_streams() -> None:
+    """Stand in for standard streams that are closed.
+
+    Otherwise the next file that anybody opens takes the place of the stream, and what a library
+    prints goes into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # Takes the least number that is free.
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
+
+
+def require_stdout() -> None:
+    """Before long work, refuse if its answer can go nowhere; errors as those of `answer`."""
+    if isinstance(sys.stdout, ClosedOutput):
+        with _to_stdout():
+            sys.stdout.write("")
 
 
 def answer_json(value: object) -> None:
@@ -105,7 +150,7 @@ def show(table: Table) -> None:
     """Write a table to stdout."""
     from rich.console import Console  # noqa: PLC0415
 
-    width = None if sys.stdout is not None and sys.stdout.isatty() else UNBOUNDED
+    width = None if sys.stdout.isatty() else UNBOUNDED
     console = Console(width=width, markup=False, emoji=False, highlight=False)
     with console.capture() as capture:
         console.print(table)
@@ -134,6 +179,7 @@ def _silent(work: str, time: SlotTime | None = None) -> None:
 @contextmanager
 def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], None] | None]]:
     """Show a live line on stderr if it is a terminal; yield functions that update the line."""
+    require_stdout()
     if sys.stderr is None or not sys.stderr.isatty():
         yield _silent, None
         return
@@ -168,6 +214,7 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
 @contextmanager
 def forecast() -> Iterator[Callable[[str, Progress], None] | None]:
     """Show on stderr how far a simulation is, and a guess how long it still takes."""
+    require_stdout()
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -223,7 +223,7 @@ def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) 
     )
     for i, one in enumerate(found):
         if one.prices is not None:
-            goals.price[i] = [float(price) for price in one.prices(instance)]
+            goals.price[i] = [float(price) for price in one.prices_of(instance)]
         for j, term in enumerate(one.terms(instance)):
             if term is not None:
                 goals.weight[i, j] = term.weight / term.divisor

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.heuristics import Attempt
+from rarmodel.heuristics.orders import is_number, order_of
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
@@ -51,9 +52,12 @@ class Rule(registry.Part):
     def order(self, instance: Instance) -> list[int]:
         """The jobs by urgency, as indices."""
         jobs = instance.jobs
-        return sorted(
-            range(len(jobs)), key=lambda j: (self.key(instance, j), max(0, jobs[j].release), j)
-        )
+        with registry.calling("policies", self):
+            keys = [self.key(instance, j) for j in range(len(jobs))]
+        for key in keys:
+            if not is_number(key):
+                raise registry.nonsense("policies", self, key, "a number by which jobs are sorted")
+        return sorted(range(len(jobs)), key=lambda j: (keys[j], max(0, jobs[j].release), j))
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the rule needs, so that this does not count as its time."""
@@ -63,7 +67,9 @@ class Rule(registry.Part):
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """The list schedule of the rule's order."""
         lists = ListSchedules(instance)
-        if not lists.made(self.order(instance)):
+        jobs, what = instance.jobs, f"the order of method {self.name!r}"
+        order = order_of(self.order(instance), len(jobs), lambda j: jobs[j].name, what)
+        if not lists.made(order):
             return Attempt(None, "in this order, some job can never start or complete in time")
         schedule = lists.schedule(self.name)
         if int(lists.state.rings["finish"].max()) > horizon_of(instance):

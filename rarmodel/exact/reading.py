@@ -8,6 +8,7 @@ from typing import Any
 from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
+from rarmodel.formulations.guarded import guarded
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.model.features import plain
 from rarmodel.schema import Instance
@@ -34,6 +35,6 @@ def entries_read(
     extremes, tree = job_extremes(instance), topology(instance.cluster)
     bound = best_bound(instance).slots
     scope = Scope(instance, tree, extremes, horizon, bound, entries, every_schedule=True)
-    if isinstance(evaluated(formulation, scope, schedule), ModelNeeded):
+    if isinstance(evaluated(guarded(formulation), scope, schedule), ModelNeeded):
         return None
     return frozenset(entries.asked)

@@ -17,6 +17,7 @@ from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
+from rarmodel.formulations.guarded import guarded as guarded_formulation
 from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
@@ -32,6 +33,7 @@ from rarmodel.search.second import (
     wanted,
 )
 from rarmodel.solvers import Solver
+from rarmodel.solvers.answer import guarded
 from rarmodel.verifier import require_feasible
 
 from .diagnosis import explain
@@ -84,6 +86,7 @@ def solve_formulation(
     VerificationError
         If a heuristic's schedule fails verification. A solver's solution that fails is dropped.
     """
+    formulation, solvers = guarded_formulation(formulation), [guarded(one) for one in solvers]
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
     for solver in solvers:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rarmodel import registry
 from rarmodel.bounds import best_bound
-from rarmodel.errors import UsageError
+from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.features import BY_DUTY
@@ -21,6 +21,7 @@ from .clock import ListScheduler
 from .estimate import Estimate, estimate
 from .idle_gpus import Rule
 from .method import Attempt
+from .orders import order_of
 
 Parameters = tuple[float, ...]
 
@@ -165,10 +166,7 @@ def run_policy(
     """
     work = (estimates or estimate(instance)).work
     scheduler = ListScheduler(instance, work)
-    order = np.array(policy.order(instance), np.int64)
-    if sorted(order.tolist()) != list(range(len(instance.jobs))):
-        raise UsageError(f"policy {policy.name!r}: its order must name each job once, by index")
-    tries = [(p, np.array(p, np.float64)) for p in policy.parameters(instance, seed)]
+    order, tries = _decisions(instance, policy, seed)
     horizon = horizon_of(instance)
     best: Found | None = None
     low, high = (1, horizon) if policy.bisect else (horizon, horizon)
@@ -190,6 +188,22 @@ def run_policy(
             raise
         return replace(best, interrupted=True)
     return best
+
+
+def _decisions(
+    instance: Instance, policy: Policy, seed: int
+) -> tuple[Ints, list[tuple[Parameters, Floats]]]:
+    """The order of a policy, and its parameters, if they are such."""
+    with registry.calling("policies", policy):
+        order = policy.order(instance)
+        parameters = policy.parameters(instance, seed)
+    jobs, what = instance.jobs, f"the order of policy {policy.name!r}"
+    numbers = order_of(order, len(jobs), lambda j: jobs[j].name, what)
+    try:
+        return numbers, [(tuple(p), np.array(p, np.float64)) for p in parameters]
+    except (TypeError, ValueError):
+        expected = "a list of tuples of numbers"
+        raise registry.nonsense("policies", policy, parameters, expected) from None
 
 
 def _found(

@@ -20,7 +20,7 @@ from numba.core.errors import NumbaError
 from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, State, arrays_of, new_state
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError, UsageError
 from rarmodel.schema import Instance
 
 from .idle_gpus import IdleGpus, Rule, available, new_idle_gpus
@@ -206,7 +206,7 @@ class ListScheduler:
         Raises
         ------
         UsageError
-            If the rule cannot be compiled, or chooses GPUs that are not available.
+            If the rule cannot be compiled, or chooses GPUs that are not available, or one twice.
         """
         arguments = (
             parameters,
@@ -227,7 +227,10 @@ class ListScheduler:
             schedule = self._compiled[rule]
         makespan = schedule(*arguments)
         if makespan == MISPLACED:
-            raise UsageError("the placement rule chose GPUs that are not available")
+            name = getattr(getattr(rule, "py_func", rule), "__name__", "of the policy")
+            raise PartError(
+                f"the placement rule {name!r} chose GPUs that are not available, or one GPU twice"
+            )
         return int(makespan)
 
     def loads(self) -> Floats:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
 
 from rarmodel import registry
 from rarmodel.bounds import LowerBound, ValueBound
+from rarmodel.culprits import shown
 from rarmodel.engine.compilation import told
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Schedule
+
+from .orders import sound_schedule
 
 
 class Attempt(NamedTuple):
@@ -52,7 +56,7 @@ class Method(Protocol):
 def prepare_method(method: Method, instance: Instance) -> None:
     """Let a method compile, and log this."""
     if own := getattr(method, "prepare", None):
-        with told():
+        with told(), registry.calling("policies", method):
             own(instance)
 
 
@@ -61,13 +65,32 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
 
     Raises
     ------
-    UsageError
-        If it returns anything but an `Attempt`.
+    PartError
+        If it fails, or returns anything but an `Attempt`.
     """
-    made: object = method(instance, limits)
+    with registry.calling("policies", method):
+        made: object = method(instance, limits)
     if not (isinstance(made, tuple) and 2 <= len(made) <= len(Attempt._fields)):
-        raise UsageError(f"method {method.name!r} returned {made!r}, and not an Attempt")
-    return Attempt(*made)
+        raise PartError(f"method {method.name!r} returned {shown(made)}, and not an Attempt")
+    found = Attempt(*made)
+    # Classes of rarmodel's own make sound schedules, and looking at 100,000 jobs takes a while.
+    theirs = type(method).__module__.partition(".")[0] != "rarmodel"
+    if found.schedule is not None and (theirs or not isinstance(found.schedule, Schedule)):
+        sound_schedule(found.schedule, f"method {method.name!r}")
+    for value, expected, sound in (
+        (found.stopped, "why it stopped, in words", isinstance(found.stopped, str)),
+        (found.bound, "a LowerBound in whole slots", _is_bound(found.bound, LowerBound, int)),
+        (found.aim, "a ValueBound", _is_bound(found.aim, ValueBound, int | Fraction)),
+    ):
+        if not sound:
+            raise registry.nonsense("policies", method, value, expected)
+    return found
+
+
+def _is_bound(bound: Any, kind: type, numbers: Any) -> bool:
+    if bound is None:
+        return True
+    return isinstance(bound, kind) and isinstance(bound[0], numbers) and isinstance(bound[1], str)  # type: ignore[index]
 
 
 def constructive_methods() -> list[Method]:

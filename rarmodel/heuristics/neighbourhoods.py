@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel import registry
-from rarmodel.errors import UsageError
 from rarmodel.limits import Limits, processors
 from rarmodel.model import unhandled
 from rarmodel.model.features import OBJECTIVES
 from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, verify
+
+from .orders import require_each_job, sound_schedule
 
 SHARE = 0.25
 """Part of the time that neighbourhoods of users get, all together."""
@@ -95,8 +96,12 @@ class Neighbourhood(registry.Part):
         return (
             aimed
             and unhandled(instance, self.handles | {OBJECTIVES.name}, "") is None
-            and self.suits(instance)
+            and self._suits(instance)
         )
+
+    def _suits(self, instance: Instance) -> bool:
+        with registry.calling("neighbourhoods", self):
+            return self.suits(instance)
 
 
 class Better(NamedTuple):
@@ -147,8 +152,9 @@ class Turns:
 
         Raises
         ------
-        UsageError
-            If the neighbourhood raises an exception, or returns anything but a schedule or None.
+        PartError
+            If the neighbourhood raises an exception, or returns anything but None and schedules
+            with every job.
         """
         begun = perf_counter()
         self._begun = begun if self._begun is None else self._begun
@@ -166,17 +172,15 @@ class Turns:
         turn = Turn(random, seconds, self._limits.threads or processors())
         outside = _IN_A_TURN.set(True)
         try:
-            found = one.improve(self._instance, best, turn)
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise UsageError(f"neighbourhood {one.name!r} failed: {what}") from error
+            with registry.calling("neighbourhoods", one):
+                found = one.improve(self._instance, best, turn)
         finally:
             _IN_A_TURN.reset(outside)
         self._counts[one.name, "turns"] += 1
         better = None
         if found is not None:
-            if not isinstance(found, Schedule):
-                raise UsageError(f"neighbourhood {one.name!r} returned {found!r}, and no Schedule")
+            sound_schedule(found, f"neighbourhood {one.name!r}")
+            require_each_job(self._instance, found, f"neighbourhood {one.name!r}")
             report = verify(self._instance, found)
             self._counts[one.name, "faulty"] += not report.feasible
             better = Better(found, report) if report.feasible else None

@@ -66,6 +66,9 @@ def least_busy(
     arrival = 0
     for i in range(count):
         server = servers[i]
+        if server < 0 or server >= len(room.idle_gpus):
+            chosen[0] = -1  # No such server: the clock refuses this.
+            return True
         if room.idle_gpus[server] == 0:
             continue
         empty = 0.0 if room.hosted[server] > 0 else 1.0

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_record, read_schedule, to_json, unusable, write_text
 from rarmodel.instances import Library, bundled_library, entries
@@ -84,7 +85,8 @@ def write_instances(
     """
     names = [one.name for one in library.families]
     if family is not None and family not in names:
-        raise UsageError(f"no family {family!r}; choose one of {', '.join(names)}")
+        hint = registry.meant(family, names)
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(names)}{hint}")
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)

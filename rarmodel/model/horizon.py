@@ -114,7 +114,7 @@ def _cheapest(
     """
     if objective.prices is None:
         return slots
-    prices = objective.prices(instance)
+    prices = objective.prices_of(instance)
     cost = sum((prices[s] * count for s, count in workers.items()), Fraction(0)) * slots
     names = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     allowed = names.values() if job.servers is None else [names[name] for name in job.servers]

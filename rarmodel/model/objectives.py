@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, Job, SlotTime
 from rarmodel.tabular import NONE
 
@@ -109,16 +108,40 @@ class Objective(registry.Part):
 
         Raises
         ------
-        UsageError
-            If the function raises an exception.
+        PartError
+            If the function raises an exception, or returns anything else.
         """
         if self.term is None:
             return ()
-        try:
-            return tuple(map(partial(self.term, instance), range(len(instance.jobs))))
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise UsageError(f"objective {self.name!r} failed: {what}") from error
+        with registry.calling("objectives", self):
+            terms = tuple(map(partial(self.term, instance), range(len(instance.jobs))))
+        for term in terms:
+            if term is not None and not _is_term(term):
+                expected = "a Term of whole numbers, its weight and divisor at least 1, or None,"
+                raise registry.nonsense("objectives", self, term, expected)
+        return terms
+
+    def prices_of(self, instance: Instance) -> Sequence[Fraction]:
+        """(servers) Price of a GPU for a slot; only if what is held has a price.
+
+        Raises
+        ------
+        PartError
+            If the function raises an exception, or returns anything else.
+        """
+        if self.prices is None:
+            return ()
+        with registry.calling("objectives", self):
+            prices: Any = self.prices(instance)
+        servers = len(instance.cluster.servers)
+        if not isinstance(prices, Sequence) or len(prices) != servers:
+            expected = f"a list of {servers} fractions, one for each server,"
+            raise registry.nonsense("objectives", self, prices, expected)
+        for price in prices:
+            if not isinstance(price, int | Fraction) or price < 0:
+                expected = "a fraction of at least 0 for each server"
+                raise registry.nonsense("objectives", self, price, expected)
+        return prices
 
     def value(
         self, instance: Instance, completions: Sequence[int], held: Sequence[int] = ()
@@ -135,7 +158,7 @@ class Objective(registry.Part):
             (servers) GPU slots that jobs hold on each; only prices need them.
         """
         if self.prices is not None:
-            paid = zip(self.prices(instance), held, strict=True)
+            paid = zip(self.prices_of(instance), held, strict=True)
             return exact(sum((price * slots for price, slots in paid), Fraction(0)))
         pairs = zip(self.terms(instance), completions, strict=True)
         values = [term.at(completion) for term, completion in pairs if term is not None]
@@ -148,6 +171,13 @@ class Objective(registry.Part):
         unit = self.unit.removesuffix("s") if value == 1 else self.unit
         noted = f" ({'; '.join(notes)})" if notes else ""
         return f"{in_digits(value)} {unit}".rstrip() + noted
+
+
+def _is_term(term: object) -> bool:
+    if not (isinstance(term, Term) and isinstance(term.shape, Shape)):
+        return False
+    numbers: tuple[object, ...] = term[:3]
+    return all(isinstance(one, int) for one in numbers) and term.weight >= 1 and term.divisor >= 1
 
 
 def in_digits(value: Value | float | None) -> str:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import UsageError
 from rarmodel.model.lone import lone_options
@@ -20,6 +21,7 @@ from .moving import elsewhere, moves
 from .placement import Asked, Placement, Site, fewest_servers
 from .policy import Decision
 from .room import Ring
+from .sound import sound_ring
 
 Truths = npt.NDArray[np.bool_]
 T = TypeVar("T")
@@ -188,9 +190,12 @@ class Foreman:
             lost=lambda ring: cluster.lost(k, ring),
             random=self._random,
         )
-        found = self._placement.place(asked, site)
+        when = f" at slot {cluster.now}"
+        with registry.calling("placements", self._placement, when=when):
+            found = self._placement.place(asked, site)
         if found is None:
             return None
+        found = sound_ring(found, f"placement {self._placement.name!r}", len(site.idle))
         if not asked.kept_by(found) or not cluster.room.has(found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found

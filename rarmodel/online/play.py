@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarmodel import registry
 from rarmodel.engine.arrays import NEVER, Ints
-from rarmodel.errors import RarmodelError, UsageError
 from rarmodel.schema import Instance
 
 from .carry_out import Foreman
@@ -17,7 +17,8 @@ from .cluster import Stay, WorkingCluster
 from .jobs import Jobs, jobs_of
 from .livelock import causes
 from .placement import Placement
-from .policy import Decision, Policy, slots_of_round
+from .policy import Policy, slots_of_round
+from .sound import sound_decision
 from .state import State
 from .views import Views
 
@@ -119,12 +120,6 @@ def play(
     )
 
 
-def _checked(decision: object, policy: Policy) -> Decision:
-    if isinstance(decision, Decision):
-        return decision
-    raise UsageError(f"policy {policy.name!r} returned {decision!r}, and not a Decision")
-
-
 class _Game:
     """A simulation in progress."""
 
@@ -209,16 +204,18 @@ class _Game:
         views = self._views.of(self._active, self._service[: self._done], is_round=is_round)
         state = State(self._policy, views, self._random, self._memory)
         self.decisions += 1
-        try:
+        when = f" at slot {self.cluster.now}"
+        with registry.calling("online_policies", self._policy, when=when):
             decision = self._policy.decide(state)
-            self._foreman.carry_out(_checked(decision, self._policy), self._active)
-        except RarmodelError:
-            raise
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            name, slot = self._policy.name, self.cluster.now
-            raise UsageError(f"policy {name!r} failed at slot {slot}: {what}") from error
+            servers = len(self.cluster.instance.cluster.servers)
+            sound = sound_decision(decision, self._policy, len(self._active), self._name, servers)
+            self._foreman.carry_out(sound, self._active)
         self.preemptions += self.cluster.settle()
+
+    def _name(self, position: int) -> str:
+        """Name of a job in the state."""
+        job = int(self.jobs.index[self._active[position]])
+        return self.cluster.instance.jobs[job].name
 
     def _go_on(self, *, due: bool) -> bool:
         """Set the next slot; False if nothing happens any more."""

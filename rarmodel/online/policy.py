@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rarmodel import registry
 from rarmodel.engine.arrays import Ints
+from rarmodel.heuristics.orders import order_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
 
@@ -127,6 +128,13 @@ def ranked(*keys: npt.NDArray[Any], among: npt.NDArray[np.bool_] | None = None) 
 
 
 def listed_first(positions: Sequence[int], jobs: int) -> Ints:
-    """Some positions, and then all others in order of arrival."""
-    rest = np.setdiff1d(np.arange(jobs), np.asarray(positions, np.int64))
-    return np.concatenate([np.asarray(positions, np.int64), rest])
+    """Some positions, and then all others in order of arrival.
+
+    Raises
+    ------
+    PartError
+        If one of them is no position, or is there twice.
+    """
+    what = "the list of positions that come first"
+    first = order_of(positions, jobs, lambda k: f"at {k}", what, whole=False)
+    return np.concatenate([first, np.setdiff1d(np.arange(jobs), first)])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from rarmodel import registry
 from rarmodel.bounds import ValueBound
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
@@ -103,7 +104,8 @@ def picture(
     if not drawings or not parts:
         raise UsageError("a picture needs at least one schedule, and one part of it")
     if unknown := [part for part in parts if part not in PARTS]:
-        raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}")
+        hint = registry.meant(unknown[0], PARTS)
+        raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}{hint}")
     try:
         import matplotlib as mpl  # noqa: PLC0415
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415

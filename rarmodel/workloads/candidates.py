@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 
 from .cells import LONGEST, Moment
@@ -95,7 +96,8 @@ def candidates(
         groups = sorted({job.group for _, job in trace.jobs if job.group})
         if choices.group not in groups:
             known = ", ".join(groups) or "none in this trace"
-            raise UsageError(f"no group {choices.group!r}; choose one of {known}")
+            hint = registry.meant(choices.group, groups)
+            raise UsageError(f"no group {choices.group!r}; choose one of {known}{hint}")
     outside = _outside(trace) if window else ""
     found = []
     taken: set[str] = set()

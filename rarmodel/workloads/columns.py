@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.cluster import MAX_GPUS
 
@@ -44,7 +45,7 @@ def mapped(columns: Mapping[str, str]) -> Format:
         If a field is unknown, or the field for GPUs is missing.
     """
     if unknown := sorted(columns.keys() - set(MAPPABLE)):
-        raise UsageError(f"no field {', '.join(unknown)}; choose from {', '.join(MAPPABLE)}")
+        raise UsageError(registry.unknown("field", unknown, MAPPABLE))
     if "gpus" not in columns:
         raise UsageError("a column for gpus is needed, such as gpus=NUM_GPUS")
     if ("start" in columns) != ("end" in columns):

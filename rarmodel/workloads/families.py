@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 
 from .drawn import features_of, told
@@ -159,11 +160,12 @@ def settings_of(family: str, knobs: Mapping[str, Any], *, contention: bool = Tru
         that is 0 without contention.
     """
     if family not in FAMILIES:
-        raise UsageError(f"no family {family!r}; choose one of {', '.join(FAMILIES)}")
+        hint = registry.meant(family, FAMILIES)
+        raise UsageError(f"no family {family!r}; choose one of {', '.join(FAMILIES)}{hint}")
     own = FAMILIES[family]
     known = {field.name for field in fields(own)} - {"family"}
     if unknown := sorted(knobs.keys() - known):
-        raise UsageError(f"no setting {', '.join(unknown)}; choose from {', '.join(sorted(known))}")
+        raise UsageError(registry.unknown("setting", unknown, sorted(known)))
     given = {key: _frozen(value) for key, value in knobs.items()}
     if "features" in knobs:
         given["features"] = features_of(knobs["features"])

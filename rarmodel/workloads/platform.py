@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import read_data
 from rarmodel.schema import Cluster, Contention, StarNetwork
@@ -74,7 +75,7 @@ def platform_of(
     given = dict(rates or {})
     known = [field.name for field in fields(Rates)]
     if unknown := sorted(given.keys() - set(known)):
-        raise UsageError(f"no rate {', '.join(unknown)}; choose from {', '.join(known)}")
+        raise UsageError(registry.unknown("rate", unknown, known))
     if slurm_topology is not None and slurm_conf is None:
         raise UsageError("a topology.conf needs a slurm.conf, which says which nodes have GPUs")
     table = cluster is not None and is_table(cluster)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 
 
@@ -160,6 +161,7 @@ def require_model(name: str) -> str:
         If there is no such model.
     """
     if (model := known_model(name)) is None:
-        known = ", ".join(sorted(profiles()))
-        raise UsageError(f"no profile of model {name!r}; choose one of {known}")
+        known = sorted(profiles())
+        hint = registry.meant(name, known)
+        raise UsageError(f"no profile of model {name!r}; choose one of {', '.join(known)}{hint}")
     return model

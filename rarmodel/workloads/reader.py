@@ -11,6 +11,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, UsageError, listed
 
@@ -103,7 +104,8 @@ def read_trace(
     if form is not None and columns:
         raise UsageError("a format and columns exclude each other")
     if form is not None and form not in FORMATS:
-        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}")
+        hint = registry.meant(form, FORMATS)
+        raise UsageError(f"no format {form!r}; choose one of {', '.join(FORMATS)}{hint}")
     named = mapped(columns) if columns else FORMATS[form] if form else None
     with open_text(source, max_mb) as text:
         if text.is_json:

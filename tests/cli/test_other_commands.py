@@ -82,7 +82,7 @@ def test_version_is_the_packages(invoke: Invoke) -> None:
     assert rarmodel.__version__ in outcome.out
 
 
-def test_interruption_anywhere_exits_1_with_one_line(
+def test_interruption_anywhere_exits_130_with_one_line(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_: str | None) -> None:
@@ -90,7 +90,7 @@ def test_interruption_anywhere_exits_1_with_one_line(
 
     monkeypatch.setattr("rarmodel.api.list_instances", interrupt)
     outcome = invoke("instances")
-    assert outcome.code == 1
+    assert outcome.code == 130
     assert outcome.lines[-1] == "interrupted"
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +15,15 @@ import pytest
 from documents import instance_data, replaced, schedule_data
 from rich.table import Table
 
-from rarmodel.cli.terminal import answer, answer_json, forecast, progress, say, show
+from rarmodel.cli.terminal import (
+    ClosedOutput,
+    answer,
+    answer_json,
+    forecast,
+    progress,
+    say,
+    show,
+)
 from rarmodel.errors import InputError
 from rarmodel.files import read_instance
 from rarmodel.online import Progress
@@ -92,30 +103,95 @@ def test_half_of_a_surrogate_pair_is_escaped(monkeypatch: pytest.MonkeyPatch) ->
     assert written(out) == b"file \\udcff\n"
 
 
-def test_reader_that_has_gone_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
-    answer("42")
-
-
-def test_full_disk_is_an_error_of_the_input_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (BrokenPipeError(32, "Broken pipe"), "its reader is gone"),
+        (OSError(28, "No space left on device"), "no space left on device"),
+    ],
+)
+def test_an_answer_that_is_lost_is_an_error_of_the_input_kind(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, reason: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Broken(error))
     with pytest.raises(InputError) as refused:
         answer("42")
-    assert refused.value.lines() == ["standard output: cannot be written: no space left on device"]
+    assert refused.value.lines() == [f"standard output: cannot be written: {reason}"]
 
 
-def test_closed_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    monkeypatch.setattr(sys, "stderr", None)
-    answer("42")
-    answer_json("42")
-    say("thinking")
+def _table() -> None:
     table = Table("a")
     table.add_row("b")
     show(table)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: answer("42"),
+        lambda: answer_json("42"),
+        _table,
+        lambda: progress().__enter__(),
+        lambda: forecast().__enter__(),
+    ],
+    ids=["text", "json", "table", "solve", "simulate"],
+)
+def test_closed_stdout_is_reported_and_before_long_work(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", ClosedOutput())
+    with pytest.raises((InputError, OSError), match="it is closed"):
+        work()
+
+
+def test_closed_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    say("thinking")
     with progress() as (name, report):
         name("work")
         assert report is None
+
+
+COMMANDS = ["--help", "--version", "methods", "schema instance", "instances --json", "generate"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes streams by the shell")
+@pytest.mark.parametrize("command", [*COMMANDS, "solve two-servers --method first-fit"])
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        (">&-", "it is closed"),
+        pytest.param(
+            ">/dev/full",
+            "no space left on device",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full"),
+        ),
+        ("| true", "its reader is gone"),
+    ],
+)
+def test_a_command_whose_answer_is_lost_says_so(command: str, to: str, reason: str) -> None:
+    run = f"{sys.executable} -m rarmodel {command}"
+    # The pipe's reader ends before the command writes, which takes a second to load.
+    script = f"({run}; echo $? >&2) {to}" if to.startswith("|") else f"{run} {to}; echo $? >&2"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    *before, line, code = done.stderr.splitlines()
+    assert (line, code) == (f"standard output: cannot be written: {reason}", "2")
+    assert "Traceback" not in done.stderr
+    assert not any("Exception ignored" in line for line in before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes streams by the shell")
+def test_no_file_takes_the_place_of_a_closed_stream(instance_file: Path, tmp_path: Path) -> None:
+    made = tmp_path / "made.json"
+    command = f"{sys.executable} -m rarmodel solve {instance_file} --method first-fit --output"
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {made} >&- 2>&-"], capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert not made.exists()
+    done = subprocess.run(["sh", "-c", f"{command} {made} 2>&-"], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert json.loads(made.read_text("utf-8"))["method"] == "first-fit"
 
 
 def test_message_is_not_diverted_to_stdout_if_stderr_is_closed(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
 from rarmodel.engine.arrays import Floats, Ints
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError, UsageError
 from rarmodel.heuristics import (
     Found,
     IdleGpus,
@@ -251,11 +253,43 @@ def test_interrupt_keeps_the_best_so_far() -> None:
     assert verify(instance, found.schedule).feasible
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2, 10**6], [-1, 0, 1, 2], [0] * 50, [0, 1]])
-def test_an_order_that_misses_a_job_is_refused(order: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("order", "fault"),
+    [
+        ([0, 1, 2, 10**6], "has 1000000; jobs are numbered 0 to 3"),
+        ([-1, 0, 1, 2], "has -1; jobs are numbered 0 to 3"),
+        ([0.5, 1.2, 2.9, 3.1], "has 0.5; whole numbers are expected"),
+        ([float("nan"), 1, 2, 3], "has nan; whole numbers are expected"),
+        ([True, False, 2, 3], "has True; whole numbers are expected"),
+        (["j0", "j1", "j2", "j3"], "has 'j0'; whole numbers are expected"),
+        ([2**70, 1, 2, 3], "has 1180591620717411303424; whole numbers are expected"),
+        (np.array([[0, 1], [2, 3]]), "has array([0, 1]); whole numbers are expected"),
+        (np.array([0, 1, 2, 2]), "has 2, job 'j2', more than once"),
+        ([0] * 50, "has 0, job 'j0', more than once"),
+        ([0, 1], "leaves out 'j2', 'j3'"),
+        (None, "is None; whole numbers are expected"),
+    ],
+)
+def test_an_order_that_is_none_is_refused(order: Any, fault: str) -> None:
     instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
-    with pytest.raises(UsageError, match="each job once"):
+    with pytest.raises(PartError, match=f"^the order of policy 'wrong' {re.escape(fault)}$"):
         run_policy(instance, Policy("wrong", first_fit.rule, order=lambda _: order))
+
+
+@pytest.mark.parametrize("parameters", [None, 3, [3], [("a",)], [(None, [1])]])
+def test_parameters_that_are_no_numbers_are_refused(parameters: Any) -> None:
+    instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
+    wrong = Policy("wrong", first_fit.rule, parameters=lambda *_: parameters)
+    with pytest.raises(PartError, match=r"^method 'wrong' returned .*; a list of tuples of numb"):
+        run_policy(instance, wrong)
+
+
+def test_an_order_of_whole_floats_is_one() -> None:
+    instance = random_instance(Random(5), jobs=4, servers=2, tree=False)
+    wanted = run_policy(instance, Policy("mine", first_fit.rule, order=lambda _: [3, 2, 1, 0]))
+    floats: Any = np.arange(3.0, -1, -1)
+    same = run_policy(instance, Policy("mine", first_fit.rule, order=lambda _: floats))
+    assert wanted == same
 
 
 def test_preparing_places_nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from by_hand import worked
 
 import rarmodel
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError, UsageError
 from rarmodel.online import Asked, Decision, Placement, Policy, Simulation, Site, State, ranked
 from rarmodel.online import play as playing
 
@@ -194,7 +194,9 @@ def test_state_has_no_job_that_was_not_released() -> None:
 
 def test_position_of_a_job_that_was_not_released_fails_in_one_line() -> None:
     jobs = [{"slots": 1}, {"slots": 1, "release": 5}]
-    with pytest.raises(UsageError, match=r"^policy 'curious' failed at slot 0: IndexError: .*$"):
+    with pytest.raises(
+        UsageError, match=r"^the order of policy 'curious' has 1; jobs are numbered 0 to 0$"
+    ):
         rarmodel.simulate(worked(jobs), Policy("curious", lambda _: Decision(np.array([1]))))
 
 
@@ -213,6 +215,55 @@ def test_nobody_can_write_to_a_state() -> None:
 
     with pytest.raises(UsageError, match="read-only"):
         rarmodel.simulate(worked([{"slots": 1}]), Policy("vandal", vandal))
+
+
+@pytest.mark.parametrize(
+    ("decision", "fault"),
+    [
+        (Decision(np.array([-1])), "the order of policy 'mine' has -1; jobs are numbered 0 to 1"),
+        (Decision([0.5]), "the order of policy 'mine' has 0.5; whole numbers are expected"),  # type: ignore[arg-type]
+        (Decision(np.array([1, 0, 1])), "the order of policy 'mine' has 1, job 'b', more than"),
+        (Decision(np.array([True, False])), "the order of policy 'mine' has .*True"),
+        (Decision(3), "the order of policy 'mine' is 3; whole numbers are expected"),  # type: ignore[arg-type]
+        (
+            Decision(gpus=np.array([1])),
+            "the list of ring sizes of policy 'mine' has 1 num",
+        ),
+        (
+            Decision(gpus=np.array([1, -1])),
+            "the list of ring sizes of policy 'mine' has -1; 0",
+        ),
+        (
+            Decision(gpus=np.array([1, 0.5])),
+            "the list of ring sizes of policy 'mine' has .*0.5",
+        ),
+        (Decision(types={2: "a"}), "the types of policy 'mine' have position 2; positions are 0"),
+        (Decision(types={0: 1}), "the types of policy 'mine' have 1; a type of GPU is expected"),  # type: ignore[dict-item]
+        (Decision(types=[0]), r"the types of policy 'mine' are \[0\]; a mapping"),  # type: ignore[arg-type]
+        (Decision(places={-1: {0: 1}}), "the places of policy 'mine' have position -1; positions"),
+        (Decision(places={0: {-1: 1}}), "policy 'mine' returned {-1: 1} as a place; whole numbers"),
+        (Decision(places={0: {0: 0.5}}), "policy 'mine' returned {0: 0.5} as a place; whole num"),  # type: ignore[dict-item]
+    ],
+)
+def test_decision_that_makes_no_sense_is_refused(decision: Decision, fault: str) -> None:
+    instance = worked([{"slots": 1}, {"slots": 2}])
+    with pytest.raises(PartError, match=f"^{fault}"):
+        rarmodel.simulate(instance, Policy("mine", lambda _: decision))
+
+
+@pytest.mark.parametrize("ring", [{-1: 1}, {9: 1}, {0: 0.5}, {0.5: 1}, {"s0": 1}, [0], 1])
+def test_place_that_makes_no_sense_is_refused(ring: Any) -> None:
+    mine = Placement("mine", lambda *_: ring)
+    with pytest.raises(PartError, match=r"^placement 'mine' returned .* as a place; whole number"):
+        rarmodel.simulate(worked([{"slots": 1}]), "fifo", placement=mine)
+
+
+def test_placement_that_fails_is_named_with_its_line() -> None:
+    mine = Placement("mine", lambda *_: 1 // 0)  # type: ignore[arg-type]
+    fault = r"^placement 'mine' failed at slot 0, at \S*test_simulate\.py:\d+: ZeroDivisionError"
+    with pytest.raises(PartError, match=fault) as caught:
+        rarmodel.simulate(worked([{"slots": 1}]), "fifo", placement=mine)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_decision_of_another_kind_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import pytest
 from documents import instance_data, job_data
@@ -12,7 +13,7 @@ from rarmodel import registry
 from rarmodel.api import list_neighbourhoods, load_instance, solve
 from rarmodel.dispatch import LIST_SCHEDULES
 from rarmodel.dispatch import search as wide_module
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
 from rarmodel.heuristics import Neighbourhood, Turn
 from rarmodel.heuristics import neighbourhoods as module
@@ -129,11 +130,46 @@ def test_an_exception_is_one_line_that_names_the_neighbourhood(instance: Instanc
         raise ZeroDivisionError("by nothing")
 
     with pytest.raises(
-        UsageError, match=r"^neighbourhood 'mine' failed: ZeroDivisionError: by nothing$"
+        PartError,
+        match=r"^neighbourhood 'mine' failed at \S*test_neighbourhoods\.py:\d+: "
+        r"ZeroDivisionError: by nothing$",
     ):
         solved(instance, named(broken))
     with pytest.raises(UsageError, match=r"^neighbourhood 'mine' returned 3, and no Schedule$"):
         solved(instance, named(lambda *_: 3))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        (lambda first, others: others, "that leaves out '[^']+'"),
+        (
+            lambda first, others: (first, first, *others),
+            "that has more than one assignment of '[^']+'",
+        ),
+        (
+            lambda first, others: (first.model_copy(update={"job": "x"}), first, *others),
+            "that has jobs that the instance lacks: 'x'",
+        ),
+        (
+            lambda first, others: (first.model_copy(update={"start": 0.5}), *others),
+            r"with faults: assignments\[0\]\.start: 0\.5; a whole number is expected",
+        ),
+        (
+            lambda first, others: (first.model_copy(update={"gpus": {"s0": (0.5, 1)}}), *others),
+            r"with faults: assignments\[0\]\.gpus\.s0\[0\]: 0\.5; a whole number is expected",
+        ),
+        (lambda first, others: (None, *others), "with faults: .*"),
+        (lambda first, others: None, "with faults: .*"),
+    ],
+)
+def test_a_schedule_that_is_none_is_refused(changed: Any, fault: str) -> None:
+    def wrong(_: Instance, incumbent: Schedule, __: Turn) -> Schedule:
+        first, *others = incumbent.assignments
+        return incumbent.model_copy(update={"assignments": changed(first, tuple(others))})
+
+    with pytest.raises(PartError, match=rf"^neighbourhood 'mine' returned a schedule {fault}$"):
+        solved(PLAIN, named(wrong))
 
 
 def test_several_take_turns_and_those_that_support_nothing_of_it_do_not() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.problems import problems_of, show
 
@@ -49,7 +50,8 @@ def features_of(asked: object) -> tuple[Drawn, ...]:
     for spelled, parameters in _given(asked, problems):
         name = next((name for name in KNOWN if _spelling(name) == _spelling(spelled)), None)
         if name is None:
-            problems.append(f"no feature {spelled!r}; choose from {', '.join(KNOWN)}")
+            hint = registry.meant(spelled, KNOWN)
+            problems.append(f"no feature {spelled!r}; choose from {', '.join(KNOWN)}{hint}")
         elif name in found:
             problems.append(f"feature {name!r} is asked for twice")
         elif isinstance(parameters, Drawn):

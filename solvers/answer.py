@@ -101,14 +101,14 @@ class _Guarded:
             answer: object = self._solver.solve(model, limits)
         if isinstance(answer, Answer) and _is_sound(answer):
             return answer
-        expected = "an Answer with a termination that there is, and a finite bound or None,"
+        expected = "an Answer with a termination that there is, and finite numbers or None,"
         raise registry.nonsense("solvers", self._solver, answer, expected)
 
 
 def _is_sound(answer: Answer) -> bool:
-    bound: object = answer.bound
-    number = isinstance(bound, int | float) and math.isfinite(bound)
-    return answer.termination in get_args(Termination) and (bound is None or number)
+    numbers: list[object] = [answer.bound, answer.value]
+    fit = all(n is None or (isinstance(n, int | float) and math.isfinite(n)) for n in numbers)
+    return answer.termination in get_args(Termination) and fit
 
 
 def guarded(solver: Solver) -> Solver:

@@ -13,7 +13,7 @@ from rarmodel.errors import PartError
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Schedule
 
-from .orders import sound_schedule
+from .orders import returned_schedule
 
 
 class Attempt(NamedTuple):
@@ -76,13 +76,14 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
     # Classes of rarmodel's own make sound schedules, and looking at 100,000 jobs takes a while.
     theirs = type(method).__module__.partition(".")[0] != "rarmodel"
     if found.schedule is not None and (theirs or not isinstance(found.schedule, Schedule)):
-        sound_schedule(found.schedule, f"method {method.name!r}")
-    for value, expected, sound in (
+        sound = returned_schedule(found.schedule, f"method {method.name!r}")
+        found = found._replace(schedule=sound)
+    for value, expected, fits in (
         (found.stopped, "why it stopped, in words", isinstance(found.stopped, str)),
         (found.bound, "a LowerBound in whole slots", _is_bound(found.bound, LowerBound, int)),
         (found.aim, "a ValueBound", _is_bound(found.aim, ValueBound, int | Fraction)),
     ):
-        if not sound:
+        if not fits:
             raise registry.nonsense("policies", method, value, expected)
     return found
 

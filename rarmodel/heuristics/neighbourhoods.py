@@ -24,7 +24,7 @@ from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, verify
 
-from .orders import require_each_job, sound_schedule
+from .orders import require_each_job, returned_schedule
 
 SHARE = 0.25
 """Part of the time that neighbourhoods of users get, all together."""
@@ -179,7 +179,7 @@ class Turns:
         self._counts[one.name, "turns"] += 1
         better = None
         if found is not None:
-            sound_schedule(found, f"neighbourhood {one.name!r}")
+            found = returned_schedule(found, f"neighbourhood {one.name!r}")
             require_each_job(self._instance, found, f"neighbourhood {one.name!r}")
             report = verify(self._instance, found)
             self._counts[one.name, "faulty"] += not report.feasible

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
+from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
 
@@ -68,6 +69,7 @@ class CpSat:
                 "seed": limits.seed,
                 "gap": limits.gap,
                 "threads": limits.threads,
+                "settings": settings("ortools"),
                 "log": limits.log is not None,
                 "progress": limits.progress is not None,
             }

@@ -35,6 +35,18 @@ NOISE = 1e-13
 """Greatest distance of a float from a fraction of such a denominator, relative to its size."""
 
 
+MOST_IN_ROW = 2**62
+"""Greatest sum of a row, whatever its variables are: of |coefficient × variable|, and its side.
+
+CP-SAT computes rows in 64 bits and keeps one bit for differences of two of them; its own check of a
+model has the same limit, but gets no number that 64 bits cannot hold. Presolve up to 9.15 adds in
+32 bits in one place: `rarmodel.solver_faults` turns that off.
+"""
+
+MOST_IN_OBJECTIVE = 2**53
+"""The same of the objective: CP-SAT states values and bounds as floats, which must be exact."""
+
+
 class RefusalError(Exception):
     """CP-SAT cannot accept the model."""
 
@@ -79,12 +91,14 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
     helper = source.helper
     model = cp_model.CpModel()
     columns: list[Any] = []
+    reach: list[int] = []
     names: dict[str, Any] = {}
     for i in range(helper.num_variables()):
         name = helper.var_name(i)
         low, high = helper.var_lower_bound(i), helper.var_upper_bound(i)
         if name == ONE:
             columns.append(model.new_constant(1))
+            reach.append(1)
             continue
         if not helper.var_is_integral(i):
             raise RefusalError(f"variable {name} is continuous; CP-SAT takes whole numbers only")
@@ -96,9 +110,10 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
             model.add_bool_or([])
             high = low
         columns.append(model.new_int_var(low, high, name))
+        reach.append(max(abs(low), abs(high)))
         names[name] = columns[-1]
     for row in range(helper.num_constraints()):
-        add_row(model, columns, helper, row)
+        add_row(model, columns, reach, helper, row)
     used = [
         i
         for i in range(len(columns))
@@ -110,12 +125,15 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
         if helper.var_name(i) == ONE
     )
     numbers = [helper.var_objective_coefficient(i) for i in used]
+    far = [reach[i] for i in used]
     try:
         # With its constant, so that a relative gap is one of the objective as it stands.
         weights, multiple = whole([*numbers, constant], "the objective")
+        require_small(weights, [*far, 1], MOST_IN_OBJECTIVE, "the objective")
         constant = 0.0
     except RefusalError:
         weights, multiple = whole([*numbers, 0.0], "the objective")
+        require_small(weights, [*far, 1], MOST_IN_OBJECTIVE, "the objective")
     terms = cp_model.LinearExpr.weighted_sum([columns[i] for i in used], weights[:-1])
     model.minimize(terms + weights[-1])
     if invalid := model.validate():
@@ -123,22 +141,43 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
     return model, names, multiple, constant
 
 
-def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
+def require_small(numbers: list[int], reach: list[int], most: int, what: str) -> None:
+    """Refuse a sum of whole multiples of variables that can become too large.
+
+    Parameters
+    ----------
+    numbers
+        The multiples.
+    reach
+        The greatest absolute value of each variable.
+    most
+        The greatest sum.
+    what
+        The sum's name, for the refusal.
+    """
+    if sum(abs(number) * far for number, far in zip(numbers, reach, strict=True)) > most:
+        raise RefusalError(f"{what} has numbers too large to add up exactly")
+
+
+def add_row(model: Any, columns: list[Any], reach: list[int], helper: Any, row: int) -> None:
     """Add one linear constraint."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
-    numbers, multiple = whole(
-        list(helper.constraint_coefficients(row)), f"constraint {helper.constraint_name(row)}"
-    )
-    expression = cp_model.LinearExpr.weighted_sum(
-        [columns[i] for i in helper.constraint_var_indices(row)], numbers
-    )
+    what = f"constraint {helper.constraint_name(row)}"
+    numbers, multiple = whole(list(helper.constraint_coefficients(row)), what)
+    places = list(helper.constraint_var_indices(row))
     # The left side is whole, so its bounds may be rounded.
     low, high = helper.constraint_lower_bound(row), helper.constraint_upper_bound(row)
-    if math.isfinite(low):
-        model.add(expression >= math.ceil(exact(low) * multiple))
-    if math.isfinite(high):
-        model.add(expression <= math.floor(exact(high) * multiple))
+    least = math.ceil(exact(low) * multiple) if math.isfinite(low) else None
+    greatest = math.floor(exact(high) * multiple) if math.isfinite(high) else None
+    for side in (least, greatest):
+        if side is not None:
+            require_small([*numbers, side], [*(reach[i] for i in places), 1], MOST_IN_ROW, what)
+    expression = cp_model.LinearExpr.weighted_sum([columns[i] for i in places], numbers)
+    if least is not None:
+        model.add(expression >= least)
+    if greatest is not None:
+        model.add(expression <= greatest)
 
 
 def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
@@ -153,6 +192,8 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
     parameters = solver.parameters
     parameters.random_seed = request["seed"]
     parameters.relative_gap_limit = request["gap"]
+    for option, value in request["settings"].items():
+        setattr(parameters, option, value)
     if request["threads"] is not None:
         parameters.num_workers = request["threads"]
     # Workers take turns in a fixed order: the same seed and threads give the same solution.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 
 from .errors import UsageError
 
@@ -87,3 +88,15 @@ class Limits:
             wrong.append(f"seed {self.seed}: it must be a whole number from 0 to {2**31 - 1}")
         if wrong:
             raise UsageError("; ".join(wrong))
+
+    def since(self, begun: float) -> Limits:
+        """The same limits, with the time that is left.
+
+        Parameters
+        ----------
+        begun
+            When the time began, as a reading of `perf_counter`.
+        """
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(0.0, self.time_limit - (perf_counter() - begun)))

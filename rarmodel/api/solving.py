@@ -230,7 +230,8 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         stopped = "a job takes longer than its deadline allows"
     elif not reasons:
         try:
-            schedule, stopped, proven, aim = attempt(method, instance, limits)
+            # Bounds took time of the limit, too.
+            schedule, stopped, proven, aim = attempt(method, instance, limits.since(begun))
             bound = max(bound, proven or bound, key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED

@@ -2,7 +2,7 @@
 
 Each row runs in a process of its own. It first runs on a tiny instance, so that compiling does not
 count. Reading the instance is measured apart: no limit is about it. `taken` is wall-clock time of
-the rest, verification and output included. `work` is the processor time of the thread that commands:
+the rest, verification and output included. `work` is the processor time of the main thread:
 where a machine is busy, a limit is kept if `work` keeps it. A row is marked if it took more than a
 second, and more than a tenth, too long.
 

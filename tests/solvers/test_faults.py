@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def test_bits_of_one_option_add_up() -> None:
 
 def test_a_version_that_is_not_known_has_all_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(package: str) -> str:
-        raise solver_faults.PackageNotFoundError(package)
+        raise PackageNotFoundError(package)
 
     monkeypatch.setattr(solver_faults, "installed_version", none)
     assert settings("ortools") == {INCLUSION.option: INCLUSION.value}
@@ -83,12 +83,14 @@ def thirty_two_bits() -> pyo.ConcreteModel:
 @pytest.mark.skipif(CPSAT.version() is None, reason="OR-Tools is not installed")
 def test_cpsat_does_not_add_up_in_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = CPSAT.solve(thirty_two_bits(), Limits(threads=1))
-    assert (answer.termination, answer.bound) == ("finished", pytest.approx(3))
+    assert answer.termination == "finished"
+    assert answer.bound == pytest.approx(3)
     if settings("ortools"):
         # The installed version has the fault, so this test shows it.
         monkeypatch.setattr(cpsat, "settings", lambda _: {})
         wrong = CPSAT.solve(thirty_two_bits(), Limits(threads=1))
-        assert (wrong.termination, wrong.bound) == ("finished", pytest.approx(4))
+        assert wrong.termination == "finished"
+        assert wrong.bound == pytest.approx(4)
 
 
 def scaled(instance: dict[str, Any], times: int) -> dict[str, Any]:
@@ -116,7 +118,8 @@ def test_cpsat_finds_the_optimum_however_many_iterations_there_are(times: int) -
         if not variable.fixed:
             variable.set_value(None, skip_validation=True)
     answer = CPSAT.solve(model, Limits(threads=1))
-    assert (answer.termination, answer.bound) == ("finished", pytest.approx(9))
+    assert answer.termination == "finished"
+    assert answer.bound == pytest.approx(9)
 
 
 PROGRAM = Path(__file__).with_name("enumeration.mps")

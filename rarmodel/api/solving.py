@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rarmodel.bounds import (
     best_bound,
     least_values,
     require_true,
+    until,
     why_infeasible,
     with_aim,
     with_bound,
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from rarmodel.formulations import Formulation
     from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
+
+BOUND_SHARE = 0.5
+"""Share of the time limit that bounds may take before a method begins."""
 
 
 def solve(
@@ -222,7 +227,9 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
 
     prepare_method(method, instance)
     begun = perf_counter()
-    bound = best_bound(instance)
+    with until(inf if limits.time_limit is None else begun + BOUND_SHARE * limits.time_limit):
+        bound = best_bound(instance)
+        least_values(instance)  # They are remembered.
     horizon = horizon_of(instance)
     schedule, stopped, aim = None, "the lower bound exceeds the horizon", None
     reasons = why_infeasible(instance, bound) if bound.slots > horizon else too_short(instance)

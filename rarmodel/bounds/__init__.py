@@ -29,6 +29,7 @@ from .proven import (
     with_makespan,
 )
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+from .time_for_bounds import until
 from .wide_gaps import wide_gaps
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "shared_links",
     "slow_bounds",
     "tightened",
+    "until",
     "value_bounds",
     "why_infeasible",
     "wide_gaps",

@@ -246,7 +246,7 @@ def shared_out_by_sorting(data: Data, limit: int | None) -> dict[Gpu, dict[str, 
 def test_the_starting_solution_is_that_of_sorting_all_gpus(seed: int) -> None:
     random = Random(seed)
     instance = random_instance(
-        random, jobs=random.randint(1, 9), servers=random.randint(1, 3), tree=False, most_gpus=4
+        random, jobs=random.randint(2, 9), servers=random.randint(1, 3), tree=False, most_gpus=4
     )
     instance = with_equal_jobs(instance, seed)
     data = busy_time._data(scope_of(instance, 1000))

@@ -24,8 +24,11 @@ If ρ̂_j/u is not whole, it is rounded down to thousandths of a slot, so that a
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 from math import floor, isfinite
 from typing import Any
@@ -220,16 +223,17 @@ def _build(scope: Scope) -> pyo.ConcreteModel:
     return model
 
 
-def _shared_out(data: Data) -> _Served:
+def _shared_out(data: Data, stop: Callable[[], bool] = lambda: False) -> _Served:
     """A starting solution: share the jobs out almost as evenly as possible.
 
     First the jobs, longest first, go to the least busy GPUs (LPT). Then, under limits between the
-    bound on θ_u and the first result, they go to the busiest GPUs that they still fit (MULTIFIT).
+    bound on θ_u and the first result, they go to the busiest GPUs that they still fit (MULTIFIT),
+    until it is time to stop.
     """
     best = _longest_first(data, None)
     assert best is not None  # noqa: S101 - without a limit jobs always fit
     low, high = _least_limit(data), _slots(data, best) - 1
-    while low <= high:
+    while low <= high and not stop():
         middle = (low + high) // 2
         found = _longest_first(data, middle)
         if found is None:
@@ -242,25 +246,34 @@ def _shared_out(data: Data) -> _Served:
 def _longest_first(data: Data, limit: int | None) -> _Served | None:
     """Share the jobs out: the longest choose first, and among equals the widest.
 
-    They choose the least busy GPUs; with a limit in slots, the busiest GPUs that they fit. None if
-    some job does not find enough GPUs.
+    They choose the least busy GPUs; with a limit in slots, the busiest GPUs that they fit. Of
+    equally busy ones they choose the first. None if some job does not find enough GPUs.
     """
     served: _Served = {g: {} for g in data.gpus}
-    load = dict.fromkeys(data.gpus, 0)
+    gpus = list(data.gpus)
+    among: dict[int, list[int]] = {0: list(range(len(gpus)))}  # Heaps of GPUs, by their load.
+    loads = [0]
     sizes = {j: data.scope.jobs[j].size for j in data.equal}
     for j in sorted(data.equal, key=lambda j: (-data.work.of[j], -sizes[j])):
         work, size = data.work.of[j], sizes[j]
+        most = None if limit is None else limit * data.work.unit - work
         for _ in data.equal[j]:
-            if limit is None:
-                chosen = sorted(data.gpus, key=load.__getitem__)[:size]
-            else:
-                fit = [g for g in data.gpus if load[g] + work <= limit * data.work.unit]
-                chosen = sorted(fit, key=load.__getitem__, reverse=True)[:size]
-                if len(chosen) < size:
+            chosen = list[tuple[int, int]]()
+            while len(chosen) < size:
+                place = 0 if most is None else bisect_right(loads, most) - 1
+                if place < 0:
                     return None
-            for g in chosen:
-                served[g][j] = served[g].get(j, 0) + 1
-                load[g] += work
+                load = loads[place]
+                take = min(size - len(chosen), len(among[load]))
+                chosen += [(load, heappop(among[load])) for _ in range(take)]
+                if not among[load]:
+                    del among[load], loads[place]
+            for load, g in chosen:
+                served[gpus[g]][j] = served[gpus[g]].get(j, 0) + 1
+                if load + work not in among:
+                    among[load + work] = []
+                    insort(loads, load + work)
+                heappush(among[load + work], g)
     return served
 
 
@@ -277,14 +290,14 @@ def _slots(data: Data, served: _Served) -> int:
     return -(-units // data.work.unit)
 
 
-def simple_bounds(scope: Scope) -> tuple[int, int]:
+def simple_bounds(scope: Scope, stop: Callable[[], bool] = lambda: False) -> tuple[int, int]:
     """A range in slots for the least limit, without a solver.
 
     The range goes from the longest job, or the mean over GPUs, to the limit of the starting
-    solution.
+    solution, which is improved until it is time to stop.
     """
     data = _data(scope)
-    return _least_limit(data), _slots(data, _shared_out(data))
+    return _least_limit(data), _slots(data, _shared_out(data, stop))
 
 
 def busiest_gpu(m: Any, scope: Scope) -> int | None:

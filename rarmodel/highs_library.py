@@ -6,13 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from .errors import UsageError
-
-WRONG_RULES = 1 << 16
-"""Bits of presolve rules that HiGHS must not use.
-
-Enumeration: HiGHS 1.16 sometimes loses all solutions by it, and says that there are none. A small
-program of `tests/search/test_lanes.py` is one such case.
-"""
+from .solver_faults import settings
 
 
 def highspy() -> Any:
@@ -35,8 +29,8 @@ def highspy() -> Any:
 def silent_highs() -> Any:
     """A new instance of HiGHS that prints nothing, from its first call on.
 
-    Its option `output_flag` is off; with `log_to_console` off as well, it may be turned on. Its
-    option `presolve_rule_off` is `WRONG_RULES`.
+    Its option `output_flag` is off; with `log_to_console` off as well, it may be turned on. It
+    has the settings that avoid the faults of the installed version; see `rarmodel.solver_faults`.
 
     Raises
     ------
@@ -51,5 +45,6 @@ def silent_highs() -> Any:
             super().enableCallbacks()
 
     highs = Silent()
-    highs.setOptionValue("presolve_rule_off", WRONG_RULES)
+    for option, value in settings("highspy").items():
+        highs.setOptionValue(option, value)
     return highs

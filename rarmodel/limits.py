@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from time import perf_counter
 
 from .arguments import Check, function, number, optional, require, scalar, text, truth, whole
 
@@ -105,3 +106,15 @@ class Limits:
         require(given, CHECKS)
         for name, value in given.items():  # numbers of Python's in place of NumPy's
             object.__setattr__(self, name, value)
+
+    def since(self, begun: float) -> Limits:
+        """The same limits, with the time that is left.
+
+        Parameters
+        ----------
+        begun
+            When the time began, as a reading of `perf_counter`.
+        """
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(0.0, self.time_limit - (perf_counter() - begun)))

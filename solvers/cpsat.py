@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
+from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
 
@@ -68,6 +70,7 @@ class CpSat:
                 "seed": limits.seed,
                 "gap": limits.gap,
                 "threads": limits.threads,
+                "settings": settings("ortools"),
                 "log": limits.log is not None,
                 "progress": limits.progress is not None,
             }
@@ -104,6 +107,19 @@ class CpSat:
 CPSAT = CpSat()
 
 
+GRACE = 0.3
+"""Seconds past the limit for a process that starts or still reads the model."""
+
+NO_ANSWER = {
+    "answer": {"status": "UNKNOWN", "values": None, "value": None, "bound": None, "branches": 0}
+}
+"""The answer where the time was over before the search began."""
+
+
+class _LateError(Exception):
+    """The time was over before the search began."""
+
+
 class _EndedError(UsageError):
     """The process ended without an answer: OR-Tools aborted it."""
 
@@ -123,6 +139,7 @@ class _Process:
         )
         self.lines: SimpleQueue[str] = SimpleQueue()
         self.last: str | None = None
+        self.begun = False
         self.ended = threading.Event()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -134,6 +151,8 @@ class _Process:
             if line.startswith(('{"answer"', '{"refusal"')):
                 self.last = line
                 self.ended.set()
+            elif line.startswith('{"begins"'):
+                self.begun = True
             else:
                 self.lines.put(line)
         self.ended.set()
@@ -141,6 +160,7 @@ class _Process:
     def ask(self, request: dict[str, Any]) -> None:
         """Start to solve a model."""
         self.last = None
+        self.begun = False
         self.ended.clear()
         self.tell(json.dumps(request))
 
@@ -179,14 +199,18 @@ def _run(request: dict[str, Any], limits: Limits, begun: float) -> tuple[dict[st
     if left is not None:
         left = max(0.0, left - (time.perf_counter() - begun))
     request = request | {"time_limit": left}
+    end = math.inf if left is None else time.perf_counter() + left + GRACE
     process = _idle.pop() if _idle else _Process()
     interrupted = False
     try:
         process.ask(request)
         while True:
             try:
-                message = _answer(process, limits, stop=interrupted)
+                message = _answer(process, limits, end, stop=interrupted)
                 break
+            except _LateError:
+                process.end()
+                return NO_ANSWER, interrupted
             except KeyboardInterrupt:
                 interrupted = True
     except BaseException:
@@ -196,9 +220,17 @@ def _run(request: dict[str, Any], limits: Limits, begun: float) -> tuple[dict[st
     return message, interrupted
 
 
-def _answer(process: _Process, limits: Limits, *, stop: bool) -> dict[str, Any]:
-    """Wait for the answer or the refusal, and pass on log and progress."""
+def _answer(process: _Process, limits: Limits, end: float, *, stop: bool) -> dict[str, Any]:
+    """Wait for the answer or the refusal, and pass on log and progress.
+
+    Raises
+    ------
+    _LateError
+        If the search has not begun at the end of the time. Once it has, CP-SAT keeps the limit.
+    """
     while True:
+        if not process.begun and not process.ended.is_set() and time.perf_counter() > end:
+            raise _LateError
         if stop and not process.ended.is_set():
             process.tell("stop")  # Again and again: one sent while a search begins can be missed.
         ended = process.ended.wait(0.1)

@@ -3,8 +3,9 @@
 Both contain a library of the same name, HiGHS, in different versions. Whichever is loaded first is
 used by the other, which then fails. So this file runs as a program and imports nothing from
 rarmodel. Each line of standard input is a request in JSON, or `stop`, which ends the current
-search. The end of input ends the program. Standard output has one JSON object per line: `log` and
-`progress` as they come, and at last an `answer` or a `refusal` for each request.
+search. The end of input ends the program. Standard output has one JSON object per line: `begins`
+when the model has been read, `log` and `progress` as they come, and at last an `answer` or a
+`refusal` for each request.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 import os
 import sys
 import threading
+import time
 from fractions import Fraction
 from pathlib import Path
 from queue import SimpleQueue
@@ -33,6 +35,18 @@ FAR = 2.0**53
 MAX_DENOMINATOR = 10**6
 NOISE = 1e-13
 """Greatest distance of a float from a fraction of such a denominator, relative to its size."""
+
+
+MOST_IN_ROW = 2**62
+"""Greatest sum of a row, whatever its variables are: of |coefficient × variable|, and its side.
+
+CP-SAT computes rows in 64 bits and keeps one bit for differences of two of them; its own check of a
+model has the same limit, but gets no number that 64 bits cannot hold. Presolve up to 9.15 adds in
+32 bits in one place: `rarmodel.solver_faults` turns that off.
+"""
+
+MOST_IN_OBJECTIVE = 2**53
+"""The same of the objective: CP-SAT states values and bounds as floats, which must be exact."""
 
 
 class RefusalError(Exception):
@@ -79,12 +93,14 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
     helper = source.helper
     model = cp_model.CpModel()
     columns: list[Any] = []
+    reach: list[int] = []
     names: dict[str, Any] = {}
     for i in range(helper.num_variables()):
         name = helper.var_name(i)
         low, high = helper.var_lower_bound(i), helper.var_upper_bound(i)
         if name == ONE:
             columns.append(model.new_constant(1))
+            reach.append(1)
             continue
         if not helper.var_is_integral(i):
             raise RefusalError(f"variable {name} is continuous; CP-SAT takes whole numbers only")
@@ -96,9 +112,10 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
             model.add_bool_or([])
             high = low
         columns.append(model.new_int_var(low, high, name))
+        reach.append(max(abs(low), abs(high)))
         names[name] = columns[-1]
     for row in range(helper.num_constraints()):
-        add_row(model, columns, helper, row)
+        add_row(model, columns, reach, helper, row)
     used = [
         i
         for i in range(len(columns))
@@ -110,12 +127,15 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
         if helper.var_name(i) == ONE
     )
     numbers = [helper.var_objective_coefficient(i) for i in used]
+    far = [reach[i] for i in used]
     try:
         # With its constant, so that a relative gap is one of the objective as it stands.
         weights, multiple = whole([*numbers, constant], "the objective")
+        require_small(weights, [*far, 1], MOST_IN_OBJECTIVE, "the objective")
         constant = 0.0
     except RefusalError:
         weights, multiple = whole([*numbers, 0.0], "the objective")
+        require_small(weights, [*far, 1], MOST_IN_OBJECTIVE, "the objective")
     terms = cp_model.LinearExpr.weighted_sum([columns[i] for i in used], weights[:-1])
     model.minimize(terms + weights[-1])
     if invalid := model.validate():
@@ -123,28 +143,50 @@ def read(path: str) -> tuple[Any, dict[str, Any], int, float]:
     return model, names, multiple, constant
 
 
-def add_row(model: Any, columns: list[Any], helper: Any, row: int) -> None:
+def require_small(numbers: list[int], reach: list[int], most: int, what: str) -> None:
+    """Refuse a sum of whole multiples of variables that can become too large.
+
+    Parameters
+    ----------
+    numbers
+        The multiples.
+    reach
+        The greatest absolute value of each variable.
+    most
+        The greatest sum.
+    what
+        The sum's name, for the refusal.
+    """
+    if sum(abs(number) * far for number, far in zip(numbers, reach, strict=True)) > most:
+        raise RefusalError(f"{what} has numbers too large to add up exactly")
+
+
+def add_row(model: Any, columns: list[Any], reach: list[int], helper: Any, row: int) -> None:
     """Add one linear constraint."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
-    numbers, multiple = whole(
-        list(helper.constraint_coefficients(row)), f"constraint {helper.constraint_name(row)}"
-    )
-    expression = cp_model.LinearExpr.weighted_sum(
-        [columns[i] for i in helper.constraint_var_indices(row)], numbers
-    )
+    what = f"constraint {helper.constraint_name(row)}"
+    numbers, multiple = whole(list(helper.constraint_coefficients(row)), what)
+    places = list(helper.constraint_var_indices(row))
     # The left side is whole, so its bounds may be rounded.
     low, high = helper.constraint_lower_bound(row), helper.constraint_upper_bound(row)
-    if math.isfinite(low):
-        model.add(expression >= math.ceil(exact(low) * multiple))
-    if math.isfinite(high):
-        model.add(expression <= math.floor(exact(high) * multiple))
+    least = math.ceil(exact(low) * multiple) if math.isfinite(low) else None
+    greatest = math.floor(exact(high) * multiple) if math.isfinite(high) else None
+    for side in (least, greatest):
+        if side is not None:
+            require_small([*numbers, side], [*(reach[i] for i in places), 1], MOST_IN_ROW, what)
+    expression = cp_model.LinearExpr.weighted_sum([columns[i] for i in places], numbers)
+    if least is not None:
+        model.add(expression >= least)
+    if greatest is not None:
+        model.add(expression <= greatest)
 
 
 def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
     """Solve a request and write the answer; `running` has the solver meanwhile."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
+    begun = time.perf_counter()
     model, names, multiple, constant = read(request["model"])
     for name, value in request["start"].items():
         if name in names:
@@ -153,12 +195,15 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
     parameters = solver.parameters
     parameters.random_seed = request["seed"]
     parameters.relative_gap_limit = request["gap"]
+    for option, value in request["settings"].items():
+        setattr(parameters, option, value)
     if request["threads"] is not None:
         parameters.num_workers = request["threads"]
     # Workers take turns in a fixed order: the same seed and threads give the same solution.
     parameters.interleave_search = True
     if request["time_limit"] is not None:
-        parameters.max_time_in_seconds = request["time_limit"]
+        left = request["time_limit"] - (time.perf_counter() - begun)
+        parameters.max_time_in_seconds = max(0.0, left)
     known: dict[str, float | None] = {"incumbent": None, "bound": None}
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
@@ -179,6 +224,7 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
         parameters.log_search_progress = True
         parameters.log_to_stdout = False
         solver.log_callback = lambda line: say(log=line)
+    say(begins=True)
     running.append(solver)
     if stopped.is_set():
         parameters.max_time_in_seconds = 0.0

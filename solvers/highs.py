@@ -13,8 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
-from rarmodel.highs_library import WRONG_RULES, highspy, silent_highs
+from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.limits import Limits
+from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
 
@@ -46,19 +47,13 @@ class Highs:
         started = time.perf_counter()
         highs, variables = _hand_over(model)
         _set_options(highs, limits, time.perf_counter() - started)
-        if any(variable is not None and variable.is_continuous() for variable in variables):
-            highs.setOptionValue("presolve_rule_off", AGGREGATOR | WRONG_RULES)
+        mixed = any(variable is not None and variable.is_continuous() for variable in variables)
+        for option, value in settings("highspy", continuous=mixed).items():
+            highs.setOptionValue(option, value)
         _offer_start(highs, variables)
         interrupted = _run(highs)
         return _answer(highs, variables, time.perf_counter() - started, interrupted=interrupted)
 
-
-AGGREGATOR = 1 << 12
-"""Bit of the presolve rule that replaces continuous variables.
-
-On some models without most of their constraints, which a diagnosis makes, HiGHS 1.15.1 never leaves
-it, whatever its time limit. It was seen to save no time.
-"""
 
 HIGHS = Highs()
 

@@ -1,4 +1,4 @@
-"""HiGHS is silent, uses no wrong presolve rule, and shares a process with OR-Tools from 1.16 on."""
+"""HiGHS is silent, and shares a process with OR-Tools from 1.16 on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-import pyomo.environ as pyo
 import pytest
 
 from rarmodel.errors import UsageError
-from rarmodel.highs_library import WRONG_RULES, highspy, silent_highs
-from rarmodel.limits import Limits
-from rarmodel.solvers.highs import AGGREGATOR, HIGHS
+from rarmodel.highs_library import highspy, silent_highs
 
 CALLER = """
 import ortools.sat.python.cp_model
@@ -56,22 +53,3 @@ def test_highs_prints_nothing_unless_told_to(capfd: pytest.CaptureFixture[str]) 
     highs.clearSolver()
     highs.run()
     assert "HiGHS" in capfd.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("domain", "rules"), [(pyo.Reals, AGGREGATOR | WRONG_RULES), (pyo.Binary, WRONG_RULES)]
-)
-def test_the_adapter_keeps_wrong_presolve_rules_off(
-    domain: object, rules: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("highspy")
-    highs = silent_highs()
-    monkeypatch.setattr("rarmodel.solvers.highs.silent_highs", lambda: highs)
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(domain=domain, bounds=(0, 1))
-    model.y = pyo.Var(domain=domain, bounds=(0, 1))
-    # Without a row, Pyomo adds one with a continuous variable.
-    model.row = pyo.Constraint(expr=model.x + model.y >= 1)
-    model.cost = pyo.Objective(expr=model.x)
-    assert HIGHS.solve(model, Limits()).termination == "finished"
-    assert highs.getOptionValue("presolve_rule_off")[1] == rules

@@ -17,6 +17,7 @@ from rarmodel.bounds import (
     with_aim,
     with_bound,
     with_makespan,
+    within,
 )
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
@@ -249,20 +250,23 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     if not never_complete(instance):  # That is said at once, and nothing need be compiled.
         prepare_method(method, instance)
     begun = perf_counter()
-    bound = best_bound(instance)
+    with within(limits, begun):
+        bound = best_bound(instance)
+        quick = value_bounds(instance)
     horizon = horizon_of(instance)
     schedule, aim = None, None
     stopped, reasons = impossible(instance, bound) or ("", ())
     if not reasons:
         try:
-            schedule, stopped, proven, aim = attempt(method, instance, limits)
+            # Bounds took time of the limit, too.
+            schedule, stopped, proven, aim = attempt(method, instance, limits.since(begun))
             bound = max(bound, proven or bound, key=lambda one: one.slots)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
     if report is not None:
         require_true(instance, report, bound, aim=aim)
-    least = with_aim(with_makespan(instance, value_bounds(instance), bound), aim)
+    least = with_aim(with_makespan(instance, quick, bound), aim)
     goals = goals_of(instance, report, least)
     if not reasons and bound.slots > horizon:  # Proven by the method itself.
         reasons = why_infeasible(instance, bound)

@@ -246,14 +246,18 @@ def _attained_spread(
 ) -> Range:
     """φ from attained execution times: over all schedules if these are few.
 
-    Otherwise at least the value from this schedule and those of the heuristics.
+    Otherwise at least the value from this schedule and those of the heuristics, as far as there is
+    time for them.
     """
     greatest = greatest_slots(instance)
     if greatest is not None:
         return exactly(_greatest_ratio(instance, greatest))
     seen = _greatest_ratio(instance, real)
     for method in constructive_methods():
-        made = attempt(method, instance, _part(limits, begun, HEURISTIC_SHARE))
+        part = _part(limits, begun, HEURISTIC_SHARE)
+        if part.time_limit == 0:
+            break  # Each method makes at least one schedule, which takes a while if jobs are many.
+        made = attempt(method, instance, part)
         if made.stopped == INTERRUPTED:
             break
         if made.schedule is not None:
@@ -268,10 +272,8 @@ def _greatest_ratio(instance: Instance, slots: Mapping[str, int]) -> Fraction:
 
 def _part(limits: Limits, begun: float, share: float) -> Limits:
     """Limits with a share of the time left."""
-    if limits.time_limit is None:
-        return limits
-    left = max(0.0, limits.time_limit - (perf_counter() - begun))
-    return replace(limits, time_limit=share * left)
+    left = limits.since(begun)
+    return left if left.time_limit is None else replace(left, time_limit=share * left.time_limit)
 
 
 def _optimum(

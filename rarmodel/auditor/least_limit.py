@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from time import perf_counter
 from typing import NamedTuple
 
 from rarmodel.bounds import limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Scope
 from rarmodel.formulations.busy_time import BUSY_TIME, busiest_gpu, simple_bounds
-from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance
 from rarmodel.solvers import Solver, first_answer
@@ -42,13 +44,21 @@ def least_limit(instance: Instance, solvers: list[Solver], limits: Limits) -> Le
     # With all jobs on the same GPUs a limit of this many slots is kept, so there always is one.
     enough = sum(extreme.least_slots for extreme in extremes)
     scope = Scope(instance, topology(instance.cluster), extremes, enough, 0)
-    low, high = simple_bounds(scope)
+    deadline = perf_counter() + (math.inf if limits.time_limit is None else limits.time_limit)
+    low, high = simple_bounds(scope, lambda: perf_counter() >= deadline)
     low = max(low, limit_bound(instance).slots)
     if low == high:
         return LeastLimit(Range(low, high), "simple bounds meet")
+    if perf_counter() >= deadline:
+        return LeastLimit(Range(low, high), TIME_LIMIT)
     if unfit := BUSY_TIME.unfit(scope):
         return LeastLimit(Range(low, high), unfit)
     model = BUSY_TIME.build(scope)
+    left = deadline - perf_counter()
+    if left <= 0:
+        return LeastLimit(Range(low, high), TIME_LIMIT)
+    if limits.time_limit is not None:
+        limits = replace(limits, time_limit=left)
     try:
         answer = first_answer(solvers, model, limits)
     except UsageError as error:

@@ -31,6 +31,7 @@ from .proven import (
     with_makespan,
 )
 from .simple import area, greatest_area, long_jobs, longest_job, wide_jobs
+from .time_for_bounds import until, within
 from .wide_gaps import wide_gaps
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "shared_links",
     "slow_bounds",
     "tightened",
+    "until",
     "value_bounds",
     "why_infeasible",
     "wide_gaps",
@@ -70,4 +72,5 @@ __all__ = [
     "with_aim",
     "with_bound",
     "with_makespan",
+    "within",
 ]

@@ -34,6 +34,7 @@ from rarmodel.schema import Instance
 
 from .bound import UNINTERRUPTED, Bound
 from .relaxations import counted, least_not_refuted, next_value
+from .time_for_bounds import seconds_left
 from .works import works
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ Kinds = tuple[int, ...]
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""
+WORK_PER_SECOND = 150_000_000
+"""The same in a second, on a slow machine."""
 MOST_TRIED = 20_000
 """Offers, at most, for the greatest of terms; with more, one ascent takes too long."""
 FEWEST_STEPS, MOST_STEPS = 40, 800
@@ -137,7 +140,9 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
             prices = _carried(last, market, one.kinds)
             last = Known(one.kinds, market.width, prices)
             hope = _hope(instance, terms) * common
-            if _ascend(market, prices, _steps(market), hope, inf) == inf:
+            if (steps := _steps(market)) == 0:
+                break  # Time is over.
+            if _ascend(market, prices, steps, hope, inf) == inf:
                 return None
             proven = _proven(market, prices)
             if proven is not None and (best is None or proven > best):
@@ -191,7 +196,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         if known is None:
             prices.now[:, :-1] = 1.0
         steps = min(most_steps, _steps(market))
-        if _ascend(market, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
+        if steps > 0 and _ascend(market, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
             known = Known(kinds, market.width, prices)
             if (_proven(market, prices) or 0) > 0:
                 return True
@@ -264,9 +269,10 @@ def _carried(known: Known | None, market: Market, kinds: Kinds) -> Prices:
 
 
 def _steps(market: Market) -> int:
-    """As many steps as an ascent may take."""
+    """As many steps as an ascent may take, also by the time that is left; all prices are valid."""
     work: int = len(market.size) * market.room.shape[1]
-    return max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
+    steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
+    return int(min(steps, seconds_left() * WORK_PER_SECOND / work))
 
 
 def _ascend(market: Market, prices: Prices, steps: int, hope: float, enough: float) -> float:

@@ -243,11 +243,11 @@ def _options(
         slots = one.pace.slots(one.servers, one.gbps)
         if slots is None:
             continue
-        faster = (o.allowed for o in lone if o.pace.size == one.pace.size)
-        rest = one.allowed.difference(*(some for some in faster if some < one.allowed))
-        for allowed in dict.fromkeys(
-            (one.allowed, *([rest] if _room(instance, one, rest) else []))
-        ):
+        of_size = {o.allowed for o in lone if o.pace.size == one.pace.size}
+        faster = [some for some in of_size if some < one.allowed]
+        rest = one.allowed.difference(*faster) if faster else one.allowed
+        there = [rest] if faster and _room(instance, one, rest) else []
+        for allowed in dict.fromkeys((one.allowed, *there)):
             row = sets.setdefault(allowed, len(sets))
             for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
                 key = one.pace.size, style, row

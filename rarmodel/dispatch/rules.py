@@ -8,16 +8,19 @@ the classics for completions and for tardiness. A moldable job takes the size of
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
+from rarmodel.errors import InputError
 from rarmodel.heuristics import Attempt
 from rarmodel.heuristics.orders import is_number, order_of
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.part import part_of
 from rarmodel.schema import Instance
 
 from .list_schedules import ListSchedules
@@ -61,8 +64,8 @@ class Rule(registry.Part):
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the rule needs, so that this does not count as its time."""
-        first = instance.jobs[0].model_copy(update={"after": ()})
-        ListSchedules(instance.model_copy(update={"jobs": (first,)})).made([0])
+        with suppress(InputError):  # Of the part only: then the whole compiles.
+            ListSchedules(part_of(instance)).made([0])
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """The list schedule of the rule's order."""

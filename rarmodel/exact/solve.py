@@ -13,7 +13,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound
+from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound, within
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
@@ -101,17 +101,19 @@ def solve_formulation(
     # A job that can never complete is told at once, and nothing need be compiled.
     if not model_only and not never_complete(instance):
         prepare(instance)
-    known = Known(
-        instance=instance,
-        formulation=formulation,
-        solvers=list(solvers),
-        limits=limits,
-        data=entries,
-        session=None if model_only else _search(instance, formulation, limits),
-        begun=perf_counter(),
-        bound=NO_BOUND if model_only else best_bound(instance),
-        alone=model_only,
-    )
+    begun = perf_counter()
+    with within(limits, begun):
+        known = Known(
+            instance=instance,
+            formulation=formulation,
+            solvers=list(solvers),
+            limits=limits,
+            data=entries,
+            session=None if model_only else _search(instance, formulation, limits),
+            begun=begun,
+            bound=NO_BOUND if model_only else best_bound(instance),
+            alone=model_only,
+        )
     if (none := impossible(instance, known.bound)) is not None:
         known.stopped = none.stopped
     else:

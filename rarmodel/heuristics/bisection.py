@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import horizon_of
 from rarmodel.model.features import BY_DUTY
+from rarmodel.model.part import part_of
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
@@ -73,7 +75,7 @@ class Policy(registry.Part):
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the policy needs, so that this does not count as its time."""
-        scheduler = ListScheduler(instance, (1.0,) * len(instance.jobs))
+        scheduler = ListScheduler(part_of(instance), (1.0,))
         scheduler.run(self.rule, np.empty(0), np.empty(0, np.int64), limit=0.0)  # places nothing
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
@@ -82,8 +84,8 @@ class Policy(registry.Part):
         Stops early when the best makespan meets a lower bound.
         """
         stopped = "finished"
-        bound = best_bound(instance).slots
         deadline = perf_counter() + (inf if limits.time_limit is None else limits.time_limit)
+        bound = best_bound(instance).slots
 
         def stop(makespan: int | None) -> bool:
             nonlocal stopped
@@ -118,8 +120,8 @@ class Found:
         The limit it was found with in slots: the tightest that improved, θ̃_u.
     parameters
         The parameters it was found with.
-    loads
-        Accumulated time of each GPU in slots; the greatest is Ŵ_max.
+    load
+        (GPUs) Accumulated time of each GPU in slots; the greatest is Ŵ_max.
     interrupted
         Whether Ctrl-C ended the search for a better one.
     """
@@ -128,8 +130,13 @@ class Found:
     makespan: int
     limit: int
     parameters: Parameters
-    loads: tuple[float, ...]
+    load: Floats = field(repr=False, compare=False)
     interrupted: bool = False
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """The same as a tuple."""
+        return tuple(self.load.tolist())
 
 
 def run_policy(
@@ -168,7 +175,7 @@ def run_policy(
     scheduler = ListScheduler(instance, work)
     order, tries = _decisions(instance, policy, seed)
     horizon = horizon_of(instance)
-    best: Found | None = None
+    best: _Best | None = None
     low, high = (1, horizon) if policy.bisect else (horizon, horizon)
     try:
         while low <= high:
@@ -178,16 +185,16 @@ def run_policy(
                 cutoff = best.makespan if best else horizon + 1
                 makespan = scheduler.run(policy.rule, values, order, float(limit), cutoff)
                 if 0 <= makespan < cutoff:
-                    best = _found(instance, policy, scheduler, makespan, limit, parameters)
+                    best = _best(scheduler, makespan, limit, parameters)
                     improved = True
                 if stop(best.makespan if best else None):
-                    return best
+                    return None if best is None else _found(instance, policy, best)
             low, high = (low, limit - 1) if improved else (limit + 1, high)
     except KeyboardInterrupt:
         if best is None:
             raise
-        return replace(best, interrupted=True)
-    return best
+        return _found(instance, policy, best, interrupted=True)
+    return None if best is None else _found(instance, policy, best)
 
 
 def _decisions(
@@ -206,23 +213,43 @@ def _decisions(
         raise registry.nonsense("policies", policy, parameters, expected) from None
 
 
-def _found(
-    instance: Instance,
-    policy: Policy,
-    scheduler: ListScheduler,
-    makespan: int,
-    limit: int,
-    parameters: Parameters,
-) -> Found:
-    gpu_names = [
-        (server.name, gpu) for server in instance.cluster.servers for gpu in range(server.gpus)
-    ]
+class _Best(NamedTuple):
+    """The best list schedule so far, as it comes from the clock: little work for each better one.
+
+    Attributes
+    ----------
+    makespan, limit, parameters
+        As of `Found`.
+    starts, gpus
+        (jobs) Start and GPU numbers of each job.
+    loads
+        (GPUs) Accumulated time.
+    """
+
+    makespan: int
+    limit: int
+    parameters: Parameters
+    starts: list[int]
+    gpus: list[Ints]
+    loads: Floats
+
+
+def _best(scheduler: ListScheduler, makespan: int, limit: int, parameters: Parameters) -> _Best:
+    starts, gpus = zip(*scheduler.assignments(), strict=True)
+    return _Best(makespan, limit, parameters, list(starts), list(gpus), scheduler.loads())
+
+
+def _found(instance: Instance, policy: Policy, best: _Best, *, interrupted: bool = False) -> Found:
+    """The schedule of the best one; GPUs are numbered server by server."""
+    servers = instance.cluster.servers
+    ends = np.cumsum([server.gpus for server in servers])
     assignments = []
-    for job, (start, gpus) in zip(instance.jobs, scheduler.assignments(), strict=True):
+    for job, start, gpus in zip(instance.jobs, best.starts, best.gpus, strict=True):
         held: dict[str, list[int]] = {}
-        for gpu in gpus.tolist():
-            server, index = gpu_names[gpu]
-            held.setdefault(server, []).append(index)
+        on = np.searchsorted(ends, gpus, side="right")
+        for server, gpu in zip(on.tolist(), gpus.tolist(), strict=True):
+            first = int(ends[server]) - servers[server].gpus
+            held.setdefault(servers[server].name, []).append(gpu - first)
         assignments.append(
             Assignment(job=job.name, start=start, gpus={s: tuple(g) for s, g in held.items()})
         )
@@ -233,8 +260,9 @@ def _found(
             method=policy.name,
             assignments=tuple(assignments),
         ),
-        makespan=makespan,
-        limit=limit,
-        parameters=parameters,
-        loads=tuple(scheduler.loads().tolist()),
+        makespan=best.makespan,
+        limit=best.limit,
+        parameters=best.parameters,
+        load=best.loads,
+        interrupted=interrupted,
     )

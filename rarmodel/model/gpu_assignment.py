@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -71,7 +71,7 @@ def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple
     InputError
         If a server holds more workers than it has GPUs.
     """
-    free = [list(range(server.gpus)) for server in cluster.servers]
+    free = [Free(server.gpus) for server in cluster.servers]
     held: list[tuple[int, int, list[int]]] = []
     gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in stays]
     index = {server.name: s for s, server in enumerate(cluster.servers)}
@@ -79,21 +79,62 @@ def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple
         for name, indices in (stay.gpus or {}).items():
             gpus[i][name] = indices
             server = index[name]
-            free[server] = [gpu for gpu in free[server] if gpu not in indices]
+            free[server].hold(indices)
             heappush(held, (stay.end, server, list(indices)))
     coming = (i for i, stay in enumerate(stays) if stay.gpus is None)
     for i in sorted(coming, key=lambda i: (stays[i].start, i)):
         start = stays[i].start
         while held and held[0][0] <= start:
             _, server, released = heappop(held)
-            for gpu in released:
-                heappush(free[server], gpu)
+            free[server].release(released)
         for server, count in sorted(stays[i].workers.items()):
             name = cluster.servers[server].name
-            if len(free[server]) < count:
-                message = f"server {name!r} has {len(free[server])} free GPUs, {count} are needed"
+            if free[server].many < count:
+                message = f"server {name!r} has {free[server].many} free GPUs, {count} are needed"
                 raise InputError([Problem(f"jobs[{i}]", f"at slot {start} {message}")])
-            taken = [heappop(free[server]) for _ in range(count)]
+            taken = [free[server].take() for _ in range(count)]
             gpus[i][name] = tuple(taken)
             heappush(held, (stays[i].end, server, taken))
     return gpus
+
+
+class Free:
+    """The free GPUs of a server: the work is by those that are taken, however many there are.
+
+    Parameters
+    ----------
+    gpus
+        GPUs of the server, all free.
+    """
+
+    def __init__(self, gpus: int) -> None:
+        self.many = gpus
+        self._fresh = 0  # No GPU from this one on was ever taken, but for those held.
+        self._held: set[int] = set()
+        self._returned: list[int] = []  # A heap of free ones below.
+
+    def hold(self, gpus: Iterable[int]) -> None:
+        """Take these, which are free."""
+        for gpu in gpus:
+            self.many -= 1
+            self._held.add(gpu)
+
+    def take(self) -> int:
+        """Take the lowest free one."""
+        self.many -= 1
+        if self._returned:
+            return heappop(self._returned)
+        while self._fresh in self._held:
+            self._held.discard(self._fresh)
+            self._fresh += 1
+        self._fresh += 1
+        return self._fresh - 1
+
+    def release(self, gpus: Iterable[int]) -> None:
+        """Give back some that were taken."""
+        for gpu in gpus:
+            self.many += 1
+            if gpu < self._fresh:
+                heappush(self._returned, gpu)
+            else:
+                self._held.discard(gpu)

@@ -99,11 +99,21 @@ def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iter
     def of_types(servers: frozenset[int], types: frozenset[str | None]) -> frozenset[int]:
         return frozenset(s for s in servers if cluster.servers[s].gpu_type in types)
 
+    @cache
+    def rates_of(servers: frozenset[int]) -> list[tuple[int, float]]:
+        """The greatest rate within a server of at least so many GPUs: few kinds, largest first."""
+        kinds = {(cluster.servers[s].gpus, within_gbps(cluster, s)) for s in servers}
+        best: list[tuple[int, float]] = []
+        for gpus, gbps in sorted(kinds, reverse=True):
+            if not best or gbps > best[-1][1]:
+                best.append((gpus, gbps))
+        return best
+
     @cache  # Few jobs differ here.
     def shapes(
         servers: frozenset[int], size: int, spread: Spread | None
     ) -> list[tuple[int, float, frozenset[int]]]:
-        roomy = (within_gbps(cluster, s) for s in servers if cluster.servers[s].gpus >= size)
+        roomy = (gbps for gpus, gbps in rates_of(servers) if gpus >= size)
         within = max(roomy, default=None)
         found = [(many, gbps, servers) for many, gbps in spreads(servers, spread)[size]]
         if within is not None and (spread is None or spread.min_servers == 1):
@@ -237,7 +247,7 @@ def _best_spreads(
     A ring whose slowest link has rate b lies within one component of the network without the
     links slower than b; so components are merged link by link, fastest links first.
     """
-    usable = [tree.cluster.servers[s] for s in sorted(allowed)]
+    usable = [tree.servers[s] for s in sorted(allowed)]
     everywhere = _largest_first(Counter(server.gpus for server in usable))
     fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}
     rates = {link.gbps for link in tree.links}

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rarmodel.schema import Cluster, Link, StarNetwork
+from rarmodel.schema import Cluster, Link, Server, StarNetwork
+
+from .caching import once_per_instance
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -21,13 +23,13 @@ class Topology:
 
     Attributes
     ----------
-    cluster
-        The cluster.
+    servers
+        The cluster's servers.
     links
         All links. A star has one link per server, in server order.
     """
 
-    cluster: Cluster
+    servers: tuple[Server, ...]
     links: tuple[Link, ...]
 
     @cached_property
@@ -45,7 +47,7 @@ class Topology:
         """For each server, the indices of the links on its way up to the root."""
         uplink = {link.node: index for index, link in enumerate(self.links)}
         paths = []
-        for server in self.cluster.servers:
+        for server in self.servers:
             node, path = server.name, []
             while node in uplink:
                 path.append(uplink[node])
@@ -57,7 +59,7 @@ class Topology:
     def gpus_below(self) -> tuple[int, ...]:
         """For each link, the GPUs of all servers below it."""
         below = [0] * len(self.links)
-        for server, path in zip(self.cluster.servers, self.paths, strict=True):
+        for server, path in zip(self.servers, self.paths, strict=True):
             for link in path:
                 below[link] += server.gpus
         return tuple(below)
@@ -68,7 +70,7 @@ class Topology:
 
         So 0 for a link with all GPUs on one side.
         """
-        total = self.cluster.total_gpus
+        total = sum(server.gpus for server in self.servers)
         return tuple(min(below, total - below) for below in self.gpus_below)
 
     def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
@@ -95,6 +97,7 @@ class Topology:
         return tuple(sorted(link for link, count in below.items() if 0 < count < ring))
 
 
+@once_per_instance
 def topology(cluster: Cluster) -> Topology:
     """The tree of a cluster's network; for a star, one link per server to one switch."""
     network = cluster.network
@@ -103,8 +106,10 @@ def topology(cluster: Cluster) -> Topology:
         switch = SWITCH
         while switch in names:
             switch += "'"
+        # All of it was checked with the cluster, and servers may be very many.
         links = tuple(
-            Link(node=server.name, parent=switch, gbps=network.gbps) for server in cluster.servers
+            Link.model_construct(node=server.name, parent=switch, gbps=network.gbps)
+            for server in cluster.servers
         )
-        return Topology(cluster, links)
-    return Topology(cluster, network.links)
+        return Topology(cluster.servers, links)
+    return Topology(cluster.servers, network.links)

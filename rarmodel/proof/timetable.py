@@ -24,6 +24,7 @@ from rarmodel.model import plain_pace, timing, topology
 from rarmodel.model.contention import ring_share
 from rarmodel.model.sharing import COUNT
 from rarmodel.schema import Instance
+from rarmodel.solver_faults import settings
 
 from .verdict import NOT_KNOWN, Verdict, plan_of
 
@@ -163,6 +164,7 @@ class Timetables:
             else target * cut.dearest - sum(job["worth"] for job in asked),
             "seconds": seconds,
             "threads": threads,
+            "settings": settings("ortools"),
         }
         answer = _answer(request, seconds + GRACE)
         if answer is None or answer["status"] == "UNKNOWN":

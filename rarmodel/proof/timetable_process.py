@@ -16,6 +16,9 @@ BEGUN = perf_counter()  # Loading OR-Tools counts as time.
 
 from ortools.sat.python import cp_model  # noqa: E402
 
+MOST_IN_ROW = 2**53
+"""Greatest sum of the rows that tell equal servers apart."""
+
 
 class Timetable:
     """The model of a request."""
@@ -194,6 +197,8 @@ class Timetable:
     def _tell_apart(self, peers: list[tuple[int, int]], apart: list[int]) -> None:
         """Equal servers come in falling order of what some jobs have there."""
         base = max(self.gpus) + 1
+        while apart and base ** len(apart) > MOST_IN_ROW:  # Fewer jobs tell less, but no lies.
+            apart = apart[:-1]
         for first, second in peers:
             weights = [base**i for i in range(len(apart))]
             for_first, for_second = (
@@ -208,6 +213,8 @@ def main() -> None:
     request = json.load(sys.stdin)
     timetable = Timetable(request)
     solver = cp_model.CpSolver()
+    for option, value in request["settings"].items():
+        setattr(solver.parameters, option, value)
     solver.parameters.num_workers = request["threads"]
     left = request["seconds"] - (perf_counter() - BEGUN)
     solver.parameters.max_time_in_seconds = max(0.0, left)

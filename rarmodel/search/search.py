@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -17,11 +18,13 @@ from rarmodel.dispatch.search import WideSearch
 from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
+from rarmodel.errors import InputError
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of
+from rarmodel.model.part import part_of
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
@@ -43,7 +46,11 @@ FINISH_SECONDS_PER_JOB = 25e-6
 """Approximate time for numbering the GPUs and verifying. With many jobs, the search ends this much
 before the time limit, but it always gets a share of the limit.
 """
+SECOND_SECONDS_PER_JOB = 100e-6
+"""Approximate time in which the second aim does anything at all: it verifies twice."""
 LEAST_SHARE = 0.25
+PART = 40
+"""Jobs for which the search compiles."""
 PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
 """The proof, or dives, begin after this share of the time limit, or so many seconds if that is
 less."""
@@ -63,21 +70,25 @@ class Search(registry.Part):
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if not ORDERS.supports(instance, objectives_of(instance)):
-            # A copy, as what is found out about the instance itself is to count as time.
-            copy = instance.model_copy()
-            WideSearch(copy, Limits(threads=1), self.name).run(None, iterations=1)
-            if sums := sum_search(copy):
+        part = part_of(instance, PART)
+        with suppress(InputError):  # Of the part only: then the whole compiles.
+            if ORDERS.supports(part, objectives_of(part)):
+                self._prepare_plain(part)
+                return
+            WideSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
+            if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)
-            return
+
+    def _prepare_plain(self, part: Instance) -> None:
+        """The same for the plain problem, where there is more."""
         prepare_cutting_stock()
         prepare_configurations()
         fitting = [
             job
-            for job, slots in zip(instance.jobs, least_slots_by_placement(instance), strict=True)
+            for job, slots in zip(part.jobs, least_slots_by_placement(part), strict=True)
             if slots.packed
         ]
-        small = instance.model_copy(update={"jobs": tuple(fitting[:1]) or instance.jobs[:1]})
+        small = part.model_copy(update={"jobs": tuple(fitting[:1]) or part.jobs[:1]})
         session = Session(small, Limits(threads=1))
         server_configuration_bound(small, 0)
         session.bound = LowerBound(0, "")  # The true one would end the search at once.
@@ -139,9 +150,12 @@ class Search(registry.Part):
         """Go on to the second aim, with what an attempt at the objectives has found."""
         if first.schedule is None or first.stopped == INTERRUPTED or not wanted(instance, limits):
             return first
+        deadline = None if seconds is None else begun + seconds
+        least = SECOND_SECONDS_PER_JOB * len(instance.jobs)
+        if deadline is not None and deadline - perf_counter() < least:
+            return first
         second = SecondAim(instance, first.schedule, limits)
         try:
-            deadline = None if seconds is None else begun + seconds
             second.run(budget_after(limits, begun, deadline))
         except KeyboardInterrupt:
             return first._replace(schedule=second.schedule, stopped=INTERRUPTED)

@@ -23,8 +23,8 @@ from rarmodel.bounds import best_bound, limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.exact.admission import admit
 from rarmodel.files import parse_instance
-from rarmodel.formulations import Scope
-from rarmodel.formulations.busy_time import BUSY_TIME
+from rarmodel.formulations import Scope, busy_time
+from rarmodel.formulations.busy_time import BUSY_TIME, Data, Gpu, simple_bounds
 from rarmodel.heuristics import estimate, random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes
@@ -219,3 +219,45 @@ def test_jobs_too_long_for_solvers_arithmetic_are_refused_in_one_line() -> None:
 def test_wrong_estimates_are_a_usage_error(estimates: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         BUSY_TIME.build(scope_of(INSTANCE, 100, estimates=estimates))
+
+
+def shared_out_by_sorting(data: Data, limit: int | None) -> dict[Gpu, dict[str, int]] | None:
+    """LPT and MULTIFIT as their definitions read: sort all GPUs for every job."""
+    served: dict[Gpu, dict[str, int]] = {g: {} for g in data.gpus}
+    load = dict.fromkeys(data.gpus, 0)
+    sizes = {j: data.scope.jobs[j].size for j in data.equal}
+    for j in sorted(data.equal, key=lambda j: (-data.work.of[j], -sizes[j])):
+        work = data.work.of[j]
+        for _ in data.equal[j]:
+            fit = [
+                g for g in data.gpus if limit is None or load[g] + work <= limit * data.work.unit
+            ]
+            chosen = sorted(fit, key=load.__getitem__, reverse=limit is not None)[: sizes[j]]
+            if len(chosen) < sizes[j]:
+                return None
+            for g in chosen:
+                served[g][j] = served[g].get(j, 0) + 1
+                load[g] += work
+    return served
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=60)
+def test_the_starting_solution_is_that_of_sorting_all_gpus(seed: int) -> None:
+    random = Random(seed)
+    instance = random_instance(
+        random, jobs=random.randint(2, 9), servers=random.randint(1, 3), tree=False, most_gpus=4
+    )
+    instance = with_equal_jobs(instance, seed)
+    data = busy_time._data(scope_of(instance, 1000))
+    first = shared_out_by_sorting(data, None)
+    assert busy_time._longest_first(data, None) == first
+    assert first is not None
+    for limit in range(1, busy_time._slots(data, first) + 1):
+        assert busy_time._longest_first(data, limit) == shared_out_by_sorting(data, limit)
+
+
+def test_simple_bounds_stop_when_they_must() -> None:
+    scope = scope_of(INSTANCE, 1000)
+    stopped, whole = simple_bounds(scope, lambda: True), simple_bounds(scope)
+    assert stopped[0] == whole[0] <= whole[1] <= stopped[1]

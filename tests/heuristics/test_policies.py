@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference_heuristics as naive
+from documents import instance_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
@@ -32,6 +33,7 @@ from rarmodel.heuristics import (
     smallest_first,
 )
 from rarmodel.heuristics.policies import installed_policies
+from rarmodel.limits import Limits
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -303,3 +305,12 @@ def test_preparing_places_nothing() -> None:
     Policy("watching", watching).prepare(instance)
     sjf_bco.prepare(instance)
     assert called == []
+
+
+def test_ten_million_gpus_take_little() -> None:
+    small = Instance.model_validate(instance_data())
+    instance = Instance.model_validate(instance_data(servers=[99_999] * 100))
+    for policy in (first_fit, sjf_bco):
+        policy(small, Limits(time_limit=1))  # Compile.
+        policy.prepare(instance)
+        assert policy(instance, Limits(time_limit=1)).schedule is not None  # It took a minute.

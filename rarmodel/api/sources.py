@@ -21,13 +21,12 @@ from rarmodel.files import (
     read_data,
     read_instance,
     read_schedule,
-    sound_instance,
-    sound_schedule,
 )
 from rarmodel.instances import EXAMPLES, names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
+from rarmodel.sound_records import sound_instance, sound_schedule
 
 Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]

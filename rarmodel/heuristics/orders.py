@@ -12,8 +12,8 @@ import numpy as np
 
 from rarmodel.culprits import shown
 from rarmodel.errors import InputError, PartError, listed
-from rarmodel.files import sound_schedule
 from rarmodel.schema import Instance, Schedule
+from rarmodel.sound_records import sound_schedule
 
 if TYPE_CHECKING:
     from rarmodel.engine.arrays import Ints

@@ -19,7 +19,7 @@ from .choices import Choices
 from .counts import conflicts
 from .handing import Command, Handed, handed, script
 from .jobs import HOLDING, SlurmJob
-from .limits import overruns, past_deadline
+from .limits import latest_start, overruns, past_deadline
 from .permission import is_operator, why_not
 from .preemption import interrupting
 from .reading import Reading, read
@@ -83,7 +83,8 @@ class Applied:
 
     def script(self) -> str:
         """The commands as a shell script."""
-        return script([one.commands() for one in self.plan], self.lines())
+        latest = [one.latest for one in self.plan]
+        return script([one.commands() for one in self.plan], self.lines(), latest)
 
     def undo(self) -> str:
         """The way back as a shell script: the jobs that still wait are held, as they were."""
@@ -206,7 +207,12 @@ def checked(
     jobs = {one.job: queue.jobs[one.job] for one in ours}
     held = dict(overruns(reading.instance, moved, report.completion, queue))
     operator = is_operator(queue, choices)
-    plan = handed(moved, jobs, starts, operator=operator)
+    ends = {one.job: report.completion[one.job] or one.start + 1 for one in moved.assignments}
+    runs = {one.job: time.seconds(ends[one.job] - one.start) for one in moved.assignments}
+    plan = [
+        one._replace(latest=latest_start(jobs[one.job], runs[one.job]))
+        for one in handed(moved, jobs, starts, operator=operator)
+    ]
     held |= dict(interrupting([one for one in plan if one.job not in held], queue))
     told = "has GPUs by task on several nodes, which only an operator divides evenly"
     held |= {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import NamedTuple
 
 from rarmodel.errors import one_line
@@ -42,6 +43,8 @@ class Handed(NamedTuple):
         Whether Slurm divides its tasks among the nodes, as the user may not say how.
     by_task
         Whether its GPUs go with its tasks, and the user may not say how many a node has.
+    latest
+        When it may be released at the latest, as Slurm ends it otherwise; None without a deadline.
     """
 
     job: str
@@ -53,6 +56,7 @@ class Handed(NamedTuple):
     gpu_type: str = ""
     is_divided: bool = False
     by_task: bool = False
+    latest: datetime | None = None
 
     def wait(self) -> Command:
         """The command that tells Slurm when, which it refuses for a job that no longer waits.
@@ -139,7 +143,11 @@ def _tasks(job: SlurmJob, nodes: int) -> int | None:
     return asked if asked > 1 and asked % nodes == 0 else None
 
 
-def script(plan: Iterable[Sequence[Command]], about: Iterable[str] = ()) -> str:
+def script(
+    plan: Iterable[Sequence[Command]],
+    about: Iterable[str] = (),
+    latest: Iterable[datetime | None] = (),
+) -> str:
     """A shell script with commands, for people to read before they run it.
 
     If Slurm refuses a command of a job, the job's others do not run; the script goes on, and fails
@@ -151,8 +159,15 @@ def script(plan: Iterable[Sequence[Command]], about: Iterable[str] = ()) -> str:
         The commands of each job, in order.
     about
         Lines of comment for its head.
+    latest
+        When the commands of each job may run at the latest: people may run the script any day.
     """
     lines = ["#!/bin/sh", *(f"# {one_line(line)}" for line in about)]
     lines += ["# Times are in UTC.", "export TZ=UTC", "refused=0", ""]
-    lines += [" &&\n  ".join(map(shlex.join, one)) + " || refused=1" for one in plan]
+    for commands, last in zip_longest(plan, latest):
+        if last is not None:
+            told = f"{last:%Y-%m-%d %H:%M:%S} has passed: too late for the deadline of the next job"
+            within = f'[ "$(date +%s)" -le {last.timestamp():.0f} ]'
+            lines.append(f"{{ {within} || {{ echo '{told}' >&2; false; }}; }} &&")
+        lines.append(" &&\n  ".join(map(shlex.join, commands)) + " || refused=1")
     return "\n".join([*lines, "", "exit $refused"]) + "\n"

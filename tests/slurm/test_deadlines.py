@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
+from rarmodel.slurm.choices import chosen
+from rarmodel.slurm.limits import overruns
+from rarmodel.slurm.profiles import Profile, Rule, Rules
 from rarmodel.slurm.reading import Reading, read
 
 Outputs = dict[str, str]
@@ -70,6 +76,41 @@ def test_a_start_past_the_deadline_is_refused(queue: Replayed) -> None:
     with pytest.raises(slurm.StaleError, match=rf"job {last.job}\b.* deadline"):
         slurm.apply(made.schedule, run=queue, carry_out=True)
     assert not queue.changes
+
+
+def test_a_script_that_is_run_too_late_releases_no_job_to_its_deadline(
+    queue: Replayed, tmp_path: Path
+) -> None:
+    """The limit of 20 minutes, and one to spare, leave until 05:37."""
+    first = slurm.plan(read(queue.outputs), iterations=20, threads=1).jobs[0].job
+    queue.outputs = changed(
+        queue.outputs, first, Deadline="2026-11-22T05:58:00", TimeLimit="00:20:00"
+    )
+    made = slurm.plan(read(queue.outputs), iterations=20, threads=1)
+    applied = slurm.apply(made.schedule, run=queue)
+    path = tmp_path / "plan.sh"
+    for clock, released in (("05:36:59", True), ("05:37:01", False)):
+        now = datetime.fromisoformat(f"2026-11-22T{clock}+00:00").timestamp()
+        fakes = f'scontrol() {{ echo "$@"; }}\ndate() {{ echo {now:.0f}; }}\n'
+        path.write_text(fakes + applied.script())
+        done = subprocess.run(["sh", path], capture_output=True, text=True, check=False)
+        assert (f"release {first}" in done.stdout.splitlines()) == released
+        assert done.returncode == (not released)
+        assert ("too late for the deadline" in done.stderr) != released
+        assert done.stdout.count("release ") == len(applied.plan) - (not released)
+
+
+def test_no_plan_lets_a_job_run_past_its_time_limit_unsaid(queue: Replayed) -> None:
+    rules = Rules(profiles=(Rule(name="*", profile=Profile(seconds=60.0)),))
+    reading = read(queue.outputs, chosen(profiles=rules))  # Limits are 5 minutes.
+    schedule = slurm.plan(reading, iterations=20, threads=1).schedule
+    five = {one.job: one.start + 6 for one in schedule.assignments}  # Part of the last one, maybe.
+    assert not [*overruns(reading.instance, schedule, five, reading.queue)]
+    told = [*overruns(reading.instance, schedule, five | {"5": five["5"] + 1}, reading.queue)]
+    assert told == [("5", "job 5 would run 360 s in this plan, and Slurm ends it after 300 s")]
+    known = read(queue.outputs)  # All that is known of these is the limit.
+    late = {one.job: one.start + 9 for one in schedule.assignments}
+    assert not [*overruns(known.instance, schedule, late, known.queue)]
 
 
 def test_a_plan_that_moves_past_a_deadline_is_refused(queue: Replayed) -> None:

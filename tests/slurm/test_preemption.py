@@ -95,12 +95,15 @@ def test_jobs_that_a_plan_could_interrupt_last_until_their_limits(queue: Replaye
 def test_a_start_that_would_interrupt_a_job_is_left_out(queue: Replayed) -> None:
     """The profile of job 1 says a minute, so job 5 would start then; but job 1 has no limit."""
     endless = changed(tiers(queue.outputs), "1", TimeLimit="UNLIMITED")
-    queue.outputs = changed(endless, "5", ReqNodeList="node1")
+    pinned = changed(endless, "5", ReqNodeList="node1")
+    queue.outputs = changed(pinned, "6", Dependency="afterok:5(unfulfilled)")
     made = slurm.plan(slurm.read(run=queue, profiles=QUICK), iterations=20, threads=1)
     assert {one.job: one.start for one in made.jobs}["5"] == 1
     applied = slurm.apply(made.schedule, run=queue, profiles=QUICK)
-    assert "5" not in {one.job for one in applied.plan} | {one.job for one in applied.former}
-    (left,) = applied.left
+    assert not {"5", "6"} & {one.job for one in applied.plan}
+    assert not {"5", "6"} & {one.job for one in applied.former}
+    left, follower = applied.left
+    assert follower == "job 6 waits for '5'"
     assert "'1' may still run on node1, and Slurm would preempt it" in left
     assert f"left held: {left}" in applied.lines()
     assert "jobid=5" not in applied.script()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from rarmodel.dispatch.rules import Rule
+from rarmodel.errors import NoScheduleError
 from rarmodel.results import Result
 from rarmodel.schema import Instance
 
@@ -44,8 +45,8 @@ def within_deadlines(
 ) -> tuple[Instance, Made, tuple[str, ...]]:
     """A plan that keeps deadlines, of as many jobs as can, and the jobs left out.
 
-    If no plan is found, the jobs that end too late where those of earliest deadlines go first are
-    left out, with all that wait for them.
+    If no plan is found, rarmodel lets the jobs of earliest deadlines go first, and leaves out the
+    first job that ends too late, with all that wait for it, until none does.
 
     Parameters
     ----------
@@ -55,24 +56,37 @@ def within_deadlines(
         Makes a plan.
     ordered
         Makes one by a rule.
+
+    Raises
+    ------
+    NoScheduleError
+        If no job can keep its deadline.
     """
     left = list[str]()
-    while True:
-        found = made(instance)
-        if found[0].schedule is not None or all(job.deadline is None for job in instance.jobs):
-            return instance, found, tuple(left)
-        rule = earliest_deadline(instance)
-        first = ordered(without_deadlines(instance), rule)[0]
-        late = missed(instance, first.report.completion) if first.report else []
-        if not late:  # This order keeps all deadlines, or finds no schedule either.
-            kept = ordered(instance, rule)
-            return instance, kept if kept[0].schedule is not None else found, tuple(left)
-        late = _with_followers(instance, late)
-        remaining = tuple(job for job in instance.jobs if job.name not in late)
+    found = made(instance)
+    if found[0].schedule is not None:
+        return instance, found, ()
+    while any(job.deadline is not None for job in instance.jobs):
+        first = ordered(without_deadlines(instance), earliest_deadline(instance))[0]
+        if (late := _first_late(instance, first)) is None:
+            break
+        left += _with_followers(instance, [late])
+        remaining = tuple(job for job in instance.jobs if job.name not in left)
         if not remaining:
-            return instance, found, tuple(left)
-        left += late
+            raise NoScheduleError(f"{instance.name}: no job can keep its deadline")
         instance = instance.model_copy(update={"jobs": remaining})
+    if left:
+        found = made(instance)
+    if found[0].schedule is None:  # This order keeps the deadlines that are left, if any does.
+        found = ordered(instance, earliest_deadline(instance))
+    return instance, found, tuple(left)
+
+
+def _first_late(instance: Instance, result: Result) -> str | None:
+    """The first job to end too late; None if there is none."""
+    ends = result.report.completion if result.report else {}
+    late = missed(instance, ends) if ends else []
+    return min(late, key=lambda name: (ends.get(name) or inf, name), default=None)
 
 
 def _with_followers(instance: Instance, names: Iterable[str]) -> list[str]:

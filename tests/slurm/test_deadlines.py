@@ -11,6 +11,7 @@ import pytest
 from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
+from rarmodel.errors import NoScheduleError
 from rarmodel.slurm.choices import chosen
 from rarmodel.slurm.limits import overruns
 from rarmodel.slurm.profiles import Profile, Rule, Rules
@@ -133,3 +134,36 @@ def test_slurms_order_is_shown_with_the_jobs_that_it_would_end(queue: Replayed) 
     assert made.ended == ("8",)
     assert "Slurm would end them ('8')" in made.lines()["by Slurm's order"]
     assert made.summary()["ended_by_slurm"] == ["8"]
+
+
+def test_only_jobs_that_are_in_the_way_are_left_out(queue: Replayed) -> None:
+    """Job 9 has no room before its deadline; without it the later ones have."""
+    outputs = queue.outputs
+    for name, limit, deadline in (("8", "01:00", "06:40"), ("9", "01:00", "07:30")):
+        outputs = changed(
+            outputs, name, Deadline=f"2026-11-22T{deadline}:00", TimeLimit=f"{limit}:00"
+        )
+    outputs = changed(outputs, "6", Deadline="2026-11-22T08:30:00", TimeLimit="01:30:00")
+    made = slurm.plan(read(outputs), iterations=20, threads=1)
+    assert made.left == ("9",)
+    assert {"6", "8"} <= {one.job for one in made.jobs}
+
+
+def test_a_plan_of_which_every_job_is_left_out_says_so(queue: Replayed) -> None:
+    gone = "\n".join(
+        row for row in queue.outputs["job"].split("\n") if re.match(r"JobId=([123]|9) ", row)
+    )
+    outputs = changed(
+        {**queue.outputs, "job": gone}, "9", Deadline="2026-11-22T06:00:00", TimeLimit="00:20:00"
+    )
+    made = slurm.plan(read(outputs), iterations=20, threads=1)  # It needs the GPUs of 1, 2 and 3.
+    assert made.left == ("9",)
+    assert not made.jobs
+    assert "left out ('9')" in made.head()[0]
+    assert made.lines()["gain"] == "-"
+    assert made.summary()["mean_wait_seconds"] is None
+    alone = read(outputs).instance
+    (job,) = [job for job in alone.jobs if job.name == "9"]
+    early = job.model_copy(update={"deadline": job.iterations - 1})
+    with pytest.raises(NoScheduleError, match="no job can keep its deadline"):
+        slurm.plan(alone.model_copy(update={"jobs": (early,)}), iterations=20, threads=1)

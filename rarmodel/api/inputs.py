@@ -135,7 +135,13 @@ def import_trace(
         given = ", ".join(f"{name}={value!r}" for name, value in choices.items())
         raise UsageError(f"{given}: a value of the wrong type") from error
     return workloads.import_trace(
-        os.fspath(source), platform.cluster, platform.contention, chosen, platform.partitions
+        os.fspath(source),
+        platform.cluster,
+        platform.contention,
+        chosen,
+        platform.partitions,
+        trees=platform.trees,
+        outside=platform.outside,
     )
 
 

@@ -18,6 +18,7 @@ def plot(
     form: str = "png",
     parts: Sequence[str] | None = None,
     objective: str | Sequence[str] | None = None,
+    bound: bool = True,
 ) -> bytes:
     """Draw schedules of an instance: a Gantt chart, rings on links and GPUs held, over time.
 
@@ -35,6 +36,8 @@ def plot(
         Parts to draw of each schedule: `gantt`, `contention`, `utilisation`; all by default.
     objective
         What schedules are compared by, instead of the instance's objective; see `solve`.
+    bound
+        Whether a picture tells the best proven bound; an HTML page always does.
 
     Raises
     ------
@@ -53,7 +56,8 @@ def plot(
 
     problem = with_objective(load_instance(instance), objective)
     drawings = draw_all(problem, load_schedules(schedules))
-    return picture(drawings, shown_bounds(drawings), form=form, parts=parts)
+    told = shown_bounds(drawings) if bound else None
+    return picture(drawings, told, form=form, parts=parts)
 
 
 @asked

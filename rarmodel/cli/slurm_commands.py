@@ -218,8 +218,14 @@ def plan(
     if output is not None:
         write_json(files.to_json(made.schedule), output)
     if picture is not None:
+        if made.caveats and form == "html":
+            raise UsageError(
+                f"{picture}: a page tells a gap, and this plan claims none: {made.caveats[0]}; "
+                "name a file that ends in .png or .svg"
+            )
         parts = None if form == "html" else ["gantt"]
-        drawn = api.plot(made.instance, made.schedules, form=form, parts=parts)
+        claimed = not made.caveats
+        drawn = api.plot(made.instance, made.schedules, form=form, parts=parts, bound=claimed)
         files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())
@@ -244,6 +250,8 @@ def _form(picture: str | None) -> str:
 def _show_plan(made: Plan) -> None:
     from . import tables  # noqa: PLC0415
 
+    for line in made.head():
+        answer(one_line(line))
     show(tables.of_rows(None, made.rows()))
     answer("")
     for line in tables.aligned(made.lines()):
@@ -260,6 +268,12 @@ def _show_plan(made: Plan) -> None:
     help="Change the jobs. Without this option rarmodel only writes a script to review.",
 )
 @click.option("--script", metavar="FILE", help="Write the script here; by default to stdout.")
+@click.option(
+    "--undo",
+    metavar="FILE",
+    help="Write the way back here: a script that holds the jobs again as they were. By default "
+    "beside the script, or with --apply beside SCHEDULE, in a new file ….undo.sh.",
+)
 @click.option("--replan", is_flag=True, help="If the plan is stale, plan again.")
 @READING
 @objective_option("Objective of a new plan, with --replan")
@@ -270,6 +284,7 @@ def apply_plan(
     source: str | None,
     carry_out: bool,  # noqa: FBT001
     script: str | None,
+    undo: str | None,
     replan: bool,  # noqa: FBT001
     objective: list[str] | None,
     as_json: bool,  # noqa: FBT001
@@ -285,10 +300,15 @@ def apply_plan(
 
     check_output(script, as_json=as_json)
     choices, limits = _choices(options), _limits(options)
+    if undo is None and (carry_out or script not in {None, "-"}):
+        undo = _beside(str(script) if script not in {None, "-"} else schedule)
+    if undo is not None:
+        files.check_writable(undo)
     try:
         applied = room.apply(
             schedule,
             carry_out=carry_out,
+            undo=undo,
             replan=replan,
             source=source,
             tell=say,
@@ -303,10 +323,22 @@ def apply_plan(
     if script not in {None, "-"}:
         files.write_text(str(script), applied.script())
     if as_json:
-        answer_json(applied.summary())
+        answer_json(applied.summary() | {"undo": undo})
     else:
+        if undo is not None:
+            say(one_line(f"the way back: {undo}"))
         _show_applied(applied, carried_out=carry_out, printed=script in {None, "-"})
     return UNSOLVED if applied.differences else FINE
+
+
+def _beside(path: str) -> str:
+    """A new file for the way back, beside another file: one that exists may still be needed."""
+    at = Path("plan.sh" if path == "-" else path)
+    found, number = at.with_name(f"{at.stem}.undo.sh"), 1
+    while found.exists():
+        number += 1
+        found = at.with_name(f"{at.stem}.undo-{number}.sh")
+    return str(found)
 
 
 def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None:

@@ -1,30 +1,30 @@
-"""Compare a plan with the queue as it is now, hand it back, and see that Slurm took it."""
+"""Compare a plan with the queue as it is now: what is handed back, and what stays held."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.schema import Assignment, Schedule
+from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import Report, verify
 from rarmodel.workloads.account import counted
 
+from .caveats import caveats_of
 from .choices import Choices
 from .counts import conflicts
 from .handing import Command, Handed, handed, script
 from .jobs import HOLDING, SlurmJob
-from .outputs import Run, SlurmError, live
+from .limits import latest_start, overruns, past_deadline
 from .permission import is_operator, why_not
-from .queue import queue_of
+from .preemption import interrupting
 from .reading import Reading, read
 from .requests import fits
-from .values import gpus_in, value
+from .returning import Former, former_of
 
 LEAD_SECONDS = 2.0
 """Time in seconds that handing back takes at most: no job is told to start sooner."""
@@ -55,12 +55,19 @@ class Applied:
         Waiting jobs that are not marked, or not held: they were not touched.
     stale
         What changed since the plan was made, a line each, if the jobs concerned were left out.
+    left
+        Jobs that stay held because Slurm would end or interrupt a job if they were handed back, a
+        line each.
+    caveats
+        What the plan does not know of this cluster, a sentence each.
     divided
         Jobs whose tasks Slurm divides among the nodes, as the user is no operator.
     commands
         The commands that ran, in order; none if the plan was only written.
     differences
         What Slurm did not take, a line each.
+    former
+        The way back of each job.
     report
         The verifier's report on the plan beside what runs now.
     """
@@ -69,18 +76,32 @@ class Applied:
     late_seconds: float
     untouched: tuple[str, ...]
     stale: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     divided: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
+    former: tuple[Former, ...] = ()
     report: Report | None = field(default=None, repr=False, compare=False)
 
     def script(self) -> str:
         """The commands as a shell script."""
-        return script(self.plan, self.lines())
+        latest = [one.latest for one in self.plan]
+        return script([one.commands() for one in self.plan], self.lines(), latest)
+
+    def undo(self) -> str:
+        """The way back as a shell script: the jobs that still wait are held, as they were."""
+        about = [
+            f"The way back: {counted(len(self.former), 'job')} held again, with former requests",
+            "Jobs that have started or ended are refused, and not changed.",
+        ]
+        return script([one.commands() for one in reversed(self.former)], about)
 
     def lines(self) -> list[str]:
         """What is done, in lines."""
-        found = [f"{counted(len(self.plan), 'held job')} handed back, in order of start"]
+        found = [f"{one}: check what starts" for one in self.caveats]
+        found.append(f"{counted(len(self.plan), 'held job')} handed back, in order of start")
+        found += [f"left held: {one}" for one in self.left]
         if self.late_seconds:
             late = duration(self.late_seconds)
             found.append(f"the plan's first start has passed: all start {late} later")
@@ -105,6 +126,8 @@ class Applied:
             ],
             "late_seconds": self.late_seconds,
             "untouched": [*self.untouched],
+            "left_held": [*self.left],
+            "caveats": [*self.caveats],
             "commands": [[*one] for one in self.commands],
             "differences": [*self.differences],
         }
@@ -146,7 +169,12 @@ def checked(
         raise InputError([Problem("time.origin", message)], schedule.instance)
     origin = time.origin if time.origin.tzinfo else time.origin.replace(tzinfo=UTC)
     own = replace(
-        choices, slot_seconds=time.slot_seconds, origin=origin, whose="mine", around=False
+        choices,
+        slot_seconds=time.slot_seconds,
+        origin=origin,
+        whose="mine",
+        around=False,
+        placed={one.job: frozenset(one.gpus) for one in schedule.assignments},
     )
     reading = read(outputs, own)
     if schedule.instance != reading.queue.name:
@@ -168,35 +196,58 @@ def checked(
     late = max(timedelta(0), reading.queue.now + timedelta(seconds=LEAD_SECONDS) - first)
     if late:
         reading = read(outputs, replace(own, origin=origin + late))
-    moved, faults, report = _as_now(schedule, reading, ours)
+    starts = {one.job: origin + late + timedelta(seconds=time.seconds(one.start)) for one in ours}
+    moved, faults, report = _as_now(schedule, reading, ours, starts)
     while faults:
         stale |= faults
         left = [one for one in ours if one.job not in faults]
         if not partly or not left or len(left) == len(ours):
             raise StaleError(stale.values())
         ours = left
-        moved, faults, report = _as_now(schedule, reading, ours)
-    starts = {
-        one.job: origin + late + timedelta(seconds=time.seconds(one.start))
-        for one in moved.assignments
+        moved, faults, report = _as_now(schedule, reading, ours, starts)
+    queue = reading.queue
+    waiting = (job for job in queue.jobs.values() if job.state == "PENDING")
+    jobs = {one.job: queue.jobs[one.job] for one in ours}
+    held = dict(overruns(reading.instance, moved, report.completion, queue))
+    operator = is_operator(queue, choices)
+    ends = {one.job: report.completion[one.job] or one.start + 1 for one in moved.assignments}
+    runs = {one.job: time.seconds(ends[one.job] - one.start) for one in moved.assignments}
+    plan = [
+        one._replace(latest=latest_start(jobs[one.job], runs[one.job]))
+        for one in handed(moved, jobs, starts, operator=operator)
+    ]
+    held |= dict(interrupting([one for one in plan if one.job not in held], queue))
+    told = "has GPUs by task on several nodes, which only an operator divides evenly"
+    held |= {
+        one.job: f"job {one.job} {told}; submit it with --ntasks-per-node"
+        for one in plan
+        if one.by_task and one.is_divided
     }
-    waiting = (job for job in reading.queue.jobs.values() if job.state == "PENDING")
-    jobs = {one.job: reading.queue.jobs[one.job] for one in ours}
-    operator = is_operator(reading.queue, choices)
-    plan = tuple(handed(moved, jobs, starts, operator=operator))
+    held |= _waiting_for(reading.instance, held)
+    plan = [one for one in plan if one.job not in held]
     return Applied(
-        plan=plan,
+        plan=tuple(plan),
         late_seconds=late.total_seconds(),
         untouched=tuple(job.id for job in waiting if job.id not in jobs),
         stale=tuple(stale.values()),
-        divided=tuple(
-            one.job
-            for one in plan
-            if one.tasks and not one.tasks_per_node and not jobs[one.job].tasks_per_node
-            if len(one.nodes) > 1
-        ),
+        left=tuple(held.values()),
+        caveats=caveats_of(reading.instance),
+        divided=tuple(one.job for one in plan if one.is_divided),
+        former=tuple(former_of(jobs[one.job], one, queue) for one in plan),
         report=report,
     )
+
+
+def _waiting_for(instance: Instance, held: Mapping[str, str]) -> dict[str, str]:
+    """Jobs that come after some that stay held: they stay so too."""
+    found = dict(held)
+    while new := {
+        job.name: f"job {job.name} waits for {listed(sorted({*job.after} & found.keys()))}"
+        for job in instance.jobs
+        if job.name not in found and found.keys() & {*job.after}
+    }:
+        found |= new
+    return found
 
 
 def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator[tuple[str, str]]:
@@ -242,7 +293,10 @@ def _is_where(job: SlurmJob, nodes: set[str]) -> bool:
 
 
 def _as_now(
-    schedule: Schedule, reading: Reading, ours: Sequence[Assignment]
+    schedule: Schedule,
+    reading: Reading,
+    ours: Sequence[Assignment],
+    starts: Mapping[str, datetime],
 ) -> tuple[Schedule, dict[str, str], Report]:
     """The plan beside what runs now, what is wrong with which jobs, and the verifier's report.
 
@@ -252,6 +306,10 @@ def _as_now(
     jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
     # A job that must end first and is gone has ended.
     left = {job.name for job in jobs}
+    gone = {
+        name: next((f"job {name}: {note}" for note, ids in reading.notes.items() if name in ids))
+        for name in planned.keys() - left
+    }
     jobs = tuple(
         job.model_copy(update={"after": tuple(one for one in job.after if one in left)})
         for job in jobs
@@ -278,67 +336,15 @@ def _as_now(
         places = [int(one.place.removeprefix("jobs[").removesuffix("]")) for one in error.problems]
         names = [jobs[i].name for i in places]
         told = zip(names, error.problems, strict=True)
-        return bare, {name: f"job {name}: {one.message}" for name, one in told}, report
+        return bare, gone | {name: f"job {name}: {one.message}" for name, one in told}, report
     moved = bare.model_copy(update={"assignments": assignments})
     report = verify(instance, moved)
     faults = {one.job: one.message for one in report.violations}
-    too_much = conflicts(reading.queue, moved, report.completion)
-    return moved, faults | {one.job: one.message for one in too_much}, report
-
-
-def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:
-    """Run the commands in order of start, read back, and compare.
-
-    A job whose update Slurm refuses is not released. An interruption leaves every job either held
-    or handed back.
-
-    Parameters
-    ----------
-    run
-        Runs a command, as `outputs.run` does.
-    tell
-        Is told each command before it runs.
-    """
-    done, differences, released = list[Command](), list[str](), list[Handed]()
-
-    def succeeds(command: Command) -> bool:
-        if tell is not None:
-            tell(shlex.join(command))
-        done.append(command)
-        try:
-            run(command)
-        except SlurmError as error:
-            differences.append(str(error))
-            return False
-        return True
-
-    for one in applied.plan:
-        if succeeds(one.update()) and succeeds(one.release()):
-            released.append(one)
-    queue = queue_of(live(run))
-    for one in released:
-        job = queue.jobs.get(one.job) or queue.ended.get(one.job)
-        differences += [f"job {one.job}: {told}" for told in _differences(one, job)]
-    return replace(applied, commands=tuple(done), differences=tuple(differences))
-
-
-def _differences(one: Handed, job: SlurmJob | None) -> Iterator[str]:
-    """How a job differs from what was handed back."""
-    if job is None:
-        yield "is gone"
-        return
-    waits = job.state == "PENDING"
-    gpus = sum(gpus_in(value(job.record, "TresPerNode")).values())
-    counts = {len(held) for held in job.held.values()}
-    if {*job.nodes} != {*one.nodes}:
-        yield f"is on nodes {listed(job.nodes)}; {listed(one.nodes)} were planned"
-    if (counts or {gpus}) != {one.per_node}:
-        yield f"has {gpus} GPUs on each node; {one.per_node} were planned"
-    if waits and job.is_held:
-        yield "is still held"
-    start = job.moment("StartTime")
-    if not waits and start and start < one.start - timedelta(seconds=LEAD_SECONDS):
-        yield f"started at {start:%H:%M:%S}; {one.start:%H:%M:%S} was planned"
-    eligible = job.moment("EligibleTime")
-    if waits and eligible and eligible < one.start.replace(microsecond=0):
-        yield f"may start at {eligible:%H:%M:%S}; {one.start:%H:%M:%S} was planned"
+    faults |= {one.job: one.message for one in conflicts(reading.queue, moved, report.completion)}
+    slot = instance.time.slot_seconds
+    for one in moved.assignments:
+        if one.job in planned:
+            run = ((report.completion[one.job] or one.start + 1) - one.start) * slot
+            if why := past_deadline(reading.queue.jobs[one.job], starts[one.job], run):
+                faults[one.job] = f"job {one.job} {why}"
+    return moved, faults | gone, report

@@ -54,6 +54,10 @@ class Choices:
         Number of the user who hands plans back; None if that is not known, as for recordings.
     operator
         Whether this user is an operator of Slurm, who may change the jobs of others.
+    placed
+        Nodes of jobs in a plan: the tree of switches that has them all is the job's.
+    left
+        Ids of jobs that rarmodel may not touch, though they are marked.
     """
 
     partition: str | None = None
@@ -69,6 +73,8 @@ class Choices:
     around: bool = True
     user: int | None = None
     operator: bool = False
+    placed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name in ("slot_seconds", "default_seconds"):

@@ -35,10 +35,11 @@ class Conflict(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What a job takes of a node, in order of start, running jobs first."""
+    """What a job takes of a node, in order of start, running jobs and early deadlines first."""
 
     start: int
     waits: bool
+    deadline: float
     end: int
     job: str
     cpus: int
@@ -62,10 +63,13 @@ def conflicts(
         job = queue.jobs[assigned.job]
         nodes = [name for name, gpus in assigned.gpus.items() if gpus]
         end, waits = ends[assigned.job] or assigned.start + 1, job.state == "PENDING"
+        due = job.moment("Deadline")
+        deadline = float("inf") if due is None else due.timestamp()
         for name in nodes:
             shape = job, len(nodes), len(assigned.gpus[name])
             asked = cpus_per_node(*shape), memory_per_node(*shape)
-            on_nodes[name].append(_Held(assigned.start, waits, end, assigned.job, *asked))
+            one = _Held(assigned.start, waits, deadline, end, assigned.job, *asked)
+            on_nodes[name].append(one)
     for name, several in on_nodes.items():
         node = queue.nodes[name]
         active: list[_Held] = []

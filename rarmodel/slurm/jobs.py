@@ -71,6 +71,12 @@ class SlurmJob(NamedTuple):
         return self.is_held and value(self.record, "Reason") == "JobHeldAdmin"
 
     @property
+    def is_held_by_slurm(self) -> bool:
+        """Whether it was requeued and held, as after a launch that failed."""
+        reason = value(self.record, "Reason").lower()
+        return self.is_held and ("requeue" in reason or "launch" in reason)
+
+    @property
     def is_marked(self) -> bool:
         """Whether its comment lets rarmodel touch it."""
         return value(self.record, "Comment").split(" ")[0].split("{")[0] == MARK

@@ -34,7 +34,10 @@ HISTORY = (
 """Earlier runs; a delimiter that nobody can guess keeps names from forging lines of their own."""
 OPTIONAL = {"topology", "reservation", "sacct"}
 """Outputs that a cluster may not have; a recording may also lack `squeue`."""
-SETTINGS = {"ClusterName", "SlurmUser", "AccountingStorageType"}
+SETTINGS = {
+    *("ClusterName", "SlurmUser", "AccountingStorageType"),
+    *("PreemptType", "PreemptMode", "TopologyParam"),
+}
 """Settings of Slurm that a reading needs."""
 SECONDS = 60.0
 """Longest time of one command."""

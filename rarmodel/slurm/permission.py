@@ -13,6 +13,10 @@ def why_not(job: SlurmJob, queue: Queue, choices: Choices) -> str:
         return "not held"
     if not job.is_marked and job.id not in choices.named:
         return "held and not marked"
+    if job.id in choices.left:
+        return "held by someone since rarmodel released it"
+    if job.is_held_by_slurm:
+        return "held by Slurm after it was requeued; who releases it should look at it first"
     if is_operator(queue, choices) or choices.user is None:
         return ""
     if job.uid != choices.user:

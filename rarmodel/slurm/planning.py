@@ -13,13 +13,17 @@ from typing import Any
 from rarmodel.api import load_instance, solve
 from rarmodel.api.sources import Source, with_objective
 from rarmodel.duration import duration
-from rarmodel.errors import NoScheduleError
+from rarmodel.errors import NoScheduleError, listed
 from rarmodel.results import Result
 from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
+from rarmodel.workloads.account import counted
 
 from .around import SLURMS_ORDER
+from .caveats import caveats_of, without_bound
 from .counts import within_counts
+from .deadlines import missed, within_deadlines, without_deadlines
+from .limits import overruns
 from .queue import Queue
 
 
@@ -67,7 +71,14 @@ class Plan:
     jobs
         The waiting jobs in order of start.
     conflicts
-        Where jobs of the plan ask for more processors or memory than a node has, a line each.
+        Where jobs of the plan ask for more processors or memory than a node has, or run longer than
+        Slurm lets them, a line each.
+    left
+        Jobs that cannot keep their deadlines beside the others: the plan does not have them.
+    ended
+        Jobs that Slurm's own order would start too late for their deadlines: Slurm ends them.
+    caveats
+        Why no bound is claimed, a sentence each; none if the bound says what it seems to.
     """
 
     instance: Instance
@@ -75,6 +86,9 @@ class Plan:
     slurm: Result
     jobs: tuple[Planned, ...]
     conflicts: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -101,6 +115,14 @@ class Plan:
             for one in self.jobs
         ]
 
+    def head(self) -> list[str]:
+        """Sentences to tell before anything else."""
+        found = [f"{one}; so no gap is claimed" for one in self.caveats]
+        if self.left:
+            told = "cannot keep their deadlines beside the others, and are left out"
+            found.append(f"{counted(len(self.left), 'job')} {told} ({listed(self.left)})")
+        return found
+
     def lines(self) -> dict[str, str]:
         """Gain and proven gap, as names and values."""
         mine, slurms = self._facts(self.result), self._facts(self.slurm)
@@ -109,7 +131,16 @@ class Plan:
             for name, value in mine.items()
         }
         goals = {goal.name: goal.told(self.instance.time) for goal in self.result.objective}
-        lines = {**told, "gain": self._gain(), **goals, "gap": number(self.result.gap, ".2%")}
+        if self.caveats:
+            goals = {name: told.partition(" (at least")[0] for name, told in goals.items()}
+        else:
+            goals["gap"] = number(self.result.gap, ".2%")
+        lines = {**told, "gain": self._gain(), **goals}
+        if self.ended:
+            lines["by Slurm's order"] = (
+                f"{counted(len(self.ended), 'job')} would start too late for their deadlines, and "
+                f"Slurm would end them ({listed(self.ended)})"
+            )
         if self.conflicts:
             lines["does not fit"] = f"{self.conflicts[0]}; {len(self.conflicts)} such in all"
         return lines
@@ -134,6 +165,9 @@ class Plan:
             "plan": self.result.summary(),
             "slurm": self.slurm.summary(),
             "conflicts": [*self.conflicts],
+            "left_out": [*self.left],
+            "ended_by_slurm": [*self.ended],
+            "caveats": [*self.caveats],
             "mean_wait_seconds": self._mean_wait(self.result),
             "mean_wait_seconds_by_slurm": self._mean_wait(self.slurm),
         }
@@ -203,10 +237,31 @@ def plan(
     """
     problem = with_objective(load_instance(instance), objective)
     asked = partial(solve, method=method, formulation=formulation, **limits)
-    result, conflicts = within_counts(problem, queue, asked)
+    problem, (result, conflicts), left = within_deadlines(
+        problem,
+        partial(within_counts, queue=queue, made=asked),
+        lambda some, rule: within_counts(some, queue, partial(solve, method=rule)),
+    )
     _schedule(result)
-    by_slurm, _ = within_counts(problem, queue, partial(solve, method=SLURMS_ORDER))
-    return Plan(problem, result, by_slurm, tuple(_jobs(problem, result, by_slurm)), conflicts)
+    # Slurm's order knows no deadlines: a job that it starts too late just ends.
+    in_order = partial(solve, method=SLURMS_ORDER)
+    by_slurm, _ = within_counts(without_deadlines(problem), queue, in_order)
+    ended = missed(problem, by_slurm.report.completion) if by_slurm.report else []
+    ends = result.report.completion if result.report else {}
+    too_long = overruns(problem, _schedule(result), ends, queue) if queue else ()
+    caveats = caveats_of(problem)
+    if caveats:
+        result, by_slurm = without_bound(result), without_bound(by_slurm)
+    return Plan(
+        problem,
+        result,
+        by_slurm,
+        tuple(_jobs(problem, result, by_slurm)),
+        (*conflicts, *(told for _, told in too_long)),
+        left,
+        tuple(ended),
+        caveats,
+    )
 
 
 def _schedule(result: Result) -> Schedule:

@@ -11,6 +11,7 @@ from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
+from rarmodel.workloads.topology import Switch, Topology, Tree, topology_of
 
 from .jobs import (
     ENDED,
@@ -24,6 +25,7 @@ from .jobs import (
     number_of,
     user_number,
 )
+from .preemption import mode_of, preempting
 from .records import lines
 from .values import moment, value, whole_number
 
@@ -32,6 +34,10 @@ from .values import moment, value, whole_number
 _AWAY = re.compile(
     r"\*|(?:^|\+)(?:DOWN|DRAIN|FAIL|ERROR|UNKNOWN|INVAL|REBOOT|POWERING_DOWN|POWER_DOWN|NOT_RESP)"
 )
+
+
+BELOW_NO_SWITCH = "below no switch, so Slurm places no job there"
+"""Why a node is away that Slurm's topology does not have."""
 
 
 class Node(NamedTuple):
@@ -72,12 +78,17 @@ class Partition(NamedTuple):
         Most nodes of a job; None if there is no limit.
     is_up, is_exclusive
         Whether jobs may start in it, and whether each gets whole nodes.
+    tier, mode
+        Its `PriorityTier`, and what Slurm does to its jobs to start those of a higher tier; empty
+        if it lets them run.
     """
 
     nodes: tuple[str, ...]
     most_nodes: int | None
     is_up: bool
     is_exclusive: bool
+    tier: int = 1
+    mode: str = ""
 
 
 class Reserved(NamedTuple):
@@ -100,6 +111,10 @@ class Queue(NamedTuple):
         Number of the user who may do anything beside root; None if it is not told.
     parents
         Switch above each node and each switch; None where Slurm knows no switches.
+    trees
+        Trees of switches that no switch joins, if there are several: no job may cross them.
+    preempts
+        How Slurm preempts jobs; empty if it does not.
     unreadable
         Ids of jobs that cannot be trusted to be what they say.
     ended
@@ -112,6 +127,8 @@ class Queue(NamedTuple):
     nodes: Mapping[str, Node]
     partitions: Mapping[str, Partition]
     parents: Mapping[str, str] | None
+    trees: tuple[Tree, ...]
+    preempts: str
     reserved: tuple[Reserved, ...]
     jobs: Mapping[str, SlurmJob]
     unreadable: frozenset[str]
@@ -120,6 +137,11 @@ class Queue(NamedTuple):
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
         return self.nodes[node].away if node in self.nodes else "gone"
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Nodes below no switch."""
+        return tuple(name for name, node in self.nodes.items() if node.away == BELOW_NO_SWITCH)
 
 
 def queue_of(outputs: Mapping[str, str]) -> Queue:
@@ -139,8 +161,13 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     nodes = dict(_nodes(outputs["node"], problems))
     if not nodes and not problems:
         problems.append(Problem("node", "no node has GPUs; Gres=gpu:8 or similar is expected"))
-    partitions = dict(_partitions(outputs["partition"], nodes, problems))
-    parents = _parents(outputs.get("topology", ""), nodes, problems)
+    default = _setting(config, "PreemptMode")
+    partitions = dict(_partitions(outputs["partition"], nodes, default, problems))
+    found = _topology(outputs.get("topology", ""), nodes, problems)
+    if "TopoOptional" in _setting(config, "TopologyParam"):  # Then switches bind no job.
+        found = found._replace(trees=(), outside=())
+    for name in found.outside:
+        nodes[name] = nodes[name]._replace(away=nodes[name].away or BELOW_NO_SWITCH)
     reserved = tuple(_reserved(outputs.get("reservation", ""), problems))
     if problems or now is None:
         raise InputError(problems)
@@ -149,8 +176,8 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     if numbers is not None:
         real = {tuple(row.split()) for row in numbers.splitlines()}
         known = [line if number_of(line) in real else line._replace(values={}) for line in known]
-    found = {line.name: [*jobs_of(line, nodes)] for line in known}
-    jobs = [job for several in found.values() for job in several]
+    told = {line.name: [*jobs_of(line, nodes)] for line in known}
+    jobs = [job for several in told.values() for job in several]
     live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
         name=_setting(config, "ClusterName") or "slurm",
@@ -158,10 +185,12 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         slurm_user=user_number(_setting(config, "SlurmUser")),
         nodes=_without_idle_jobs(nodes, live.values()),
         partitions=partitions,
-        parents=parents,
+        parents=found.parents,
+        trees=found.trees if len(found.trees) > 1 else (),
+        preempts=preempting(_setting(config, "PreemptType"), partitions),
         reserved=reserved,
         jobs=live,
-        unreadable=frozenset(name for name, several in found.items() if not several),
+        unreadable=frozenset(name for name, several in told.items() if not several),
         ended={job.id: job for job in jobs if job.state in ENDED},
     )
 
@@ -193,7 +222,11 @@ def of_partition(queue: Queue, partition: str | None) -> Queue:
         name: one._replace(nodes=tuple(node for node in one.nodes if node in nodes))
         for name, one in queue.partitions.items()
     }
-    return queue._replace(nodes=nodes, jobs=jobs, partitions=partitions)
+    inner = [one._replace(nodes=tuple(n for n in one.nodes if n in nodes)) for one in queue.trees]
+    trees = tuple(one for one in inner if one.nodes)
+    return queue._replace(
+        nodes=nodes, jobs=jobs, partitions=partitions, trees=trees if len(trees) > 1 else ()
+    )
 
 
 def _without_idle_jobs(nodes: Mapping[str, Node], jobs: Iterable[SlurmJob]) -> dict[str, Node]:
@@ -255,7 +288,7 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
 
 
 def _partitions(
-    text: str, nodes: Mapping[str, Node], problems: list[Problem]
+    text: str, nodes: Mapping[str, Node], default: str, problems: list[Problem]
 ) -> Iterator[tuple[str, Partition]]:
     for line in lines(text, "PartitionName"):
         inside = {*_hosts(value(line.values, "Nodes"), "partition", problems)}
@@ -266,30 +299,27 @@ def _partitions(
                 most_nodes=whole_number(line.values, "MaxNodes") or None,
                 is_up=line.values.get("State", "UP") in {"UP", "DRAIN"},  # Drained: no new jobs.
                 is_exclusive=line.values.get("OverSubscribe") == "EXCLUSIVE",
+                tier=whole_number(line.values, "PriorityTier") or 1,
+                mode=mode_of(line.values.get("PreemptMode", default)),
             ),
         )
 
 
-def _parents(
-    text: str, nodes: Mapping[str, Node], problems: list[Problem]
-) -> Mapping[str, str] | None:
-    """The switch above each node with GPUs and above each switch; None if some node has none.
-
-    Slurm lists at each switch all nodes below it: those of a switch above switches are not its own.
-    Where no switch is above all nodes, one is put above the highest.
-    """
-    parents = dict[str, str]()
-    for line in lines(text, "SwitchName"):
-        switches = value(line.values, "Switches")
-        for name in _hosts(switches or value(line.values, "Nodes"), "topology", problems):
-            if switches or name in nodes:
-                parents[name] = line.name
-    if not all(name in parents for name in nodes):
-        return None
-    highest = {*parents.values()} - {*parents}
-    if len(highest) > 1:
-        parents |= dict.fromkeys(highest, "all switches")
-    return parents
+def _topology(text: str, nodes: Mapping[str, Node], problems: list[Problem]) -> Topology:
+    """The switches of `scontrol show topology` above nodes with GPUs."""
+    known = lines(text, "SwitchName")
+    if not known:
+        return Topology(None, (), ())
+    switches = [
+        Switch(
+            f"topology: switch {line.name!r}",
+            line.name,
+            _hosts(value(line.values, "Nodes"), "topology", problems),
+            _hosts(value(line.values, "Switches"), "topology", problems),
+        )
+        for line in known
+    ]
+    return topology_of(switches, nodes, problems, keeps_outside=True)
 
 
 def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:

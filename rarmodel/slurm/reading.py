@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, UsageError
+from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, UsageError, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Instance
@@ -19,32 +19,33 @@ from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 from rarmodel.workloads.rates import cluster_of
+from rarmodel.workloads.topology import Dealing
 
 from .around import away, hidden
+from .caveats import PREEMPTION, TREES
 from .choices import Choices
-from .history import History, history_of, learned
+from .estimates import Estimate, estimate_of
+from .history import History, history_of
 from .jobs import HOLDING, SlurmJob
+from .limits import latest_start
 from .permission import why_not
+from .preemption import outranked
 from .profiles import Found, profile_for
-from .queue import Queue, of_partition, queue_of
+from .queue import BELOW_NO_SWITCH, Queue, of_partition, queue_of
 from .requests import (
+    Request,
     UnusableError,
     by_number,
     predecessors,
     request_of,
     shape_of,
     throttled,
+    within,
 )
+from .values import value
 
 Fields = dict[str, Any]
 """A job of the model as plain data."""
-
-
-class Estimate(NamedTuple):
-    """How long a job runs in its best placement, and where that is from."""
-
-    seconds: float
-    origin: str
 
 
 class Reading(NamedTuple):
@@ -86,6 +87,13 @@ class Reading(NamedTuple):
             told.append(
                 f"{counted(unseen, 'GPU')}: {known}; taken to be away for --default-seconds"
             )
+        if outside := self.queue.outside:
+            told.append(f"{counted(len(outside), 'node')}: {BELOW_NO_SWITCH} ({listed(outside)})")
+        if trees := self.queue.trees:
+            roots = listed([tree.root for tree in trees])
+            told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")
+        if self.queue.preempts:
+            told.append(f"{PREEMPTION} ({self.queue.preempts})")
         return [first, *told]
 
     def summary(self) -> dict[str, Any]:
@@ -97,6 +105,9 @@ class Reading(NamedTuple):
             "mine": [*self.mine],
             "others": [*self.others],
             "notes": {note: [*ids] for note, ids in self.notes.items() if ids},
+            "below_no_switch": [*self.queue.outside],
+            "trees": {tree.root: [*tree.nodes] for tree in self.queue.trees},
+            "preempts": self.queue.preempts,
         }
 
 
@@ -136,6 +147,9 @@ class _Reader:
         self.profiles: dict[str, Found] = {}
         pending = (job for job in queue.jobs.values() if job.state == "PENDING")
         self.priorities = {job.priority for job in pending if not job.is_held}
+        nodes = {name: node.gpus for name, node in self.queue.nodes.items()}
+        self.dealing = Dealing(self.queue.trees, nodes)
+        self.outranked = set[str]()
         contention = choices.contention
         self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
 
@@ -156,6 +170,7 @@ class _Reader:
             "neither waiting nor running, left out": left,
         }
         mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
+        self.outranked = outranked(self.queue, mine)
         for name in sorted(self.choices.named - {job.id for job in mine}):
             job = self.queue.jobs.get(name)
             why = why_not(job, self.queue, self.choices) if job else "not in the queue"
@@ -168,6 +183,9 @@ class _Reader:
                 if job.is_held and (why := why_not(job, self.queue, self.choices)):
                     self.notes[f"left out: {why}"].append(job.id)
         fields = [self._running(job) for job in running]
+        for given, job in zip(fields, running, strict=True):
+            left = given["iterations"] - given["running"]["iterations_done"]
+            self.dealing.load(job.held, given["gpus"] * left * self.choices.slot_seconds)
         cluster = self._with_reservations(self._cluster())
         if self.choices.around:
             cluster = self._around(cluster, running, fields, others)
@@ -193,6 +211,8 @@ class _Reader:
         """The cluster, with the GPUs that jobs will hold which only Slurm places."""
         known = by_number([*running, *others])
         waiting = [one for job in others if (one := self._waiting(job, known))]
+        for placed in waiting:
+            placed.pop("deadline", None)  # Slurm's order does not know it.
         if not waiting:
             return cluster
         first = self._instance(fields + waiting, cluster)
@@ -226,27 +246,24 @@ class _Reader:
     # Durations -----------------------------------------------------------------------------------
 
     def _estimate(self, job: SlurmJob) -> Estimate:
-        found = self.profiles[job.id] = profile_for(job, self.choices.rules)
+        if job.id not in self.estimates:
+            found = self.profiles[job.id] = profile_for(job, self.choices.rules)
+            lasts = bool(self.outranked & {*job.partitions})
+            default = self.choices.default_seconds
+            self.estimates[job.id] = estimate_of(job, found, self.history, default, lasts=lasts)
+        return self.estimates[job.id]
+
+    def _noted_estimate(self, job: SlurmJob) -> Estimate:
+        """The same, told in the account."""
+        estimate, found = self._estimate(job), self.profiles[job.id]
         if found.fault:
             self.notes[f"comment not used: {found.fault}"].append(job.id)
-        limit = job.seconds("TimeLimit")
-        if found.profile.seconds is not None:
-            seconds, origin = found.profile.seconds, found.origin
-        elif not found.profile.iterations and (median := learned(job, self.history)) is not None:
-            seconds, origin = median, "the median of earlier runs"
-        elif limit is not None:
-            seconds, origin = limit, "the time limit"
-        else:
-            seconds, origin = self.choices.default_seconds, "no limit, so the default"
-        if limit is not None:  # Slurm ends it then.
-            seconds = min(seconds, limit)
-        self.estimates[job.id] = Estimate(max(seconds, 1.0), origin)
-        if found.profile.iterations is not None:
-            origin = f"iterations of {found.origin}"
+        by_iterations = found.profile.iterations is not None
+        origin = f"iterations of {found.origin}" if by_iterations else estimate.origin
         self.notes[f"duration from {origin}"].append(job.id)
         if not found.profile.exchanges:
             self.notes["no profile, so they exchange nothing"].append(job.id)
-        return self.estimates[job.id]
+        return estimate
 
     def _slots(self, seconds: float) -> int:
         return math.ceil(round(seconds / self.choices.slot_seconds, 6))
@@ -259,7 +276,7 @@ class _Reader:
 
     def _content(self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool) -> Fields:
         """Fields of a job's work, with iterations still to be set."""
-        slots = self._slots(self._estimate(job).seconds)
+        slots = self._slots(self._noted_estimate(job).seconds)
         profile = self.profiles[job.id].profile
         if profile.exchanges:
             fields = profile.fields(size, gpu_type)
@@ -300,8 +317,9 @@ class _Reader:
 
     def _waiting(self, job: SlurmJob, known: Mapping[str, Sequence[str]]) -> Fields | None:
         try:
-            request = request_of(job, self.queue)
+            request = self._in_a_tree(job, request_of(job, self.queue))
             after = [*predecessors(job, known), *throttled(job, known)]
+            latest = self._latest(job)
         except UnusableError as error:
             self.notes[f"left out: {error}"].append(job.id)
             return None
@@ -311,6 +329,8 @@ class _Reader:
         fields |= shape_of(request, self.queue)
         if release := self._release(job):
             fields["release"] = release
+        if latest is not None:  # A run takes its iterations at least, so it starts by then.
+            fields["deadline"] = latest + fields["iterations"]
         if after:
             fields["after"] = after
         if (weight := self._weight(job)) > 1:
@@ -318,6 +338,40 @@ class _Reader:
         if deadline := job.moment("Deadline"):
             fields["due"] = math.floor((deadline - self.origin) / self._slot)
         return fields
+
+    def _in_a_tree(self, job: SlurmJob, request: Request) -> Request:
+        """A request on the nodes of one tree of switches, if it may need several nodes."""
+        trees = self.queue.trees
+        if not trees or request.most_nodes == 1 or max(request.sizes) == 1:
+            return request
+        inside = {tree.root: within(request, tree, self.queue) for tree in trees}
+        room = [tree for tree in trees if inside[tree.root] is not None]
+        if not room:
+            raise UnusableError(
+                f"no tree of switches has room for it, and no switch joins the {len(trees)} trees"
+            )
+        planned = self.choices.placed.get(job.id, frozenset())
+        if kept := [tree for tree in room if planned and planned <= {*tree.nodes}]:
+            room = kept
+        seconds = self._estimate(job).seconds
+        tree = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
+        self.notes[f"on the nodes below {tree.root!r}: no switch joins the trees"].append(job.id)
+        return inside[tree.root] or request
+
+    def _latest(self, job: SlurmJob) -> int | None:
+        """The last slot in which a job may start, for its deadline; None without one."""
+        latest = latest_start(job, self._estimate(job).seconds)
+        if latest is None:
+            return None
+        if value(job.record, "Licenses"):
+            raise UnusableError("asks for licences, for which it may wait past its deadline")
+        slot = math.floor((latest - self.origin) / self._slot)
+        if slot < max(0, self._release(job)):
+            raise UnusableError(
+                "its time limit would end past its deadline (--deadline), or in the minute before, "
+                "and Slurm ends such a job unrun; give it a shorter limit or a later deadline"
+            )
+        return slot
 
     def _release(self, job: SlurmJob) -> int:
         """When it was submitted; or when it may start, if its user or Slurm says that it waits."""
@@ -345,7 +399,7 @@ class _Reader:
                     {
                         "schema_version": 1,
                         "name": self.queue.name,
-                        "description": f"Slurm's queue at {self.queue.now.isoformat()}",
+                        "description": self._description({one["name"] for one in fields}),
                         "time": {"slot_seconds": self.choices.slot_seconds, "origin": self.origin},
                         "cluster": cluster,
                         "contention": self.contention,
@@ -357,6 +411,11 @@ class _Reader:
             except ValidationError as error:
                 fields = self._without(fields, problems_of(error))
         return self._with_iterations(draft)
+
+    def _description(self, jobs: set[str]) -> str:
+        preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""
+        trees = f". {TREES}" if jobs & {*self.dealing.chosen} else ""
+        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{trees}"
 
     def _without(self, fields: list[Fields], problems: Iterable[Problem]) -> list[Fields]:
         """The jobs but those with problems, which the account names."""
@@ -394,6 +453,9 @@ class _Reader:
                     most = profile.iterations if limit is None else iterations
                     iterations = min(profile.iterations, most)
                 changes: Fields = {"iterations": iterations}
+                if job.deadline is not None:
+                    shorter = job.iterations - -(-iterations // speed)
+                    changes["deadline"] = job.deadline - shorter
                 if (running := job.running) is not None:
                     done = min(speed * running.iterations_done, iterations - 1)
                     changes["running"] = running.model_copy(update={"iterations_done": done})

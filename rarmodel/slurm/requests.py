@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rarmodel.schema import Job
 from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.profiles import is_type
+from rarmodel.workloads.topology import Tree
 
 from .jobs import SlurmJob, cpus_per_node, memory_per_node
 from .queue import Node, Partition, Queue
@@ -126,6 +127,18 @@ def _has_room(size: int, fewest: int, most: int | None, up: Sequence[int]) -> bo
         size % n == 0 and sum(gpus >= size // n for gpus in up) >= n
         for n in range(fewest, min(most or size, size, len(up)) + 1)
     )
+
+
+def within(request: Request, tree: Tree, queue: Queue) -> Request | None:
+    """What a job asks for, on the nodes of one tree of switches; None if it has no room there."""
+    nodes = tuple(name for name in request.nodes if name in tree.nodes)
+    up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
+    possible = tuple(
+        size
+        for size in request.sizes
+        if _has_room(size, request.least_nodes, request.most_nodes, up)
+    )
+    return request._replace(sizes=possible, nodes=nodes) if possible else None
 
 
 def shape_of(request: Request, queue: Queue) -> dict[str, object]:

@@ -10,9 +10,11 @@ from typing import Any
 from rarmodel.api.sources import ScheduleSource, Source, load_schedule
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError
+from rarmodel.files import write_text
 
 from . import applying, planning, reading
 from .applying import Applied, StaleError
+from .carrying_out import carried_out
 from .choices import Choices, chosen
 from .outputs import Run, live, record, recorded, run
 from .planning import Plan
@@ -113,6 +115,7 @@ def apply(
     run: Run = run,
     tell: Callable[[str], None] | None = None,
     limits: Mapping[str, Any] | None = None,
+    undo: str | os.PathLike[str] | None = None,
     **choices: Any,
 ) -> Applied:
     """Hand a plan back to Slurm: compare it with the queue as it is now, then change the jobs.
@@ -134,6 +137,9 @@ def apply(
         Is told each command before it runs.
     limits
         Limits of the new plan, as for `solve`.
+    undo
+        Write the way back to this file before anything is changed: a script that holds the jobs
+        again, and restores what they asked for.
     **choices
         The choices of the reading that was planned; see `read`.
 
@@ -156,7 +162,9 @@ def apply(
         fresh = plan(reading.read(outputs, made), **(limits or {}))
         outputs = _outputs(source, run)
         applied = applying.checked(fresh.schedule, outputs, made)
-    return applying.carried_out(applied, run, tell) if carry_out else applied
+    if undo is not None:
+        write_text(undo, applied.undo())
+    return carried_out(applied, run, tell) if carry_out else applied
 
 
 def watch(

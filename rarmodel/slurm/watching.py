@@ -17,26 +17,29 @@ from rarmodel.errors import InputError, NoScheduleError, UsageError, one_line
 from rarmodel.model.objectives import objective
 from rarmodel.schema import Schedule
 
-from .applying import LEAD_SECONDS, Applied, StaleError, carried_out, checked
+from .applying import LEAD_SECONDS, Applied, StaleError, checked
+from .carrying_out import carried_out
 from .choices import Choices
-from .handing import Command, take_back
+from .handing import Command
+from .jobs import HOLDING, SlurmJob
 from .outputs import Run, SlurmError, live
 from .outputs import run as run_on_this_machine
 from .planning import Plan
 from .queue import Queue
 from .reading import Reading, read
+from .returning import Former
 
 EVERY, THRESHOLD, MOST = 60.0, 0.05, 50
 """Seconds between two looks, least gain that changes a plan, most jobs handed back at once."""
-CHANGES = {"update", "release", "uhold"}
+CHANGES = {"update", "release", "uhold", "hold"}
 """Commands of `scontrol` that change a job."""
 
 
 class _Due(NamedTuple):
-    """When a job that was handed back shall start, and the nodes it asked for before."""
+    """When a job that was handed back shall start, and its way back."""
 
     start: datetime
-    nodes: Sequence[str]
+    former: Former
 
 
 @dataclass
@@ -76,6 +79,9 @@ class Watch:
     commands: list[Command] = field(default_factory=list)
     _kept: Schedule | None = None
     _due: dict[str, _Due] = field(default_factory=dict)
+    _begun: dict[str, _Due] = field(default_factory=dict)
+    _released: set[str] = field(default_factory=set)
+    _left: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name, least in (("every", 1e-3), ("threshold", 0), ("most", 1)):
@@ -103,7 +109,7 @@ class Watch:
     def look(self) -> Applied | None:
         """Read, plan where that gains enough, and hand back what is due."""
         outputs = live(self.run)
-        choices = replace(self.choices, whose="mine")
+        choices = replace(self.choices, whose="mine", left=frozenset(self._left))
         try:
             reading = read(outputs, choices)
         except InputError as error:
@@ -120,6 +126,8 @@ class Watch:
             applied, schedule = kept, self._kept or schedule
         else:
             self._say(f"new plan of {len(reading.mine)} held jobs: {made.lines()['gain']}")
+            for told in made.head():
+                self._say(told)
             try:
                 applied = checked(schedule, live(self.run), choices, partly=True)
             except (StaleError, UsageError) as error:
@@ -128,6 +136,8 @@ class Watch:
                 return None
             for change in applied.stale:
                 self._say(f"planned again at the next look: {change}")
+            for told in applied.left:
+                self._say(f"left held: {told}")
         self._kept = schedule
         return self._hand_back(applied, reading.queue)
 
@@ -160,42 +170,69 @@ class Watch:
         if not near:
             return None
         due = replace(applied, plan=tuple(near[: self.most]))
+        former = {one.job: one for one in applied.former}
         # Known before the first command, so that an interruption forgets none.
-        self._due |= {one.job: _Due(one.start, queue.jobs[one.job].nodes) for one in due.plan}
+        self._due |= {one.job: _Due(one.start, former[one.job]) for one in due.plan}
         done = carried_out(due, self._noted, self._say)
         for difference in done.differences:
             self._say(difference)
         return done
 
     def _take_back_what_is_stuck(self, queue: Queue) -> bool:
-        """Hold jobs that were handed back and cannot start: their nodes are lost, or GPUs held."""
+        """Hold jobs that were handed back and cannot start: their nodes are lost, or GPUs held.
+
+        A job that someone has held since is theirs. Tell whether the next look must plan anew.
+        """
         stuck = False
+        for name, due in [*self._begun.items()]:
+            job = queue.jobs.get(name)
+            if job is None:
+                del self._begun[name]
+            elif job.state == "PENDING":  # Requeued, and still bound to the nodes of its plan.
+                del self._begun[name]
+                if not job.is_held:
+                    stuck = True
+                    self._take_back(name, due)
         for name, due in [*self._due.items()]:
             job = queue.jobs.get(name)
             if job is None or job.state != "PENDING" or job.is_held:
                 del self._due[name]  # It runs, or has ended, or someone holds it.
-            elif any(map(queue.why_lost, job.nodes)) or self._is_late(due.start, queue):
+                if job is not None and job.state in HOLDING:
+                    self._begun[name] = due
+                if job is not None and job.is_held and name in self._released:
+                    stuck = True
+                    self._left.add(name)
+                    self._say(f"left alone: job {name} is held by someone since its release")
+            elif any(map(queue.why_lost, job.nodes)) or self._is_late(job, due.start, queue):
                 stuck = True
                 self._take_back(name, due)
         return stuck
 
     def _take_back(self, name: str, due: _Due) -> None:
         try:
-            for command in take_back(name, due.nodes):
+            for command in due.former.commands():
                 self._say(shlex.join(command))
                 self._noted(command)
         except SlurmError as error:  # It has just started, or ended.
             self._say(str(error))
-        del self._due[name]
+        self._released.discard(name)
+        self._due.pop(name, None)
 
     def _noted(self, command: Sequence[str]) -> str:
         """Run a command; note it if it changes something."""
         if command[1] in CHANGES:
             self.commands.append(tuple(command))
-        return self.run(command)
+        answer = self.run(command)
+        if command[1] == "release":
+            self._released.add(command[2])
+        return answer
 
-    def _is_late(self, start: datetime, queue: Queue) -> bool:
-        return queue.now > start + timedelta(seconds=max(self.every, 2 * LEAD_SECONDS))
+    def _is_late(self, job: SlurmJob, start: datetime, queue: Queue) -> bool:
+        """Whether a job should have started. Slurm may end one with a deadline; held it is safe."""
+        patience = 2 * LEAD_SECONDS
+        if job.moment("Deadline") is None:
+            patience = max(self.every, patience)
+        return queue.now > start + timedelta(seconds=patience)
 
     def _say(self, text: str) -> None:
         self.tell(one_line(f"{self.clock():%Y-%m-%dT%H:%M:%SZ} {text}"))

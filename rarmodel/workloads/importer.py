@@ -19,6 +19,7 @@ from rarmodel.schema.problems import problems_of
 from .account import Account, counted, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, candidates
 from .choices import Choices
+from .dealt import kept_to_trees
 from .generate import with_safe_horizon
 from .profiles import Profile, require_model
 from .reader import Trace, read_trace
@@ -26,6 +27,7 @@ from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
 from .timed import FORWARD_PART
+from .topology import Tree
 from .window import Window, absolute, parse_window
 from .zones import parse_zone
 
@@ -58,6 +60,9 @@ def import_trace(
     contention: Contention,
     choices: Choices,
     partitions: Mapping[str, Sequence[str]] | None = None,
+    *,
+    trees: Sequence[Tree] = (),
+    outside: Sequence[str] = (),
 ) -> Imported:
     """Make an instance from a trace; its jobs are in order of submission.
 
@@ -83,6 +88,9 @@ def import_trace(
         What to import, and what to assume.
     partitions
         Servers of each partition that rows name.
+    trees, outside
+        Trees of switches that no switch joins, and nodes that the cluster lacks as they are below
+        no switch.
 
     Raises
     ------
@@ -111,6 +119,7 @@ def import_trace(
     site = Site(cluster, partitions or {})
     window = absolute(asked, trace.submissions, zone) if asked else None
     found = candidates(trace, site, choices, window, fallback, books)
+    found = kept_to_trees(found, cluster, trees, books)
     if not choices.contention:
         found = [candidate._replace(profiles=_without_gradient(candidate)) for candidate in found]
         contention = contention.model_copy(update={"overhead_ms_per_server": 0.0})
@@ -129,7 +138,11 @@ def import_trace(
         gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
         gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * hours,
         noun=trace.noun,
-        kept=(*_kept_of_time(trace, used, slots), *_kept_of_places(site, used)),
+        kept=(
+            *_kept_of_time(trace, used, slots),
+            *_kept_of_places(site, used),
+            *_kept_of_switches(outside),
+        ),
     )
     if account.used + sum(group.rows for group in account.left_out) != account.rows:
         raise AssertionError("a row is neither used nor explained")
@@ -172,6 +185,12 @@ def _kept_of_places(site: Site, used: list[Candidate]) -> list[str]:
     if listing := sum(candidate.place.servers is not None for candidate in used):
         lines.append(f"kept: lists of servers of {counted(listing, 'job')}")
     return lines
+
+
+def _kept_of_switches(outside: Sequence[str]) -> list[str]:
+    """What becomes of nodes below no switch, in a line."""
+    told = f"{counted(len(outside), 'node')} below no switch: {listed(outside)}"
+    return [f"not kept: {told}; Slurm places no job there"] if outside else []
 
 
 def _slots(candidate: Candidate, choices: Choices) -> int:

@@ -19,15 +19,28 @@ from rarmodel.schema.problems import problems_of
 from .importer import DEFAULT_CONTENTION
 from .nodes import is_table, table_cluster
 from .rates import Rates, cluster_of
-from .slurm import read_slurm
+from .slurm import SlurmCluster, read_slurm
+from .topology import Tree
 
 
 class Platform(NamedTuple):
-    """A cluster, how rings slow each other down on it, and the servers of its partitions."""
+    """A cluster, and how rings slow each other down on it.
+
+    Attributes
+    ----------
+    cluster, contention
+        The cluster, and how rings slow each other down.
+    partitions
+        The servers of its partitions.
+    trees, outside
+        Trees of switches that no switch joins, and nodes that were left out: see `SlurmCluster`.
+    """
 
     cluster: Cluster
     contention: Contention
     partitions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    trees: tuple[Tree, ...] = ()
+    outside: tuple[str, ...] = ()
 
 
 class _File(NamedTuple):
@@ -93,14 +106,14 @@ def platform_of(
     if file.cluster is not None and given:
         raise UsageError(f"{', '.join(given)}: the cluster file has its own rates")
     used = Rates(**{**file.rates, **given})
-    partitions: Mapping[str, tuple[str, ...]] = {}
-    if cluster is not None and table:
-        found = table_cluster(cluster, gpus_per_server, used)
-    elif slurm_conf is not None:
-        found, partitions = read_slurm(slurm_conf, slurm_topology, used)
+    if slurm_conf is not None:
+        slurm = read_slurm(slurm_conf, slurm_topology, used)
+    elif cluster is not None and table:
+        slurm = SlurmCluster(table_cluster(cluster, gpus_per_server, used), {})
     else:
-        found = file.cluster or _equal(servers, gpus_per_server, used)
-    return Platform(found, _contention(file.contention, dict(contention or {})), partitions)
+        slurm = SlurmCluster(file.cluster or _equal(servers, gpus_per_server, used), {})
+    merged = _contention(file.contention, dict(contention or {}))
+    return Platform(slurm.cluster, merged, slurm.partitions, slurm.trees, slurm.outside)
 
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:

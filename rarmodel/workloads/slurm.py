@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from rarmodel.errors import InputError, Problem, listed
+from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes
 from rarmodel.schema import Cluster
 from rarmodel.schema.cluster import MAX_GPUS
@@ -23,6 +23,7 @@ from .cells import CellError
 from .gres import gpus_of_gres
 from .rates import Rates, cluster_of
 from .table import decoded
+from .topology import Switch, Topology, Tree, topology_of
 
 MAX_HOSTS = 1_000_000
 """Most hosts of a configuration: a greater number is a mistake."""
@@ -52,10 +53,24 @@ class _Node(NamedTuple):
 
 
 class SlurmCluster(NamedTuple):
-    """A Slurm cluster, and the servers of each partition."""
+    """A Slurm cluster.
+
+    Attributes
+    ----------
+    cluster
+        Its nodes with GPUs.
+    partitions
+        The servers of each partition.
+    trees
+        Trees of switches that no switch joins, if there are several: no ring may cross them.
+    outside
+        Nodes below no switch. Slurm places no job there, so they are left out.
+    """
 
     cluster: Cluster
     partitions: Mapping[str, tuple[str, ...]]
+    trees: tuple[Tree, ...] = ()
+    outside: tuple[str, ...] = ()
 
 
 def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Cluster:
@@ -66,33 +81,46 @@ def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> C
 def read_slurm(slurm_conf: str, topology_conf: str | None, rates: Rates) -> SlurmCluster:
     """A cluster from `slurm.conf` and, if given, `topology.conf`; otherwise a star.
 
-    Nodes without GPUs are left out, and nodes in state FUTURE, which need not exist, and switches
-    without remaining nodes. The rate of a switch's uplink is the total rate of the servers below
-    it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is not read. A node
-    with GPUs of several types, such as `gpu:a100:4,gpu:t4:4`, has the type `a100+t4`.
+    Nodes without GPUs are left out, and nodes in state FUTURE, which need not exist, nodes below no
+    switch, and switches without remaining nodes. The rate of a switch's uplink is the total rate of
+    the servers below it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is
+    not read. A node with GPUs of several types, such as `gpu:a100:4,gpu:t4:4`, has the type
+    `a100+t4`.
 
     Raises
     ------
     InputError
-        If a file is unusable, no node has GPUs, or the switches do not form a tree of the nodes.
+        If a file is unusable, no node has GPUs, or the switches form no trees of nodes.
     """
     lines = [*_lines(slurm_conf, count(1))]
     nodes = _nodes(lines, slurm_conf)
-    partitions = _partitions(lines, nodes)
+    found, source = Topology(None, (), ()), slurm_conf
+    if topology_conf is not None:
+        found, source = _topology(topology_conf, nodes), topology_conf
+        nodes = {name: node for name, node in nodes.items() if name not in found.outside}
+        if not nodes:
+            raise InputError([Problem("", "no switch has nodes of slurm.conf")], topology_conf)
     gpus = {name: node.gpus for name, node in nodes.items()}
     types = {name: node.gpu_type for name, node in nodes.items()}
-    if topology_conf is None:
-        cluster = cluster_of(gpus, None, rates, slurm_conf, types)
-    else:
-        parents = _switches(topology_conf, gpus)
-        cluster = cluster_of(gpus, parents, rates, topology_conf, types)
-    return SlurmCluster(cluster, partitions)
+    return SlurmCluster(
+        cluster_of(gpus, found.parents, rates, source, types),
+        _partitions(lines, nodes),
+        found.trees if len(found.trees) > 1 else (),
+        found.outside,
+    )
 
 
-def _switches(path: str, gpus: Mapping[str, int]) -> Mapping[str, str]:
-    """The switch above each node with GPUs, and above each switch."""
-    parents: dict[str, str] = {}
-    problems = []
+def _topology(path: str, nodes: Collection[str]) -> Topology:
+    """The switches of a `topology.conf` above nodes with GPUs."""
+    problems: list[Problem] = []
+    found = topology_of(_switches(path, problems), nodes, problems)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _switches(path: str, problems: list[Problem]) -> Iterator[Switch]:
+    """The switches of a `topology.conf`, in its order."""
     hosts = 0
     lines = _lines(path, count(1))
     for place, settings in _settings(lines, "SwitchName", "BlockName", required=path):
@@ -106,21 +134,10 @@ def _switches(path: str, gpus: Mapping[str, int]) -> Mapping[str, str]:
         hosts += len(names) + len(nodes) + len(switches)
         if hosts > MAX_HOSTS:
             raise InputError([*problems, Problem(place, f"more than {MAX_HOSTS} hosts so far")])
-        below = [*(node for node in nodes if node in gpus), *switches]
-        if len(names) != 1:
+        if len(names) == 1:
+            yield Switch(place, names[0], nodes, switches)
+        else:
             problems.append(Problem(place, f"{len(names)} switches; one is expected"))
-            continue
-        for node in below:
-            if parents.setdefault(node, names[0]) != names[0]:
-                message = f"{node!r} is below {parents[node]!r} and {names[0]!r}; a tree has one"
-                problems.append(Problem(place, f"{message} uplink for each node"))
-    missing = [node for node in gpus if node not in parents]
-    if missing and not problems:
-        message = f"no switch has nodes {listed(missing)} of slurm.conf; every one needs a switch"
-        problems.append(Problem(path, message))
-    if problems:
-        raise InputError(problems)
-    return parents
 
 
 def _nodes(lines: Iterable[tuple[str, str]], path: str) -> dict[str, _Node]:

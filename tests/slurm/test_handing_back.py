@@ -93,7 +93,7 @@ def test_the_script_is_the_commands_for_a_shell(queue: Any, tmp_path: Path) -> N
     path.write_text(f"scontrol() {{ printf '%s\\0' scontrol \"$@\"; echo; }}\n{applied.script()}")
     done = subprocess.run(["sh", path], capture_output=True, text=True, check=True)
     ran = [tuple(line.split("\0")[:-1]) for line in done.stdout.splitlines()]
-    commands = [command for one in applied.plan for command in (one.update(), one.release())]
+    commands = [command for one in applied.plan for command in one.commands()]
     assert ran == commands
     assert shlex.join(commands[0]) in applied.script()
 
@@ -268,3 +268,80 @@ def test_nothing_to_touch_is_refused(queue: Any) -> None:
     queue.outputs = {**queue.outputs, "job": queue.outputs["job"].replace("=rarmodel", "=mine")}
     with pytest.raises(UsageError, match="no job of the plan may be touched"):
         slurm.apply(made.schedule, run=queue)
+
+
+def test_the_way_back_restores_requests_in_an_order_that_slurm_takes(queue: Any) -> None:
+    applied = slurm.apply(planned().schedule, run=queue)
+    assert [one.job for one in applied.former] == [one.job for one in applied.plan]
+    (first,) = [one for one in applied.former if one.job == "5"]  # --gpus=8 --ntasks=8
+    wait, hold, request, processors = first.commands()
+    assert wait == ("scontrol", "update", "jobid=5", "starttime=now+1hour")
+    assert hold == ("scontrol", "uhold", "5")
+    names = [word.partition("=")[0] for word in request[2:]]
+    assert names.index("numnodes") < names.index("taskspernode") < names.index("TresPerJob")
+    told = dict(word.split("=", 1) for word in request[2:])
+    assert told["numnodes"] == "1-8"
+    assert told["TresPerNode"] == told["TresPerTask"] == told["nodelist"] == ""
+    assert told["TresPerJob"] == "gres:gpu:8"
+    assert told["starttime"] == "now"
+    assert processors == ("scontrol", "update", "jobid=5", "numcpus=8")
+    undo = applied.undo()
+    assert undo.count("scontrol uhold ") == len(MINE)
+    jobs = re.findall(r"scontrol uhold (\d+)", undo)
+    assert jobs == [one.job for one in reversed(applied.plan)]
+
+
+def test_former_values_are_kept_as_they_were(queue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = changed(queue.outputs, "10", ReqNodeList="node[4-6]", NumNodes="3-3", NumTasks="3")
+    outputs = changed(outputs, "10", EligibleTime="2026-11-22T05:40:00")
+    small = outputs["partition"].replace("MaxNodes=UNLIMITED", "MaxNodes=3")
+    queue.outputs = changed({**outputs, "partition": small}, "9", JobState="CANCELLED")
+    held = re.sub(r"(JobId=5 .*?)JobHeldUser", r"\1JobHeldAdmin", queue.outputs["job"])
+    queue.outputs = {**queue.outputs, "job": held}
+    made = slurm.plan(slurm.read(run=queue), iterations=20, threads=1)
+    former = {one.job: one for one in slurm.apply(made.schedule, run=queue).former}
+    assert {"numnodes=3-3", "nodelist=node4,node5,node6", "starttime=2026-11-22T05:40:00"} <= {
+        *former["10"].request
+    }
+    assert "numnodes=1-3" in former["5"].request  # No more than its partition lets it have.
+    assert former["5"].commands()[1] == ("scontrol", "hold", "5")
+    assert former["10"].commands()[1] == ("scontrol", "uhold", "10")
+
+
+def test_a_job_that_was_half_changed_gets_its_request_back(queue: Any) -> None:
+    made = planned()
+    queue.refused = {"TresPerJob="}  # Slurm may have taken the settings before it.
+    applied = slurm.apply(made.schedule, run=queue, carry_out=True)
+    one, back = applied.plan[0], applied.former[0]
+    ran = [command for command in queue.changes if command[-1] == one.job or one.job in command[2]]
+    assert ran[:2] == [*one.commands()[:2]]
+    assert one.release() not in queue.changes
+    for command in back.commands()[:2]:
+        assert command in queue.changes
+
+
+def test_a_job_that_no_longer_waits_is_not_changed(queue: Any) -> None:
+    made = planned()
+    applied = slurm.apply(made.schedule, run=queue)
+    first = applied.plan[0]
+    queue.refused = {first.wait()[-1]}
+    slurm.apply(made.schedule, run=queue, carry_out=True)
+    starts = {one.job for one in applied.plan if one.start == first.start}
+    own = [command for command in queue.changes if command[2].removeprefix("jobid=") in starts]
+    assert {*own} == {one.wait() for one in applied.plan if one.job in starts}
+
+
+def test_the_number_of_tasks_is_not_said_anew(queue: Any) -> None:
+    """Slurm chooses it by the nodes; said by anyone, it binds the job for good."""
+    applied = slurm.apply(planned().schedule, run=queue)
+    assert "numtasks=" not in applied.script()
+    assert "numtasks=" not in applied.undo()
+
+
+def test_what_slurm_holds_after_a_requeue_is_left_alone(queue: Any) -> None:
+    queue.outputs = changed(queue.outputs, "5", Reason="job_requeued_in_held_state")
+    reading = slurm.read(run=queue)
+    assert "5" not in reading.mine
+    assert any(
+        "held by Slurm after it was requeued" in n and "5" in i for n, i in reading.notes.items()
+    )

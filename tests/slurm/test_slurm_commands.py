@@ -41,7 +41,7 @@ def test_from_a_queue_to_a_script(
     assert "less waiting on average" in capsys.readouterr().out
     assert run(monkeypatch, "apply", schedule, *QUEUE) == 0
     said = capsys.readouterr()
-    assert said.out.count("scontrol update jobid=") == 9
+    assert said.out.count("scontrol update jobid=") == 18
     assert said.out.count("scontrol release ") == 9
     assert "not touched: 1 waiting ('13')" in said.err
     assert run(monkeypatch, "plan", instance, *planning, "--json") == 0
@@ -89,3 +89,38 @@ def test_profiles_name_every_fault_with_its_place(
     first, second = capsys.readouterr().err.splitlines()
     assert "profiles[0].profile.second: unknown field" in first
     assert "profiles[1].profile.model: no profile of model 'x'" in second
+
+
+def test_the_way_back_is_written_beside_the_script_and_never_over_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, "plan", *QUEUE, "--iterations", 20, "--output", "plan.json") == 0
+    capsys.readouterr()
+    assert run(monkeypatch, "apply", "plan.json", *QUEUE, "--script", "go.sh") == 0
+    assert "the way back: go.undo.sh" in capsys.readouterr().err
+    first = Path("go.undo.sh").read_text()
+    assert first.count("scontrol uhold ") == 9
+    assert run(monkeypatch, "apply", "plan.json", *QUEUE, "--script", "go.sh") == 0
+    assert "the way back: go.undo-2.sh" in capsys.readouterr().err
+    assert Path("go.undo.sh").read_text() == Path("go.undo-2.sh").read_text() == first
+    assert run(monkeypatch, "apply", "plan.json", *QUEUE, "--undo", "back.sh") == 0
+    assert Path("back.sh").read_text() == first
+    assert run(monkeypatch, "apply", "plan.json", *QUEUE, "--undo", "no/where.sh") == 2
+    assert "no/where.sh" in capsys.readouterr().err
+
+
+def test_no_picture_claims_a_bound_that_the_plan_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    halls = ["--from", str(RECORDED / "two-trees"), "--iterations", 20, "--threads", 1]
+    assert run(monkeypatch, "plan", *halls, "--picture", tmp_path / "plan.svg") == 0
+    assert capsys.readouterr().out.startswith("rarmodel chose a tree of switches")
+    drawn = (tmp_path / "plan.svg").read_text()
+    assert "no schedule has less" not in drawn
+    assert run(monkeypatch, "plan", *halls, "--picture", tmp_path / "plan.html") == 2
+    assert "a page tells a gap" in capsys.readouterr().err
+    assert not (tmp_path / "plan.html").exists()
+    calm = [*QUEUE, "--iterations", 20, "--threads", 1]
+    assert run(monkeypatch, "plan", *calm, "--picture", tmp_path / "calm.svg") == 0
+    assert "no schedule has less" in (tmp_path / "calm.svg").read_text()

@@ -65,6 +65,7 @@ def test_a_plan_that_holds_no_longer_is_replaced(queue: Any) -> None:
     watch.look()
     lines = queue.outputs["node"].replace("State=IDLE", "State=IDLE+DRAIN", 4)
     queue.outputs = {**queue.outputs, "node": lines}
+    watch.look()  # What was released is held again, by nobody that the watch knows.
     watch.look()
     assert any("no longer holds" in line or "new plan" in line for line in told[1:])
 
@@ -86,10 +87,13 @@ def test_a_job_that_cannot_start_is_held_again(queue: Any) -> None:
     later = queue.outputs["config"].replace("05:36:02", "05:38:02")
     queue.outputs = {**queue.outputs, "job": "\n".join(released), "config": later}
     assert watch.look() is None
-    assert queue.changes == [
-        ("scontrol", "uhold", stuck.job),
-        ("scontrol", "update", f"jobid={stuck.job}", "nodelist=", "starttime=now"),
-    ]
+    first, hold, request, processors = queue.changes
+    assert first == ("scontrol", "update", f"jobid={stuck.job}", "starttime=now+1hour")
+    assert hold == ("scontrol", "uhold", stuck.job)
+    assert {"numnodes=1-1", "TresPerNode=gres:gpu:h100:2", "nodelist=", "starttime=now"} <= {
+        *request
+    }
+    assert processors[-1].startswith("numcpus=")
 
 
 def test_a_job_that_starts_as_it_is_held_ends_nothing(queue: Any) -> None:
@@ -100,12 +104,44 @@ def test_a_job_that_starts_as_it_is_held_ends_nothing(queue: Any) -> None:
     stuck = done.plan[0].job
     later = queue.outputs["config"].replace("05:36:02", "05:38:02")
     queue.outputs = {**changed(queue.outputs, stuck, Priority="5"), "config": later}
-    queue.refused = {"uhold"}
+    queue.changes.clear()
+    queue.refused = {"starttime=now+1hour"}  # As Slurm refuses for a job that runs.
     watch.look()
-    assert any("uhold" in line and "refused" in line for line in told)
-    assert ("scontrol", "update", f"jobid={stuck}", "nodelist=", "starttime=now") not in (
-        queue.changes
-    )
+    assert any("starttime=now+1hour" in line and "refused" in line for line in told)
+    assert queue.changes == [("scontrol", "update", f"jobid={stuck}", "starttime=now+1hour")]
+
+
+def test_a_job_that_slurm_requeues_is_taken_back(queue: Any) -> None:
+    """It is still bound to the nodes of its plan, of which one may have failed."""
+    watch = watching(queue, [])
+    done = watch.look()
+    assert done is not None
+    one = done.plan[0]
+    recorded = queue.outputs
+    freed = changed(recorded, one.job, Priority="5", ReqNodeList=",".join(one.nodes))
+    row = changed(freed, one.job, JobState="RUNNING", NodeList=one.nodes[0])
+    queue.outputs = {**row, "job": "\n".join(r for r in row["job"].split("\n") if r)}
+    watch.look()
+    queue.changes.clear()
+    queue.outputs = changed(freed, one.job, Restarts="1", Reason="BeginTime")
+    assert watch.look() is None
+    assert touched(queue.changes) == {one.job}
+    assert ("scontrol", "uhold", one.job) in queue.changes
+
+
+def test_a_job_that_someone_holds_again_is_left_alone(queue: Any) -> None:
+    told: list[str] = []
+    watch = watching(queue, told)
+    done = watch.look()  # The recorded queue never changes: all that was released is held.
+    assert done is not None
+    released = {one.job for one in done.plan}
+    queue.changes.clear()
+    assert watch.look() is None
+    assert any(line.endswith("is held by someone since its release") for line in told)
+    assert not queue.changes
+    watch.look()
+    assert touched(queue.changes)
+    assert not touched(queue.changes) & released
 
 
 def test_time_that_passes_is_no_gain_of_a_new_plan(queue: Any) -> None:

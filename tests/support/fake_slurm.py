@@ -53,12 +53,20 @@ def _user() -> str:
 
 
 class FakeSlurm:
-    """A cluster of nodes `node1` … with equal GPUs, four nodes below a switch."""
+    """A cluster of nodes `node1` … with equal GPUs, by default four nodes below a switch."""
 
-    def __init__(self, nodes: int = 8, gpus: int = 8, cpus: int = 64, extra: str = "") -> None:
+    def __init__(
+        self,
+        nodes: int = 8,
+        gpus: int = 8,
+        cpus: int = 64,
+        extra: str = "",
+        switches: Sequence[str] | None = None,
+    ) -> None:
         # Names of sockets below it must be short, so it is not pytest's folder.
         self.folder = Path(tempfile.mkdtemp(prefix="fs", dir="/tmp"))
         self.nodes, self.gpus, self.cpus, self.extra = nodes, gpus, cpus, extra
+        self.switches = switches
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.environment = {
             **os.environ,
@@ -219,7 +227,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         leaves = [(a, min(a + 3, last)) for a in range(1, last + 1, 4)]
         switches = [f"SwitchName=leaf{k} Nodes=node[{a}-{b}]" for k, (a, b) in enumerate(leaves, 1)]
         switches.append(f"SwitchName=spine Switches=leaf[1-{len(leaves)}]")
-        (folder / "topology.conf").write_text("\n".join(switches) + "\n")
+        (folder / "topology.conf").write_text("\n".join(self.switches or switches) + "\n")
 
 
 def _free_ports(count: int) -> int:

@@ -16,7 +16,7 @@ from rarmodel.workloads.importer import DEFAULT_CONTENTION
 
 
 def test_equal_servers_on_a_star() -> None:
-    cluster, contention, partitions = platform_of(
+    cluster, contention, partitions, *_ = platform_of(
         servers=11, gpus_per_server=4, rates={"network_gbps": 10}
     )
     assert [cluster.servers[0].name, cluster.servers[-1].name] == ["node00", "node10"]
@@ -32,7 +32,7 @@ def test_cluster_of_a_file(tmp_path: Path, part: str) -> None:
     data = instance_data()
     path = tmp_path / "x.json"
     path.write_text(json.dumps(data if part == "instance" else data["cluster"]), encoding="utf-8")
-    cluster, contention, _ = platform_of(
+    cluster, contention, *_ = platform_of(
         cluster=str(path), contention={"overhead_ms_per_server": 9}
     )
     instance = parse_instance(data)
@@ -106,7 +106,7 @@ def test_calibrated_sections_go_with_servers_from_elsewhere(tmp_path: Path) -> N
     }
     path = tmp_path / "x.json"
     path.write_text(json.dumps(sections), encoding="utf-8")
-    cluster, contention, _ = platform_of(
+    cluster, contention, *_ = platform_of(
         cluster=str(path),
         servers=2,
         gpus_per_server=4,

@@ -161,7 +161,7 @@ def require(values: Mapping[str, Any], checks: Mapping[str, Check]) -> None:
 
 
 def checked(checks: Mapping[str, Check]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Let a function refuse arguments that are wrong, all at once.
+    """Let a function refuse arguments that are wrong, all at once; defaults are right.
 
     Parameters
     ----------
@@ -182,7 +182,12 @@ def checked(checks: Mapping[str, Check]) -> Callable[[Callable[_P, _R]], Callabl
                 if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                     value = {option: scalar(one) for option, one in value.items()}  # noqa: PLW2901
                 given.arguments[name] = scalar(value)
-            require(given.arguments, checks)
+            asked = {
+                name: value
+                for name, value in given.arguments.items()
+                if value is not signature.parameters[name].default
+            }
+            require(asked, checks)
             return function(*given.args, **given.kwargs)
 
         return call

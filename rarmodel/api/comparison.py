@@ -180,7 +180,8 @@ class Comparison:
         """
         lines, marked = dict[str, list[str]](), dict[str, list[str]]()
         skips, reasons = dict[str, list[str]](), dict[str, None]()
-        for row in self.rows():
+        rows = self.rows()
+        for row in rows:
             if row["status"] == "skipped":
                 name = row["method"] or row["formulation"]
                 why = row["stopped"].removeprefix(f"{name} does not handle ")
@@ -196,7 +197,7 @@ class Comparison:
             *(f"infeasible: {reason}" for reason in reasons),
             *(f"{', '.join(names)}: {why}" for why, names in lines.items()),
             *(f"* {', '.join(names)}: {why}" for why, names in marked.items()),
-            *([NOT_OWN] if marked else []),
+            *([NOT_OWN] if any(row["by_others"] for row in rows) else []),
             *(_refused(names, why) for why, names in skips.items()),
         ]
 

@@ -78,7 +78,7 @@ def flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Turn rows of plain data into a pandas data frame; see `flat`.
+    """Turn rows of plain data into a pandas data frame.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     except ImportError as error:
         message = "data frames need pandas, which is not installed; install it with: "
         raise UsageError(f"{message}pip install 'rarmodel[pandas]'") from error
-    return pd.DataFrame([flat(row) for row in rows])
+    return pd.DataFrame(list(rows))
 
 
 TABLES = (".csv", ".parquet", ".tex", ".xlsx")
@@ -124,7 +124,6 @@ def table_bytes(rows: Sequence[Mapping[str, Any]], ending: str) -> bytes:
     UsageError
         If a library for the format is not installed, or the format cannot hold the rows.
     """
-    rows = [flat(row) for row in rows]
     names = list(dict.fromkeys(name for row in rows for name in row))
     if ending == ".csv":
         return _csv(names, rows)

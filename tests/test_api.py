@@ -112,7 +112,9 @@ def test_method_is_a_name_an_import_path_or_an_object() -> None:
 
 
 def test_formulation_is_solved_and_verified() -> None:
-    result = rarmodel.solve(instance_of(), formulation="time-indexed", solver="highs")
+    result = rarmodel.solve(
+        instance_of(), formulation="time-indexed", solver="highs", model_only=True
+    )
     assert (result.formulation, result.solver, result.method) == ("time-indexed", "highs", None)
     assert result.status == "optimal"
     assert result.makespan == result.lower_bound == 2

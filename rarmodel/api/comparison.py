@@ -18,7 +18,7 @@ from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
 from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
-from rarmodel.tabular import NONE, frame, html_rows, number
+from rarmodel.tabular import NONE, flat, frame, html_rows, number
 
 from .arguments import asked
 from .solving import (
@@ -165,7 +165,7 @@ class Comparison:
         UsageError
             If pandas is not installed.
         """
-        return frame(self.rows())
+        return frame(map(flat, self.rows()))
 
     def _repr_html_(self) -> str:
         return html_rows(self.instance, self.table())
@@ -219,7 +219,7 @@ class Comparisons(list[Comparison]):
         UsageError
             If pandas is not installed.
         """
-        return frame(row for comparison in self for row in comparison.rows())
+        return frame(flat(row) for comparison in self for row in comparison.rows())
 
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)

@@ -6,6 +6,7 @@ import rich_click as click
 
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.errors import one_line
+from rarmodel.tabular import flat
 
 from .commands import FINE, UNSOLVED
 from .inputs import share_stdin
@@ -123,7 +124,7 @@ def compare(
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
-        write_rows(rows, rows_to)
+        write_rows([flat(row) for row in rows], rows_to)
     if as_json:
         answer_json(rows)
     elif rows_to != "-":

@@ -20,7 +20,9 @@ from rarmodel.errors import InputError, Problem
 
 from .completion import Completed
 
-OUTPUTS = {"output", "script", "undo", "csv", "plot", "picture", "report", "log", "record_to"}
+OUTPUTS = frozenset(
+    ("output", "script", "undo", "csv", "rows_to", "plot", "picture", "report", "log", "record_to")
+)
 """Options whose file or folder is written."""
 UPDATED = {("instances improve", "library")}
 """Inputs by command that an output may replace: it is their next version."""

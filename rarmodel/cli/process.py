@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from errno import EBADF, EIO, ENOSPC
 from typing import NoReturn
@@ -22,6 +23,9 @@ from .terminal import (
     say_first,
     say_what_is_logged,
 )
+
+COMPLETING = "_RARMODEL_COMPLETE"
+"""The variable by which a shell asks for completions; Click answers, and exits."""
 
 
 def main() -> NoReturn:
@@ -68,6 +72,8 @@ def _answered() -> int:
         say_first(error.lines(), "problems")
         return BAD_INPUT
     except SystemExit as error:
+        if COMPLETING in os.environ:  # Click has answered the shell, and exits.
+            raise
         # Click exits if nobody reads its help; and whoever else does has answered nothing.
         why = error.__context__
         said = lost(why) if isinstance(why, BrokenPipeError) else f"exit({error.code}) was called"

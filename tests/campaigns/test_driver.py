@@ -297,7 +297,8 @@ methods:
     assert (found.done, found.failed) == (1, 3)
     table = rows(folder / "out")
     assert [row["failure"] for row in table] == ["exception", "died", None, "time"]
-    assert table[0]["error"] == "ZeroDivisionError: nothing to divide by"
+    assert table[0]["error"].startswith("PartError: method 'raises' failed at ")
+    assert table[0]["error"].endswith(": ZeroDivisionError: nothing to divide by")
     assert table[0]["makespan"] is None
     assert table[2]["makespan"] == 12
     assert [error for _, error in found.failures] == [table[i]["error"] for i in (0, 1, 3)]

@@ -97,7 +97,7 @@ def test_no_ring_is_put_where_it_makes_no_progress(invoke: Invoke, policy: str) 
         *(
             ["simulate", "--policy", "fifo"],
             ["audit"],
-            ["formulate", "--formulation", "time-indexed"],
+            ["formulate", "--formulation", "time-indexed", "--output", "no.lp"],
         ),
         ["verify", str(CASES / "never-fits-after.json")],
     ],

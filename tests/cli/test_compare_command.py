@@ -44,7 +44,7 @@ def test_methods_and_formulations_stand_side_by_side(invoke: Invoke, instance_fi
     method, formulation = outcome.json()
     assert (method["method"], method["formulation"]) == ("random", None)
     assert (formulation["method"], formulation["formulation"]) == (None, "time-indexed")
-    assert formulation["solver"] == solvers_for(TIME_INDEXED, "auto")[0].name
+    assert formulation["chosen_solver"] == solvers_for(TIME_INDEXED, "auto")[0].name
 
 
 def test_table_has_a_title_and_a_line_for_each_method(

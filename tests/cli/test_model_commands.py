@@ -135,7 +135,7 @@ def test_compare_with_nothing_asked_takes_the_preferred_solver_of_each(invoke: I
     outcome = invoke("compare", "two-servers", "--time-limit", "30", "--json")
     assert outcome.code == 0
     rows = outcome.json()
-    pairs = [(row["formulation"], row["solver"]) for row in rows if row["formulation"]]
+    pairs = [(row["formulation"], row["chosen_solver"]) for row in rows if row["formulation"]]
     stated = [registry.find("formulations", name) for name in registry.names("formulations")]
     assert pairs == [
         (formulation.name, fitting[0].name)

@@ -146,6 +146,7 @@ def method(name: str, best: int, ratio: float | None, **fields: Any) -> MethodRo
         "solved": 4,
         "failed": 0,
         "optimal": 0,
+        "borrowed": 0,
         "value": 10.0,
         "makespan": 10.0,
         "mean_completion": 5.0,

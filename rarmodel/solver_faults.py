@@ -1,4 +1,4 @@
-"""Faults of solvers that make their answers wrong, and the settings that avoid them.
+"""Faults of solvers that make answers wrong or end the process, and the settings against them.
 
 A fault belongs to versions of a solver. Whoever uses a solver, through an adapter or directly, asks
 here for the settings that the installed version needs. A new fault is one more entry of `FAULTS`,
@@ -83,7 +83,17 @@ AGGREGATOR = Fault(
     continuous=True,
 )
 
-FAULTS = (INCLUSION, ENUMERATION, AGGREGATOR)
+ORDERING = Fault(
+    "pyscipopt",
+    "METIS in the orderings of Ipopt's MUMPS",
+    "SCIP's heuristics for non-linear models write past their memory at times, and the whole "
+    "process ends; the setting is one of Ipopt's, which SCIP reads from a file",
+    "https://github.com/scipopt/scip/issues/211",
+    "mumps_pivot_order",
+    0,
+)
+
+FAULTS = (INCLUSION, ENUMERATION, AGGREGATOR, ORDERING)
 """The known ones.
 
 Not here, as no version that rarmodel allows has them: singleton columns in HiGHS 1.14 (HiGHS issue

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
+from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
 
@@ -74,6 +75,9 @@ class Scip:
             nodes=int(scip.getNTotalNodes()),
         )
 
+
+IPOPT_OPTIONS = "nlpi/ipopt/optfile"
+"""The parameter that names a file with options of Ipopt, which SCIP's heuristics call."""
 
 SCIP = Scip()
 
@@ -163,7 +167,10 @@ def _optimize(scip: Any, limits: Limits) -> bool:
         events = [SCIP_EVENTTYPE.BESTSOLFOUND, SCIP_EVENTTYPE.DUALBOUNDIMPROVED]
         scip.attachEventHandlerCallback(changed, events)
     with TemporaryDirectory() as folder:
-        log = Path(folder) / "scip.log"
+        log, ipopt = Path(folder) / "scip.log", Path(folder) / "ipopt.opt"
+        lines = [f"{option} {value}\n" for option, value in settings("pyscipopt").items()]
+        ipopt.write_text("".join(lines), encoding="utf-8")
+        scip.setParam(IPOPT_OPTIONS, str(ipopt))
         if limits.log is not None:
             scip.setLogfile(str(log))
         failures: list[Exception] = []

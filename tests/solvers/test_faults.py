@@ -226,3 +226,24 @@ def test_the_settings_are_known_without_the_solver() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_scip_gives_ipopt_the_setting_against_its_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    scip = pytest.importorskip("rarmodel.solvers.scip")
+    pytest.importorskip("pyscipopt")
+    read = []
+    run = scip._run
+
+    def watched(solver: Any, *others: Any) -> None:
+        read.append(Path(solver.getParam(scip.IPOPT_OPTIONS)).read_text(encoding="utf-8"))
+        run(solver, *others)
+
+    monkeypatch.setattr(scip, "_run", watched)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(1, 5))
+    model.y = pyo.Var(bounds=(1, 5), domain=pyo.Integers)
+    model.product = pyo.Constraint(expr=model.x * model.y >= 7)
+    model.cost = pyo.Objective(expr=model.x + model.y)
+    answer = scip.SCIP.solve(model, Limits(time_limit=20))
+    assert read == ["mumps_pivot_order 0\n"]
+    assert answer.value == pytest.approx(3 + 7 / 3, abs=1e-5)

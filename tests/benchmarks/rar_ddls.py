@@ -1,6 +1,7 @@
 """How far the original non-convex program can be solved, beside `time-indexed`.
 
-Run with `python tests/benchmarks/rar_ddls.py`. Random stars and trees of which heuristics miss the
+Run with `python tests/benchmarks/rar_ddls.py [--model-only]`; with `--model-only` the models must
+do without search, proof, bounds of rarmodel's and starting solutions. Random stars and trees of which heuristics miss the
 simple lower bounds; 2 threads.
 """
 
@@ -49,6 +50,7 @@ def main() -> None:
                         solver=solver,
                         time_limit=SECONDS,
                         threads=2,
+                        model_only="--model-only" in sys.argv,
                     )
                 except UsageError:  # The licence is too small.
                     refused += 1

@@ -1,8 +1,8 @@
 """How far the original non-convex program can be solved, beside `time-indexed`.
 
 Run with `python tests/benchmarks/rar_ddls.py [--model-only]`; with `--model-only` the models must
-do without search, proof, bounds of rarmodel's and starting solutions. Random stars and trees of which heuristics miss the
-simple lower bounds; 2 threads.
+do without search, proof, bounds of rarmodel's and starting solutions. Random stars and trees of
+which heuristics miss the simple lower bounds; 2 threads.
 """
 
 from __future__ import annotations

@@ -112,7 +112,8 @@ class Page(pytest.Item):
         with (
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
             contextlib.chdir(folder),
-            mock.patch.object(sys, "path", ["", *sys.path]),
+            # By its name, as "" stands for another folder in processes of `spawn`.
+            mock.patch.object(sys, "path", [folder, *sys.path]),
             # Pages show what is printed when everything is compiled.
             mock.patch.object(logging.getLogger("rarmodel"), "disabled", new=True),
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -34,8 +35,9 @@ class Foreman:
     that is to have as many GPUs as it has stays where it is. If jobs may be interrupted, it is
     first settled by numbers who holds GPUs; the other running jobs stop, and then those who start
     are placed. Where the servers that a job may use are taken all the same, jobs further down the
-    order stop for it, the last ones first. Room that is left goes to the rest of the order. A place
-    in which a job would make no progress does not fit it: see `moving`.
+    order stop for it, the last ones first; they are placed in their turn. Room that is left goes to
+    the rest of the order. A place in which a job would make no progress does not fit it: see
+    `moving`.
 
     Parameters
     ----------
@@ -131,10 +133,14 @@ class Foreman:
         for k in order[jobs.stalls[order] & cluster.holds[order]][::-1].tolist():
             if not moves(cluster, k, cluster.stays[k].ring):
                 cluster.stop(k)
-        for at in np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist():
-            k = int(order[at])
-            if not self._start(k) and self._lacks_room(k):
-                self._make_room(k, order[at + 1 :])
+        wait = deque(np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist())
+        while wait:
+            at = wait.popleft()
+            k, later = int(order[at]), order[at + 1 :]
+            if not self._start(k) and self._lacks_room(k) and self._make_room(k, later):
+                # Those who stopped for it are placed in their turn.
+                rest = np.flatnonzero(chosen[later] & ~cluster.holds[later])
+                wait = deque((at + 1 + rest).tolist())
 
     def _stays(self, k: int) -> bool:
         """Whether a running job has the place or the type that the decision gives it."""
@@ -204,8 +210,11 @@ class Foreman:
         """The ring, or another one if the job makes no progress there; None if it waits."""
         return ring if moves(self._cluster, k, ring) else elsewhere(self._cluster, k, asked)
 
-    def _make_room(self, k: int, later: Ints) -> None:
-        """Stop jobs further down the order for one that finds no place; if in vain, none."""
+    def _make_room(self, k: int, later: Ints) -> bool:
+        """Stop jobs further down the order for one that finds no place; if in vain, none.
+
+        Whether it has one then.
+        """
         cluster, asked = self._cluster, self.asks(k)
         stopped: list[int] = []
         for other in later[cluster.holds[later]][::-1].tolist():
@@ -216,9 +225,10 @@ class Foreman:
             if not self._lacks_room(k):
                 if not self._start(k):
                     break
-                return
+                return True
         for other in reversed(stopped):
             cluster.start(other, cluster.stopped[other].ring)
+        return False
 
     def _lacks_room(self, k: int) -> bool:
         """Whether a job waits for want of room, and not because the placement wants it to."""

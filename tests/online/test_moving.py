@@ -92,6 +92,19 @@ def test_rings_go_where_links_have_room() -> None:
     assert found.metrics.makespan == 3
 
 
+def test_of_places_as_good_the_one_with_the_first_server_is_taken() -> None:
+    """In whatever order the links of the network are listed."""
+    racks = {"s3": "r1", "s1": "r1", "s2": "r0", "s0": "r0"}
+    links = [{"node": node, "parent": rack, "gbps": 10.0} for node, rack in racks.items()]
+    links += [{"node": rack, "parent": "core", "gbps": 1.0} for rack in ("r1", "r0")]
+    network = {"kind": "tree", "links": links}
+    instance = worked([{"slots": 2, "gpus": 2, **RINGS}], [1] * 4, cluster={"network": network})
+    # Consolidated, it would be on s0 and s1, over the core, where an iteration takes too long.
+    found = rarmodel.simulate(instance, "fifo")
+    assert found.schedule is not None
+    assert [*found.schedule.assignments[0].gpus] == ["s0", "s2"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:

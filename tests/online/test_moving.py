@@ -25,7 +25,7 @@ from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
 from rarmodel.online.simulate import unsuitable
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption
+from rarmodel.schema.instance import Preemption, Tenant
 
 POLICIES = [
     one.name
@@ -145,6 +145,31 @@ def _every_ring(cluster: WorkingCluster, size: int) -> list[dict[int, int]]:
             if sum(one.values()) + count <= size
         ]
     return [one for one in rings if sum(one.values()) == size]
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, "replan"])
+@pytest.mark.parametrize("beyond", ["cap", "reservation"])
+def test_a_running_job_that_could_never_start_again_goes_on(policy: str, beyond: str) -> None:
+    jobs: list[dict[str, Any]] = [
+        {
+            "slots": 9,
+            "gpus": 3,
+            "due": 90,
+            "running": {"gpus": {"s0": [0, 1, 2]}, "iterations_done": 0},
+        },
+        {"slots": 1, "gpus": 2, "due": 1},
+    ]
+    away = [{"server": "s0", "gpus": 2, "from": 0}] if beyond == "reservation" else []
+    instance = worked(jobs, restore=0, cluster={"reservations": away})
+    if beyond == "cap":
+        first, second = instance.jobs
+        capped = first.model_copy(update={"tenant": "t"}), second
+        tenants = (Tenant(name="t", gpus=2),)
+        instance = instance.model_copy(update={"tenants": tenants, "jobs": capped})
+    found = rarmodel.simulate(instance, policy)
+    assert found.verified, found.reasons
+    assert found.report is not None
+    assert found.report.completion == {"a": 9, "b": 10}
 
 
 @pytest.mark.parametrize("policy", POLICIES)

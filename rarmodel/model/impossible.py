@@ -41,7 +41,7 @@ def never_complete(instance: Instance) -> tuple[str, ...]:
     """
     ends = {} if instance.preemption is not None else running_ends(instance)
     stuck = [j for j, end in ends.items() if end is None]
-    suspects = _without_place_at_last(instance)
+    suspects = without_place_at_last(instance)
     if not suspects and not stuck:
         return ()
     never = {j: _stuck(instance, j, stuck) for j in stuck}
@@ -59,7 +59,7 @@ def never_complete(instance: Instance) -> tuple[str, ...]:
     return tuple(never[j] for j in sorted(never))
 
 
-def _without_place_at_last(instance: Instance) -> frozenset[int]:
+def without_place_at_last(instance: Instance) -> frozenset[int]:
     """Jobs, by index, that make no progress alone when nothing changes any more.
 
     All others complete in some schedule, as far as it depends on caps.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import UsageError
+from rarmodel.model.impossible import without_place_at_last
 from rarmodel.model.lone import lone_options
 from rarmodel.schema import Instance
 
@@ -34,8 +36,10 @@ class Foreman:
     that is to have as many GPUs as it has stays where it is. If jobs may be interrupted, it is
     first settled by numbers who holds GPUs; the other running jobs stop, and then those who start
     are placed. Where the servers that a job may use are taken all the same, jobs further down the
-    order stop for it, the last ones first. Room that is left goes to the rest of the order. A place
-    in which a job would make no progress does not fit it: see `moving`.
+    order stop for it, the last ones first; they are placed in their turn. Room that is left goes to
+    the rest of the order. A place in which a job would make no progress does not fit it: see
+    `moving`. A job that runs at slot 0 with GPUs beyond a cap or a reservation is not interrupted
+    if it could never start again.
 
     Parameters
     ----------
@@ -68,6 +72,7 @@ class Foreman:
         self._random = random
         self._jobs: Jobs = cluster.jobs
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
+        self._bound = _bound(cluster) if interrupts else []
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
         self._places: Mapping[int, Ring] = {}
@@ -86,6 +91,9 @@ class Foreman:
             self._wanted[active] = decision.gpus
         for k, ring in self._places.items():
             self._wanted[k] = sum(ring.values())
+        if bound := [k for k in self._bound if self._cluster.holds[k]]:
+            order = np.concatenate([np.array(bound, np.int64), order[~np.isin(order, bound)]])
+            self._wanted[bound] = self._cluster.held[bound]
         if self._interrupts:
             self._interrupt(order, active, blocks=decision.blocks)
         self._fill(order, blocks=decision.blocks)
@@ -126,15 +134,19 @@ class Foreman:
         for k in active[(held > 0) & ~goes_on].tolist():
             cluster.stop(k)
         for k in (*self._types, *self._places):
-            if cluster.holds[k] and not self._stays(k):
+            if cluster.holds[k] and k not in self._bound and not self._stays(k):
                 cluster.stop(k)
         for k in order[jobs.stalls[order] & cluster.holds[order]][::-1].tolist():
-            if not moves(cluster, k, cluster.stays[k].ring):
+            if k not in self._bound and not moves(cluster, k, cluster.stays[k].ring):
                 cluster.stop(k)
-        for at in np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist():
-            k = int(order[at])
-            if not self._start(k) and self._lacks_room(k):
-                self._make_room(k, order[at + 1 :])
+        wait = deque(np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist())
+        while wait:
+            at = wait.popleft()
+            k, later = int(order[at]), order[at + 1 :]
+            if not self._start(k) and self._lacks_room(k) and self._make_room(k, later):
+                # Those who stopped for it are placed in their turn.
+                rest = np.flatnonzero(chosen[later] & ~cluster.holds[later])
+                wait = deque((at + 1 + rest).tolist())
 
     def _stays(self, k: int) -> bool:
         """Whether a running job has the place or the type that the decision gives it."""
@@ -204,8 +216,11 @@ class Foreman:
         """The ring, or another one if the job makes no progress there; None if it waits."""
         return ring if moves(self._cluster, k, ring) else elsewhere(self._cluster, k, asked)
 
-    def _make_room(self, k: int, later: Ints) -> None:
-        """Stop jobs further down the order for one that finds no place; if in vain, none."""
+    def _make_room(self, k: int, later: Ints) -> bool:
+        """Stop jobs further down the order for one that finds no place; if in vain, none.
+
+        Whether it has one then.
+        """
         cluster, asked = self._cluster, self.asks(k)
         stopped: list[int] = []
         for other in later[cluster.holds[later]][::-1].tolist():
@@ -216,9 +231,10 @@ class Foreman:
             if not self._lacks_room(k):
                 if not self._start(k):
                     break
-                return
+                return True
         for other in reversed(stopped):
             cluster.start(other, cluster.stopped[other].ring)
+        return False
 
     def _lacks_room(self, k: int) -> bool:
         """Whether a job waits for want of room, and not because the placement wants it to."""
@@ -247,6 +263,13 @@ class Foreman:
             f"job {name!r} at slot {self._cluster.now}: {what} (workers by server), which is not "
             f"idle, or not {asked.size} GPUs on servers as it asks for"
         )
+
+
+def _bound(cluster: WorkingCluster) -> list[int]:
+    """Jobs that run at slot 0, and could not run anew at last."""
+    index, jobs = cluster.jobs.index.tolist(), cluster.instance.jobs
+    found = without_place_at_last(cluster.instance)
+    return [k for k, j in enumerate(index) if j in found and jobs[j].running is not None]
 
 
 def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:

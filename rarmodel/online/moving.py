@@ -65,7 +65,10 @@ def _of_rates(cluster: WorkingCluster) -> Iterator[Truths]:
 
 
 def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
-    """Servers that are joined by links of a share or more, the greatest share first."""
+    """Servers that are joined by links of a share or more, the greatest share first.
+
+    Of equal shares, those with the first server of the cluster come first.
+    """
     instance, tree = cluster.instance, cluster.tree
     count = len(instance.cluster.servers)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
@@ -80,9 +83,11 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
             large |= small
             group |= dict.fromkeys(small, large)
             grown.append(link.node)
-        for found in {id(group[node]): group[node] for node in grown}.values():
+        joined = {id(group[node]): group[node] for node in grown}.values()
+        there = (sorted(index[node] for node in found if node in index) for found in joined)
+        for some in sorted(one for one in there if one):
             servers = np.zeros(count, np.bool_)
-            servers[[index[node] for node in found if node in index]] = True
+            servers[some] = True
             yield servers
 
 

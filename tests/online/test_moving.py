@@ -25,7 +25,7 @@ from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
 from rarmodel.online.simulate import unsuitable
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption
+from rarmodel.schema.instance import Preemption, Tenant
 
 POLICIES = [
     one.name
@@ -92,6 +92,19 @@ def test_rings_go_where_links_have_room() -> None:
     assert found.metrics.makespan == 3
 
 
+def test_of_places_as_good_the_one_with_the_first_server_is_taken() -> None:
+    """In whatever order the links of the network are listed."""
+    racks = {"s3": "r1", "s1": "r1", "s2": "r0", "s0": "r0"}
+    links = [{"node": node, "parent": rack, "gbps": 10.0} for node, rack in racks.items()]
+    links += [{"node": rack, "parent": "core", "gbps": 1.0} for rack in ("r1", "r0")]
+    network = {"kind": "tree", "links": links}
+    instance = worked([{"slots": 2, "gpus": 2, **RINGS}], [1] * 4, cluster={"network": network})
+    # Consolidated, it would be on s0 and s1, over the core, where an iteration takes too long.
+    found = rarmodel.simulate(instance, "fifo")
+    assert found.schedule is not None
+    assert [*found.schedule.assignments[0].gpus] == ["s0", "s2"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:
@@ -132,6 +145,31 @@ def _every_ring(cluster: WorkingCluster, size: int) -> list[dict[int, int]]:
             if sum(one.values()) + count <= size
         ]
     return [one for one in rings if sum(one.values()) == size]
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, "replan"])
+@pytest.mark.parametrize("beyond", ["cap", "reservation"])
+def test_a_running_job_that_could_never_start_again_goes_on(policy: str, beyond: str) -> None:
+    jobs: list[dict[str, Any]] = [
+        {
+            "slots": 9,
+            "gpus": 3,
+            "due": 90,
+            "running": {"gpus": {"s0": [0, 1, 2]}, "iterations_done": 0},
+        },
+        {"slots": 1, "gpus": 2, "due": 1},
+    ]
+    away = [{"server": "s0", "gpus": 2, "from": 0}] if beyond == "reservation" else []
+    instance = worked(jobs, restore=0, cluster={"reservations": away})
+    if beyond == "cap":
+        first, second = instance.jobs
+        capped = first.model_copy(update={"tenant": "t"}), second
+        tenants = (Tenant(name="t", gpus=2),)
+        instance = instance.model_copy(update={"tenants": tenants, "jobs": capped})
+    found = rarmodel.simulate(instance, policy)
+    assert found.verified, found.reasons
+    assert found.report is not None
+    assert found.report.completion == {"a": 9, "b": 10}
 
 
 @pytest.mark.parametrize("policy", POLICIES)

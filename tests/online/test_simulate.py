@@ -82,8 +82,10 @@ def test_job_that_can_never_start_is_named() -> None:
         ),
         "fifo-backfill",
     )
-    assert (found.verified, found.unfinished) == (False, ("a",))
-    assert found.metrics.makespan == 1
+    # Nothing is played: b is not complete either.
+    assert (found.verified, found.unfinished) == (False, ("a", "b"))
+    assert found.metrics.makespan is None
+    assert [line.split(":")[0] for line in found.causes] == ["job 'a' can never run"]
 
 
 def reserved() -> Any:
@@ -102,6 +104,18 @@ def test_urgent_job_gets_its_own_server_though_gpus_are_idle_elsewhere() -> None
     assert found.report is not None
     assert found.report.completion == {"a": 10, "b": 3}
     assert found.preemptions == 1
+
+
+def test_job_that_stops_for_an_urgent_one_goes_before_less_urgent_ones() -> None:
+    # At 1, b needs s0, so a stops. a comes next, and goes to s1, restored until 2; c takes s2.
+    jobs: list[dict[str, Any]] = [
+        {"slots": 6, "gpus": 2, "due": 9, "servers": ["s0", "s1"]},
+        {"slots": 2, "gpus": 2, "due": 3, "release": 1, "servers": ["s0"]},
+        {"slots": 4, "gpus": 2, "due": 20, "release": 1},
+    ]
+    found = rarmodel.simulate(worked(jobs, servers=[2, 2, 2], restore=1), "edf")
+    assert found.report is not None
+    assert found.report.completion == {"a": 7, "b": 3, "c": 5}
 
 
 def test_job_that_finds_no_place_stops_nobody_in_vain() -> None:

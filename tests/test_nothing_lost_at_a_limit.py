@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
+from weakref import ref
 
 import pyomo.environ as pyo
 import pytest
@@ -150,6 +151,33 @@ def test_a_thread_that_is_out_of_time_ends() -> None:
     with pytest.raises(OutOfTime):
         built_until(time.perf_counter() + 0.05, lambda: endless(None))  # type: ignore[arg-type]
     assert threading.active_count() == before
+
+
+def test_a_callback_that_loses_the_exception_is_not_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python reports and forgets what a weak reference's callback raises."""
+    told = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+    class Gone:
+        pass
+
+    def slow(_: object) -> None:
+        end = time.perf_counter() + 0.2
+        while time.perf_counter() < end:
+            pass
+
+    def build() -> None:
+        one = Gone()
+        kept = ref(one, slow)
+        del one
+        while kept is not None:
+            time.sleep(0.001)
+
+    with pytest.raises(OutOfTime):
+        built_until(time.perf_counter() + 0.05, build)
+    assert told == []
 
 
 def test_without_a_limit_nothing_ends_it() -> None:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 _T = TypeVar("_T")
 
@@ -87,7 +87,16 @@ class _Builder(Generic[_T]):
 
 @contextmanager
 def _quiet_when_cut_short() -> Iterator[None]:
-    """Let Pyomo not log that a component failed where a deadline or Ctrl-C ended its building."""
+    """Let nobody report what failed only because a deadline or Ctrl-C ended the building.
+
+    Pyomo logs that a component failed. Python prints what a callback of its own loses, such as of
+    a weak reference; the exception is then raised anew.
+    """
+    hook = sys.unraisablehook
+
+    def forgotten(unraisable: Any) -> None:
+        if unraisable.exc_type is not OutOfTime:
+            hook(unraisable)
 
     def wanted(_: logging.LogRecord) -> bool:
         return not isinstance(sys.exc_info()[1], KeyboardInterrupt | OutOfTime)
@@ -95,8 +104,10 @@ def _quiet_when_cut_short() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in ("pyomo.core", "pyomo.common")]
     for logger in loggers:
         logger.addFilter(wanted)
+    sys.unraisablehook = forgotten
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for logger in loggers:
             logger.removeFilter(wanted)

@@ -12,9 +12,9 @@ import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import Bound, ValueBound, best_bound, value_bounds
 from rarmodel.files import read_schedule, to_json, write_text
-from rarmodel.reports.aims import aims_of, shown_bounds
-from rarmodel.reports.comparison import draw_all, rows_of
-from rarmodel.reports.page import report_page
+from rarmodel.drawing.aims import aims_of, shown_bounds
+from rarmodel.drawing.comparison import draw_all, rows_of
+from rarmodel.drawing.page import report_page
 from rarmodel.results import Result
 
 

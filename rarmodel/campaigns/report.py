@@ -10,8 +10,8 @@ from typing import Any
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes, read_instance, read_schedule
-from rarmodel.reports import Group, campaign_page, simulations_page
-from rarmodel.reports.runs import Run, runs_of
+from rarmodel.drawing import Group, campaign_page, simulations_page
+from rarmodel.drawing.runs import Run, runs_of
 from rarmodel.schema import Instance, Schedule
 
 from .arguments import asked
@@ -33,14 +33,14 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
     Returns
     -------
     str
-        The page; see `rarmodel.reports.campaign_page`.
+        The page; see `rarmodel.drawing.campaign_page`.
 
     Raises
     ------
     InputError
         If there is no campaign or table, or no finished or failed run in it.
     UsageError
-        If Jinja2 or Bokeh is not installed.
+        If Altair or vl-convert is not installed.
     """
     try:
         if not os.path.isdir(source):  # noqa: PTH112 - raises nothing
@@ -66,14 +66,14 @@ def simulations_report(folder: str | os.PathLike[str]) -> str:
     Returns
     -------
     str
-        The page; see `rarmodel.reports.simulations_page`.
+        The page; see `rarmodel.drawing.simulations_page`.
 
     Raises
     ------
     InputError
         If there is no campaign in the folder, or no run with a schedule.
     UsageError
-        If Jinja2 or Bokeh is not installed.
+        If Altair or vl-convert is not installed.
     """
     with open_ledger(Path(folder) / LEDGER) as ledger:
         rows = table_of(ledger).to_pylist()

@@ -80,7 +80,7 @@ def _features() -> Iterable[str]:
 
 
 def _parts() -> Iterable[str]:
-    from rarmodel.reports.pictures import PARTS  # noqa: PLC0415
+    from rarmodel.drawing.parts import PARTS  # noqa: PLC0415
 
     return PARTS
 

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from browser import ARGUMENTS, READY, chromium
 
 import rarmodel
-from rarmodel.reports import draw_all
+from rarmodel.drawing import draw_all
 from rarmodel.schema import Instance, Schedule
 
 TIMES = 5

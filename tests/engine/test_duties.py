@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
 from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
-from rarmodel.engine.arrays import BY_FIXED_POINT, BY_LOAD, BY_RING, arrays_of
-from rarmodel.model.sharing import DUTY, FIXED_POINT
+from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
+from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate
 
-BY_DUTY = st.sampled_from([DUTY, FIXED_POINT])
 
-
-def check(instance: Instance, random: Random, model: str, latest: int) -> None:
+def check(instance: Instance, random: Random, latest: int) -> None:
     """Engine, verifier and slot-by-slot reading agree to the last bit."""
-    contention = instance.contention.model_copy(update={"model": model})
+    contention = instance.contention.model_copy(update={"model": DUTY.name})
     instance = instance.model_copy(update={"contention": contention})
     workers = random_workers(random, instance)
     starts = [random.randrange(latest) for _ in instance.jobs]
@@ -38,28 +36,28 @@ def check(instance: Instance, random: Random, model: str, latest: int) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(instances(jobs=8), st.randoms(use_true_random=False), BY_DUTY, st.sampled_from([3, 12]))
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
 def test_engine_equals_verifier_and_slot_by_slot(
-    instance: Instance, random: Random, model: str, latest: int
+    instance: Instance, random: Random, latest: int
 ) -> None:
-    check(instance, random, model, latest)
+    check(instance, random, latest)
 
 
 @pytest.mark.slow
 @settings(max_examples=3_000, deadline=None)
-@given(instances(jobs=8), st.randoms(use_true_random=False), BY_DUTY, st.sampled_from([3, 12, 60]))
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12, 60]))
 def test_engine_equals_verifier_and_slot_by_slot_often(
-    instance: Instance, random: Random, model: str, latest: int
+    instance: Instance, random: Random, latest: int
 ) -> None:
-    check(instance, random, model, latest)
+    check(instance, random, latest)
 
 
 @settings(max_examples=100, deadline=None)
-@given(instances(), st.randoms(use_true_random=False), BY_DUTY)
+@given(instances(), st.randoms(use_true_random=False))
 def test_one_job_more_never_makes_another_complete_earlier(
-    instance: Instance, random: Random, model: str
+    instance: Instance, random: Random
 ) -> None:
-    contention = instance.contention.model_copy(update={"model": model})
+    contention = instance.contention.model_copy(update={"model": DUTY.name})
     instance = instance.model_copy(update={"contention": contention})
     workers = random_workers(random, instance)
     runs = [
@@ -77,4 +75,3 @@ def test_links_of_one_rate_are_compared_by_their_loads() -> None:
     tree = contended_instance(Random(1), tree=True)
     assert len({link.gbps for link in tree.cluster.network.links}) == 2  # type: ignore[union-attr]
     assert arrays_of(tree).sharing == BY_RING
-    assert arrays_of(contended_instance(Random(0), model=FIXED_POINT)).sharing == BY_FIXED_POINT

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from contended import contended_instance
 
-from rarmodel import registry
-from rarmodel.api import simulate
+from rarmodel import registry, simulate
 from rarmodel.model.sharing import DUTY, FIXED_POINT
 from rarmodel.schema import Instance
 
@@ -26,10 +25,10 @@ def instance(model: str, *, elastic: bool = False) -> Instance:
 
 
 @pytest.mark.parametrize("model", [DUTY, FIXED_POINT])
-@pytest.mark.parametrize("policy", registry.names("online_policies"))
+@pytest.mark.parametrize("policy", registry.names("policies"))
 @pytest.mark.parametrize("placement", ["consolidate", "contention-aware"])
 def test_every_policy_plays_by_duty(policy: str, placement: str, model: str) -> None:
-    elastic = registry.find("online_policies", policy).elastic
+    elastic = registry.find("policies", policy).elastic
     found = simulate(instance(model, elastic=elastic), policy=policy, placement=placement)
     assert found.stopped == "finished"
     assert found.report is not None

@@ -11,11 +11,11 @@ import pytest
 import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import Bound, ValueBound, best_bound, value_bounds
-from rarmodel.files import read_schedule, to_json, write_text
 from rarmodel.drawing.aims import aims_of, shown_bounds
 from rarmodel.drawing.comparison import draw_all, rows_of
 from rarmodel.drawing.page import report_page
-from rarmodel.results import Result
+from rarmodel.files import read_schedule, to_json, write_text
+from rarmodel.methods import Result
 
 
 def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:

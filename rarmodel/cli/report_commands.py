@@ -45,7 +45,8 @@ def plot(
 
     Each SCHEDULE is a file, or - for stdin.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import plotting  # noqa: PLC0415
 
     form = Path(output).suffix[1:].lower()
     if form not in FORMS:
@@ -55,9 +56,9 @@ def plot(
     if form == "html":
         if parts:
             raise UsageError("parts are for pictures; an HTML page has all parts")
-        files.write_bytes(output, api.report(problem, claimed, objective=objective).encode())
+        files.write_bytes(output, plotting.report(problem, claimed, objective=objective).encode())
         return 0
-    chart = api.plot(problem, claimed, parts=parts or None, objective=objective)
+    chart = plotting.plot(problem, claimed, parts=parts or None, objective=objective)
     from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
 
     files.write_bytes(output, image_of(chart, form))
@@ -81,15 +82,15 @@ def report(
 
     Each SCHEDULE is a file, or - for stdin.
     """
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import plotting  # noqa: PLC0415
 
     if simulations and objective is not None:
         raise UsageError("--simulations compares flow times; leave --objective out")
 
     def page() -> str:
         if simulations:
-            return api.report_simulations(*read_schedules(instance, schedules))
-        return api.report(*read_schedules(instance, schedules), objective=objective)
+            return plotting.report_simulations(*read_schedules(instance, schedules))
+        return plotting.report(*read_schedules(instance, schedules), objective=objective)
 
     write_page(output, page)
     return 0

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rarmodel.errors import InputError, Problem
-from rarmodel.files import read_bytes, read_instance, read_schedule
 from rarmodel.drawing import Group, campaign_page, simulations_page
 from rarmodel.drawing.runs import Run, runs_of
+from rarmodel.errors import InputError, Problem
+from rarmodel.files import read_bytes, read_instance, read_schedule
 from rarmodel.schema import Instance, Schedule
 
 from .arguments import asked

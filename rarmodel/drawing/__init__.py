@@ -12,76 +12,40 @@ from rarmodel.model.features import ALL
 from .extra import require_extra
 
 if TYPE_CHECKING:
-    from .aims import shown_bounds
-    from .calibrations import calibration_chart, models_chart
-    from .campaign import campaign_page
-    from .comparison import draw_all
-    from .drawing import Bar, Drawing, Drawn, LinkRings, draw
-    from .figures import schedules_chart
-    from .output import form_of, image_of
-    from .page import report_page
-    from .reserved import Away
-    from .shown import Shown
-    from .simulations import Group, simulations_page
-    from .steps import Steps
-    from .style import finished
+    from .aims import shown_bounds as shown_bounds
+    from .calibrations import calibration_chart as calibration_chart
+    from .calibrations import models_chart as models_chart
+    from .campaign import campaign_page as campaign_page
+    from .comparison import draw_all as draw_all
+    from .drawing import Bar as Bar
+    from .drawing import Drawing as Drawing
+    from .drawing import Drawn as Drawn
+    from .drawing import LinkRings as LinkRings
+    from .drawing import draw as draw
+    from .figures import schedules_chart as schedules_chart
+    from .output import form_of as form_of
+    from .output import image_of as image_of
+    from .page import report_page as report_page
+    from .reserved import Away as Away
+    from .shown import Shown as Shown
+    from .simulations import Group as Group
+    from .simulations import simulations_page as simulations_page
+    from .steps import Steps as Steps
+    from .style import finished as finished
+    from .style import rows as rows
 
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
-
-_HOMES = {
-    "Away": "reserved",
-    "Bar": "drawing",
-    "Drawing": "drawing",
-    "Drawn": "drawing",
-    "LinkRings": "drawing",
-    "Shown": "shown",
-    "Steps": "steps",
-    "draw": "drawing",
-    "draw_all": "comparison",
-    "shown_bounds": "aims",
+_PLAIN = {
+    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "Shown", "Steps"),
+    *("draw", "draw_all", "shown_bounds"),
 }
-_WITH_EXTRA = {
-    "Group": "simulations",
-    "calibration_chart": "calibrations",
-    "campaign_page": "campaign",
-    "finished": "style",
-    "form_of": "output",
-    "image_of": "output",
-    "models_chart": "calibrations",
-    "report_page": "page",
-    "schedules_chart": "figures",
-    "simulations_page": "simulations",
-}
+"""Names that need no library that draws."""
 
-__all__ = [
-    "HANDLES",
-    "Away",
-    "Bar",
-    "Drawing",
-    "Drawn",
-    "Group",
-    "LinkRings",
-    "Shown",
-    "Steps",
-    "calibration_chart",
-    "campaign_page",
-    "draw",
-    "draw_all",
-    "finished",
-    "form_of",
-    "image_of",
-    "models_chart",
-    "report_page",
-    "schedules_chart",
-    "shown_bounds",
-    "simulations_page",
-]
-
-_get, __dir__ = exports(__name__, _HOMES | _WITH_EXTRA)
+_get, __dir__, __all__ = exports(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WITH_EXTRA:
+    if name in __all__ and name not in _PLAIN:
         require_extra()
     return _get(name)

@@ -59,7 +59,7 @@ def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VCo
     last = len(shown.drawings) - 1
     highest = {0: 620, 1: 400}.get(last, 290)
     for part in parts:
-        for i, drawing in enumerate(shown.drawings):
+        for i in range(len(shown.drawings)):
             own = i in shown.alone
             slots = own or i == last or i + 1 in shown.alone
             if part == "gantt":
@@ -92,7 +92,8 @@ def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
     window = new_window()
     windows = (window, new_window("slots_below") if apart else window)
     choice = len(every) > 2
-    places = list(zip(PLACES if choice else chosen, windows[: len(chosen)], strict=True))
+    names: Sequence[int | str] = PLACES if choice else chosen
+    places = list(zip(names, windows[: len(chosen)], strict=True))
     strong = " || ".join(f"datum.line == {which}" for which, _ in places) if choice else None
     height = gantt_height(shown, 400 if len(places) > 1 else 640)
     selections: dict[str, list[alt.Parameter]] = {LINES: [window.slots]}
@@ -134,7 +135,9 @@ def look(
 ) -> Any:
     """A chart of schedules with the colours of their jobs; parameters as of `finished`."""
     # Each chart has its own legend, below it.
-    apart = dict.fromkeys(("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent")
+    apart = dict.fromkeys(
+        ("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent"
+    )
     chart = chart.resolve_scale(**apart)
     classes = [one.colour for one in colouring(shown.instance).classes]
     return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})

@@ -7,7 +7,7 @@ view when the reader zooms in.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -15,8 +15,7 @@ import numpy as np
 from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
 
-from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, UNKNOWN, colouring, ink_on
-from .drawing import Drawing
+from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, colouring, ink_on
 from .gantt_marks import jobs_moments, length_lines, parts_of_bars
 from .grids import utilisation_grid
 from .heat import heat_map
@@ -171,9 +170,7 @@ def _jobs(view: View, drawn: alt.Chart) -> Layers:
     shown, colours = view.shown, colouring(view.shown.instance)
     classes = [one.name for one in colours.classes]
     unknown = "unknown size"
-    runs = [
-        (drawing.numbers[run.job], run) for drawing in shown.drawings for run in drawing.runs
-    ]
+    runs = [(drawing.numbers[run.job], run) for drawing in shown.drawings for run in drawing.runs]
     if any(colours.class_of(number, run.size) is None for number, run in runs):
         classes.append(unknown)
     edges = [
@@ -310,7 +307,8 @@ def _marked(view: View, drawn: alt.Chart) -> Layers:
     told = {**_told(view.shown), "hit": "datum.job == find ? 1 : 0"}
     parts = "datum.best.told + '; ' + datum.best.ring + '; ' + datum.best.slots + '; ' + "
     said = (
-        drawn.transform_filter("find != ''").transform_calculate(**told)
+        drawn.transform_filter("find != ''")
+        .transform_calculate(**told)
         .transform_aggregate(best="argmax(hit)")
         .transform_calculate(
             said=(

@@ -105,8 +105,9 @@ def jobs_moments(view: View) -> list[alt.Chart]:
     waiting = drawn.transform_filter("datum.start !== null").mark_rule(**style, strokeWidth=1.2)
     return [
         waiting.encode(x=view.time("slot"), x2="start:Q", y=view.y("row")),
-        drawn.mark_point(**style, filled=True, stroke=PAPER, strokeWidth=0.6, size=size, opacity=1)
-        .encode(
+        drawn.mark_point(
+            **style, filled=True, stroke=PAPER, strokeWidth=0.6, size=size, opacity=1
+        ).encode(
             x=view.time("slot"),
             y=view.y("row"),
             shape=alt.Shape(

@@ -27,7 +27,7 @@ class Grid(NamedTuple):
         (rows) Name of each row: one server or link, or the first and the last of several.
     per_row
         Number of servers or links per row; the last row may have fewer.
-    count
+    total
         Number of all servers or links.
     edges
         (bins + 1) Edges of the bins, in slots.
@@ -37,7 +37,7 @@ class Grid(NamedTuple):
 
     names: tuple[str, ...]
     per_row: int
-    count: int
+    total: int
     edges: Floats
     values: Floats
 
@@ -48,7 +48,12 @@ class Grid(NamedTuple):
             limits = [0, *changes.tolist(), len(values)]
             for begin, end in pairwise(limits):
                 if values[begin]:
-                    yield row, float(self.edges[begin]), float(self.edges[end]), float(values[begin])
+                    yield (
+                        row,
+                        float(self.edges[begin]),
+                        float(self.edges[end]),
+                        float(values[begin]),
+                    )
 
 
 def utilisation_grid(

@@ -90,12 +90,12 @@ def heat_map(
         for rectangle in grid.rectangles():
             for column, value in zip(found.values(), (i, *rectangle), strict=True):
                 column.append(value)
-    per_row, count = grids[0].per_row, grids[0].count
+    per_row, total = grids[0].per_row, grids[0].total
     time = view.shown.time
     begin, end = "floor(datum.slot)", "ceil(datum.until)"
     told = {
         "top": f"datum.line * {per_row}",
-        "bottom": f"min((datum.line + 1) * {per_row}, {count})",
+        "bottom": f"min((datum.line + 1) * {per_row}, {total})",
         row: "datum.names[datum.line]",
         "slots": f"format({begin}, ',d') + ' to ' + format({end}, ',d')",
         "time": f"{clock(time, begin)} + ' to ' + {clock(time, end)}",

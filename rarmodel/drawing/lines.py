@@ -32,6 +32,7 @@ def step_lines(
     legend: bool = True,
     strong: str | None = None,
     name: str = LINES,
+    below: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
     """A line of steps for each curve.
 
@@ -55,6 +56,8 @@ def step_lines(
         Expression: whether a line, `datum.line`, is before the others; by default all are.
     name
         Beginning of the name of the unit that selections are of.
+    below
+        What is drawn below the lines.
     """
     found: dict[str, list[Any]] = {"line": [], "slot": [], "value": []}
     for i, (at, values) in enumerate(curves):
@@ -87,7 +90,8 @@ def step_lines(
     points = drawn.mark_point(filled=True, opacity=0, size=90, clip=True).encode(
         x=x, y=y, tooltip=[alt.Tooltip("name:N", title="schedule"), *tips]
     )
-    return alt.layer(line, points.properties(name=name), height=height, title=alt.Title(title))
+    layers = [*below, line, points.properties(name=name)]
+    return alt.layer(*layers, height=height, title=alt.Title(title))
 
 
 def share_y(title: str, top: float = 1.0) -> alt.Y:
@@ -113,32 +117,33 @@ def utilisation(
     top = max(float(values.max()) for _, values in curves)
     # Charts of one schedule each say in their title which it is.
     lines = lines_of(shown.labels if len(which) > 1 else [shown.labels[which[0]]])
-    chart = step_lines(
-        lines,
-        curves,
-        time_x("slot", end, shown.time, labels=slots),
-        share_y("of all GPUs", top),
+    x, y = time_x("slot", end, shown.time, labels=slots), share_y("of all GPUs", top)
+    away = _reserved(shown, end, x, y)
+    return step_lines(
+        *(lines, curves, x, y),
         [alt.Tooltip("slot:Q", title="from slot", format=",d"), _held(".1%", "GPUs held")],
         height=height,
-        title=title,
+        title=f"{title}; grey: reserved" if away else title,
         legend=legend,
         strong=strong,
+        below=away,
     )
+
+
+def _reserved(shown: Shown, end: int, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """The share of all GPUs that is reserved, from above."""
     away = shown.drawings[0].reserved_in_all
     if not away.slots:
-        return chart
-    reserved = rows(
+        return []
+    drawn = rows(
         {
             "slot": away.slots,
             "until": [*away.slots[1:], max(2 * end, away.slots[-1] + 1)],
             "value": [1 - value / shown.instance.cluster.total_gpus for value in away.values],
         }
     )
-    x = time_x("slot", end, shown.time, labels=slots)
-    grey = reserved.mark_rect(clip=True, opacity=0.3, color=AWAY).encode(
-        x=x, x2="until:Q", y=share_y("of all GPUs", top), y2=alt.datum(1)
-    )
-    return alt.layer(grey, *chart.layer, height=height, title=f"{title}; grey: reserved")
+    grey = drawn.mark_rect(clip=True, opacity=0.3, color=AWAY)
+    return [grey.encode(x=x, x2="until:Q", y=y, y2=alt.datum(1))]
 
 
 def completed(shown: Shown, *, slots: bool = True, strong: str | None = None) -> alt.LayerChart:
@@ -160,8 +165,8 @@ def flow_times(shown: Shown) -> alt.LayerChart:
     """The share of the jobs that are complete so many slots after their release."""
     curves = [flow_parts(drawing) for drawing in shown.drawings]
     longest = max(1.0, *(float(slots[-1]) for slots, _ in curves))
-    x = time_x("slot", longest, shown.time.model_copy(update={"origin": None}))
-    x.axis.title = f"{x.axis.title} since the release".replace(", and", " and")
+    without = shown.time.model_copy(update={"origin": None})
+    x = time_x("slot", longest, without, since=", since the release")
     return step_lines(
         lines_of(shown.labels),
         curves,

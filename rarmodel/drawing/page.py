@@ -168,7 +168,7 @@ def _values(drawing: Drawing) -> list[Value | None]:
 
 def _short(name: str) -> str:
     """About what stands beside a row."""
-    return name[:LETTERS + 8]
+    return name[: LETTERS + 8]
 
 
 def _where(assignment: AnyAssignment) -> str:

@@ -65,7 +65,9 @@ def rendered(
         css=_text("page.css"),
         js=_text("page.js"),
         vega=vl_convert.javascript_bundle(),
-        charts={name: _script_data(chart.to_dict(validate=False)) for name, chart in charts.items()},
+        charts={
+            name: _script_data(chart.to_dict(validate=False)) for name, chart in charts.items()
+        },
         margin=round(max(longest * LETTER, 44)) + 48,
         **values,
     )

@@ -217,7 +217,9 @@ def _charts(
             y = share_y(axis, max(float(values.max()) for _, values in curves))
             tip = alt.Tooltip("value:Q", title="GPUs held", format=".1%")
         else:
-            y = alt.Y("value:Q", title=axis, scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=4))
+            y = alt.Y(
+                "value:Q", title=axis, scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=4)
+            )
             tip = alt.Tooltip("value:Q", title="jobs", format=",.1f")
         x = time_x("slot", end, time)
         over.append(
@@ -229,17 +231,14 @@ def _charts(
             )
         )
     slots = new_window().slots
-    distributions = [
-        _distribution(lines, [pooled(some, lambda one: np.maximum(one.flow, 1.0)) for some in found],
-            "Flow times", f"slots of {duration(time.slot_seconds)} from release to completion", "slots"),
-        _distribution(lines, [pooled(some, lambda one: one.stretch) for some in found],
-            "Fairness: a long tail is unfair",
-            "flow time, divided by what the job takes alone in the cluster", "at most"),
-    ]
+    flows = [pooled(some, lambda one: np.maximum(one.flow, 1.0)) for some in found]
+    stretches = [pooled(some, lambda one: one.stretch) for some in found]
+    since = f"slots of {duration(time.slot_seconds)} from release to completion"
+    against = "flow time, divided by what the job takes alone in the cluster"
     return {
-        "flow": finished(_apart(distributions[:1])),
+        "flow": finished(_apart([_distribution(lines, flows, since, "slots")])),
         "time": finished(_apart(over), selections={LINES: [slots]}),
-        "stretch": finished(_apart(distributions[1:])),
+        "stretch": finished(_apart([_distribution(lines, stretches, against, "at most")])),
     }
 
 
@@ -248,11 +247,11 @@ def _apart(charts: Sequence[Any]) -> Any:
 
 
 def _distribution(
-    lines: Sequence[Line], values: Sequence[Floats], title: str, axis: str, tip: str
+    lines: Sequence[Line], values: Sequence[Floats], axis: str, tip: str
 ) -> alt.LayerChart:
     """The share of all jobs whose value is no greater, over values on a logarithmic axis."""
     low = min(float(one[0]) for one in values)
-    high = max(max(float(one[-1]) for one in values), low * 1.1)
+    high = max(low * 1.1, *(float(one[-1]) for one in values))
     scale = alt.Scale(type="log", domain=[low / 1.05, high * 1.05], nice=False)
     x = alt.X("slot:Q", title=f"{axis} (logarithmic)", scale=scale, axis=alt.Axis(format="~g"))
     curves = [(one, np.arange(1, len(one) + 1) / len(one)) for one in values]
@@ -260,4 +259,4 @@ def _distribution(
         alt.Tooltip("slot:Q", title=tip, format=",.4~r"),
         alt.Tooltip("value:Q", title="jobs", format=".1%"),
     ]
-    return step_lines(lines, curves, x, share_y("of the jobs"), tips, height=200, title=title)
+    return step_lines(lines, curves, x, share_y("of the jobs"), tips, height=200, title="")

@@ -117,7 +117,7 @@ def spread_chart(
     median = summary.mark_rule(color=EDGE, strokeWidth=4).encode(
         x=alt.X("middle:Q"), y=alt.Y("top:Q"), y2="bottom:Q"
     )
-    return alt.layer(dots, box, median, height=height)
+    return alt.layer(dots.properties(name="spread"), box, median, height=height)
 
 
 def varied_settings(runs: Sequence[Run]) -> list[str]:
@@ -219,7 +219,7 @@ def setting_chart(runs: Sequence[Run], column: str, title: str) -> alt.LayerChar
             alt.Tooltip("number:Q", format=",d"),
         ],
     )
-    return alt.layer(line, bars, dots, height=340)
+    return alt.layer(line, bars, dots.properties(name="setting"), height=340)
 
 
 def lines_at(

@@ -75,6 +75,7 @@ def time_x(
     time: SlotTime,
     *,
     labels: bool = True,
+    since: str = "",
 ) -> alt.X:
     """An axis of time in slots, with the clock below each number of slots.
 
@@ -88,11 +89,14 @@ def time_x(
         The length of slots, and when slot 0 begins.
     labels
         Whether the axis has labels and a title.
+    since
+        From when slots count, if not from slot 0.
     """
     limit = end * 1.02 if isinstance(end, int | float) else alt.ExprRef(f"{end} * 1.02")
     scale = alt.Scale(domain=[0, limit], nice=False, zero=False)
     of_clock = "clock" if time.origin else "time"
-    title = f"slots of {duration(time.slot_seconds)}, and {of_clock}" if labels else None
+    told = f"slots of {duration(time.slot_seconds)}, and {of_clock}{since}"
+    title = told if labels else None
     return alt.X(
         f"{field}:Q",
         scale=scale,

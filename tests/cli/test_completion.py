@@ -161,7 +161,7 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
         ("rarmodel generate ", "numba|pyomo"),
         ("rarmodel import trace.csv --format ", "numba|pyomo"),
         ("rarmodel import trace.csv --model ", "numba|pyomo"),
-        ("rarmodel plot lab.json a.json --part ", "numba|pyomo|matplotlib|bokeh"),
+        ("rarmodel plot lab.json a.json --part ", "numba|pyomo|altair|vl_convert"),
     ],
 )
 def test_completion_is_light(line: str, heavy: str) -> None:

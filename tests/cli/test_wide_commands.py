@@ -25,7 +25,7 @@ from rarmodel.schema.instance import Preemption
 if TYPE_CHECKING:
     from invocation import Invoke
 
-NEEDED = {"plot": "matplotlib", "report": "bokeh"}
+NEEDED = {"plot": "altair", "report": "altair"}
 """Extras that commands need."""
 MEASURED = table_of(contention(0.8, 0.3, 5.0), [(2, 1, 1), (2, 2, 1), (4, 2, 2), (8, 8, 8)])
 RATES = ("--network-gbps", 10, "--intra-server-gbps", 100, "--reduction-gbps", 400)

@@ -11,19 +11,20 @@ from documents import assignment_data, instance_data, instance_of, job_data, sch
 from shown import MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
+from rarmodel.duration import duration
 from rarmodel.files import parse_instance
 
-pytest.importorskip("bokeh")
+pytest.importorskip("altair")
 
-# Colours of single pixels of a chart, by parts of its frame.
-PIXELS = """([element, places]) => {
-  const view = [...Bokeh.index].find((one) => document.getElementById(element).contains(one.el));
-  const layers = view.canvas_view.primary;
-  const box = view.frame.bbox;
-  const ratio = layers.pixel_ratio;
-  return places.map(([x, y]) => [...layers.ctx.getImageData(
-    Math.round((box.left + x * box.width) * ratio),
-    Math.round((box.top + y * box.height) * ratio), 1, 1).data]);
+FIRST, SECOND, LINES = "charts/gantt0", "charts/gantt1", "charts/lines"
+# Colours of single pixels of a chart, by parts of its frame; the frame comes first.
+PIXELS = """([frame, places]) => {
+  const canvas = document.querySelector("#charts canvas");
+  const box = canvas.getBoundingClientRect();
+  const ratio = canvas.width / box.width;
+  return places.map(([x, y]) => [...canvas.getContext("2d").getImageData(
+    Math.round((frame.x - box.x + x * frame.width) * ratio),
+    Math.round((frame.y - scrollY - box.y + y * frame.height) * ratio), 1, 1).data]);
 }"""
 
 
@@ -31,10 +32,9 @@ PIXELS = """([element, places]) => {
 def show(tmp_path_factory: pytest.TempPathFactory, launch: Callable[..., Any]) -> Any:
     """Write a report to a file, and open it."""
 
-    def opener(instance: Any, *schedules: Any, style: str = "", **options: Any) -> Any:
+    def opener(instance: Any, *schedules: Any, **options: Any) -> Any:
         path = tmp_path_factory.mktemp("page") / "report.html"
-        page = rarmodel.report(instance, schedules)
-        path.write_text(page.replace("</head>", f"<style>{style}</style></head>"), encoding="utf-8")
+        path.write_text(rarmodel.report(instance, schedules), encoding="utf-8")
         return opened(path, launch(), **options)
 
     return opener
@@ -52,135 +52,100 @@ def solved(name: str, *methods: str) -> tuple[Any, ...]:
 
 def test_small_instance_renders_reacts_and_is_quiet(show: Any) -> None:
     with show(*solved("two-servers", "first-fit", "sjf-bco")) as page:
-        tip = page.hover("schedule-0-gantt", 0.2, 0.2)
+        tip = page.hover(FIRST, 0.2, 0.1)
         assert "j0" in tip
         assert "3 GPUs on 2 servers" in tip
+        assert "s0, GPUs 0 to 1" in tip
         assert "0 to 8 (8; alone at least 8)" in tip
         assert "0 s to 8 s (8 s)" in tip
         assert "at most 1 ring on a link it uses" in tip
-        assert "j1" in page.hover("schedule-0-gantt", 0.5, 0.2)
-        assert "s1" in page.hover("schedule-0-contention", 0.2, 0.75)
+        assert "j1" in page.hover(FIRST, 0.5, 0.2)
+        tip = page.hover("charts/links0", 0.2, 0.75)
+        assert "s1" in tip
+        assert "0 to 8" in tip
+        texts = page.texts("charts")
+        for text in ("first-fit: 20 slots, 20 s", "GPUs held", "makespan", "1 GPU", "s0", "j3"):
+            assert text in texts
+        frames = [page.frame(name) for name in (FIRST, SECOND, LINES, "charts/links1")]
+        for frame in frames:  # Frames stand exactly below each other.
+            assert (frame["x"], frame["width"]) == (frames[0]["x"], frames[0]["width"])
         assert_quiet(page)
 
 
 def test_pixels_of_bars_are_coloured_and_idle_gpus_are_not(show: Any) -> None:
     with show(*solved("two-servers", "first-fit")) as page:
+        assert_quiet(page)  # Reading pixels makes Chromium complain of the test.
         # j0 over both servers, j1 within one, and GPU 1 of s1, idle beside j0.
-        assert_quiet(page)
         places = [[0.1, 0.1], [0.45, 0.1], [0.1, 0.9]]
-        j0, j1, idle = page.page.evaluate(PIXELS, ["schedule-0-gantt", places])
-        assert j0 == [0x41, 0x4C, 0x9E, 255]
-        assert j1 == [0x53, 0xAC, 0xC2, 255]
-        assert idle == [0, 0, 0, 0]  # The paper is seen through the chart.
+        found = page.page.evaluate(PIXELS, [page.frame(FIRST), places])
+        j0, j1, idle = (tuple(colour[:3]) for colour in found)
+        assert j0 == (0x41, 0x4C, 0x9E)
+        assert j1 == (0x53, 0xAC, 0xC2)
+        assert idle == (0xFF, 0xFF, 0xFF)
 
 
-def test_rows_of_the_heat_map_are_the_links_in_order(show: Any) -> None:
-    jobs = [job_data(name, gpus=2, iterations=50) for name in "abc"]
-    instance = instance_of(*jobs, servers=(1, 3, 2), horizon=100)
-    schedule = schedule_of(
-        {"job": "a", "start": 0, "gpus": {"s0": [0], "s1": [0]}},
-        {"job": "b", "start": 0, "gpus": {"s1": [1], "s2": [0]}},
-        {"job": "c", "start": 50, "gpus": {"s1": [0, 1]}},
-    )
-    with show(instance, schedule) as page:
-        for row, (name, rings) in enumerate((("s0", 1), ("s1", 2), ("s2", 1))):
-            tip = page.hover("schedule-0-contention", 0.04, (row + 0.5) / 3)
-            assert f"link{name}" in tip
-            assert f"rings{rings}" in tip
-            assert "slots2time2 s to 3 s" in tip
-        assert_quiet(page)
-
-
-def test_schedules_that_are_compared_are_chosen_with_the_keyboard(show: Any) -> None:
+def test_schedules_in_view_are_chosen(show: Any) -> None:
     with show(*solved("two-servers", "list-scheduling", "first-fit", "sjf-bco", "search")) as page:
         # The best above the worst.
-        assert in_view(page) == ["search", "list-scheduling"]
-        page.page.locator('[name="below"][value="0"]').focus()
-        page.page.keyboard.press("ArrowDown")
-        page.page.wait_for_selector("html[data-pair='3 1']")
-        assert in_view(page) == ["search", "first-fit"]
-        assert "j0" in page.hover("schedule-1-gantt", 0.1, 0.2)
-        # Who asks for the same one above and below gets both the other way round.
-        page.page.locator('[name="above"][value="1"]').check()
-        page.page.wait_for_selector("html[data-pair='1 3']")
-        assert in_view(page) == ["first-fit", "search"]
+        assert titles(page) == ["search", "list-scheduling"]
+        page.page.locator("#charts-choices select").nth(1).select_option(label="first-fit")
+        page.page.wait_for_timeout(300)
+        assert titles(page) == ["search", "first-fit"]
+        assert "j0" in page.hover(SECOND, 0.1, 0.2)
         assert_quiet(page)
 
 
-def in_view(page: Opened) -> list[str]:
-    """Schedules whose Gantt charts are in view, from above."""
-    found = page.page.evaluate(
-        """[...document.querySelectorAll(".one[data-group]:not([hidden])")]
-          .map((one) => [one.getBoundingClientRect().top, one.dataset.label])
-          .sort(([a], [b]) => a - b).map(([, label]) => label)"""
-    )
-    return [str(label) for label in found]
+def titles(page: Opened) -> list[str]:
+    """The schedules in view, from above."""
+    return [
+        text.partition(":")[0] for text in page.texts("charts") if ": 1" in text or ": 2" in text
+    ][:2]
 
 
 def test_job_is_found_by_name(show: Any) -> None:
     with show(*solved("two-servers", "first-fit")) as page:
-        field = page.page.locator("form.find input")
-        said = page.page.locator("#found")
-        field.fill("j3")
-        field.press("Enter")
-        assert said.text_content() == (
-            "j3; 1 GPU on 1 server; 12 to 20 (8; alone at least 8); uses no link"
-        )
-        field.fill("nobody")
-        field.press("Enter")
-        assert said.text_content() == "There is no job nobody here."
-        assert_quiet(page)
-
-
-def test_name_that_ends_with_a_space_is_found(show: Any) -> None:
-    instance = instance_of(job_data("a"), job_data("a ", gpus=2))
-    schedule = schedule_of(assignment_data("a", 0, s0=[0]), assignment_data("a ", 0, s1=[0, 1]))
-    with show(instance, schedule) as page:
-        field = page.page.locator("form.find input")
-        for typed, ring in (("a ", "2 GPUs"), ("a", "1 GPU"), (" a", "1 GPU")):
-            field.fill(typed)
-            field.press("Enter")
-            said = str(page.page.locator("#found").text_content())
-            assert said.startswith(f"{typed.lstrip()}; {ring} on 1 server")
+        field = page.page.locator("#charts-choices input[type=search]")
+        for name, said in (
+            ("j3", "j3; 1 GPU on 1 server; 12 to 20 (8; alone at least 8); uses no link"),
+            ("nobody", "There is no job nobody here."),
+        ):
+            field.fill(name)
+            page.page.wait_for_timeout(500)
+            assert said in page.texts("charts")
         assert_quiet(page)
 
 
 def test_names_that_look_like_markup_or_formulas_are_shown_as_they_are(show: Any) -> None:
     instance, schedule = with_markup()
     with show(instance, schedule, schedule) as page:
-        assert MARKUP in page.hover("schedule-0-gantt", 0.2, 0.2)
-        assert TEX in page.hover("schedule-0-gantt", 0.1, 0.9)
-        assert TEX in page.hover("schedule-0-contention", 0.1, 0.9)
+        assert MARKUP in page.hover(FIRST, 0.2, 0.2)
+        assert TEX in page.hover(FIRST, 0.1, 0.9)
+        assert TEX in page.hover("charts/links0", 0.1, 0.9)
         assert page.page.title() == f"{MARKUP}: schedules compared"
         assert_quiet(page)
 
 
 def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: Any) -> None:
     with show(*of_many_jobs(10_000, 200)) as page:
-        tip = page.hover("schedule-0-gantt", 0.51, 0.31)
+        tip = page.hover(FIRST, 0.51, 0.31)
         assert "server" in tip
         assert "GPUs held" in tip
-        assert "job" not in tip
-        page.zoom("schedule-0-gantt", (0.3, 0.3), (0.4, 0.34))
-        tip = page.hover("schedule-0-gantt", 0.12, 0.52)
-        assert "job" in tip
+        assert "ring" not in tip
+        for _ in range(4):
+            page.zoom(FIRST, 0.5, 0.5, -900)
+        tip = page.hover(FIRST, 0.5, 0.52)
+        assert "2 GPUs on" in tip
         assert "GPUs held" not in tip
-        page.page.locator("form.find input").fill("j9999")
-        page.page.locator("form.find input").press("Enter")
-        assert "2 GPUs on" in str(page.page.locator("#found").text_content())
-        assert_quiet(page)
-
-
-def test_paper_instance_is_drawn_job_by_job(show: Any) -> None:
-    with show(*solved("paper-160", "list-scheduling")) as page:
-        assert "job" in page.hover("schedule-0-gantt", 0.05, 0.7)
+        servers = [text for text in page.texts("charts") if text.startswith("s1")]
+        assert servers
+        assert all("–" not in text for text in servers)
         assert_quiet(page)
 
 
 def test_page_fits_a_narrow_window(show: Any) -> None:
     with show(*solved("two-servers", "first-fit"), width=480) as page:
-        width = page.page.evaluate("document.documentElement.scrollWidth")
-        assert width <= 480
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= 480
+        assert page.frame(FIRST)["width"] < 480
         assert_quiet(page)
 
 
@@ -198,30 +163,119 @@ def test_wider_instance_shows_what_jobs_ask_for(show: Any) -> None:
         assignment_data("first", 0, s0=[0, 1]), assignment_data("next", 3, s0=[0, 1])
     )
     with show(parse_instance(data), schedule) as page:
-        tip = page.hover("schedule-0-gantt", 0.7, 0.2)
+        tip = page.hover(FIRST, 0.6, 0.2)
         assert "released at 1, waited 2; due at 4, 3 late" in tip
-        assert "runs at slot 0 already" in page.hover("schedule-0-gantt", 0.2, 0.2)
-        assert MARKUP in page.hover("schedule-0-gantt", 0.5, 0.9)  # As text.
-        drawn = page.page.evaluate(
-            """() => {
-              const { figure, element } = rarmodelFrames.frames.get("overview-flow");
-              const { slot, part } = figure.renderers[0].data_source.data;
-              const ticks = [...element.querySelectorAll(".ticks .tick")];
-              return [[...slot], [...part], ticks.map((tick) => tick.textContent)];
-            }"""
-        )
-        assert drawn[:2] == [[0, 3, 6], [0, 0.5, 1]]
-        assert "6" in drawn[2]
+        assert "runs at slot 0 already" in page.hover(FIRST, 0.3, 0.2)
+        assert MARKUP in page.hover(FIRST, 0.5, 0.9)  # As text.
+        texts = page.texts("charts")
+        for legend in ("release", "due slot", "past the due slot", "GPUs reserved"):
+            assert legend in texts
+        assert page.page.locator("#flow canvas").is_visible()
         assert_quiet(page)
 
 
-def test_marks_of_many_jobs_are_on_the_edges(show: Any) -> None:
-    jobs = [job_data(f"j{i}", release=i, due=i + 2) for i in range(30)]
-    schedule = schedule_of(*(assignment_data(f"j{i}", i, s0=[i]) for i in range(30)))
-    with show(instance_of(*jobs, servers=(30,), horizon=40), schedule) as page:
-        marks = page.page.evaluate(
-            """() => ["release", "due"].map((kind) =>
-              document.querySelectorAll(`[data-frame="schedule-0-gantt"] .mark.${kind}`).length)"""
-        )
-        assert marks == [29, 29]
+def pair() -> tuple[Any, ...]:
+    """An instance, and two schedules of different lengths."""
+    return solved("two-servers", "search", "sjf-bco")
+
+
+def test_charts_over_time_are_moved_and_zoomed_together(show: Any) -> None:
+    with show(*pair()) as page:
+        page.hover(FIRST, 0.5, 0.5)
+        before = page.page.evaluate("scrollY")
+        page.page.mouse.wheel(0, 50)  # Without Ctrl the wheel scrolls the page.
+        page.page.wait_for_timeout(300)
+        assert page.page.evaluate("scrollY") == before + 50
+        assert page.domain(FIRST) is None
+        page.zoom(SECOND, 0.5, 0.5)
+        low, high = page.domain(FIRST)
+        assert 0 < low < high < 20.4
+        for axis in scales(page):
+            assert axis == pytest.approx([low, high])
+        page.page.locator('[data-zoom="0.5"]').click()
+        page.page.wait_for_timeout(300)
+        assert page.domain(FIRST)[1] - page.domain(FIRST)[0] == pytest.approx((high - low) / 2)
+        page.page.locator('[data-zoom="all"]').click()
+        page.page.wait_for_timeout(300)
+        for axis in scales(page):
+            assert axis == pytest.approx([0, 20.4])
+        assert_quiet(page)
+
+
+def scales(page: Opened) -> list[Any]:
+    """The domains of the axes of time of all charts."""
+    found = page.page.evaluate(
+        """() => {
+          const view = rarmodelViews.charts;
+          const names = view.getState({ signals: () => false, data: () => false });
+          return [0, 1, 2, 3, 4, 5].map((i) => {
+            try { return view.scale(`concat_${i}_x`).domain(); } catch (error) { return null; }
+          }).filter((one) => one !== null);
+        }"""
+    )
+    assert len(found) == 6
+    return list(found)
+
+
+def test_axis_of_a_schedule_that_goes_on_for_ever_is_its_own(show: Any) -> None:
+    far = schedule_of(assignment_data("a", 10**6, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
+    with show(instance_of(), schedule_of(), far) as page:
+        page.zoom(FIRST, 0.5, 0.5)
+        assert page.domain(FIRST)[1] < 3
+        assert page.domain(SECOND, "slots_below") is None
+        assert "1,000,000" in " ".join(page.texts("charts"))
+        assert "on a time axis of its own" in page.page.locator("main").inner_text()
+        assert_quiet(page)
+
+
+def test_pointing_at_a_job_marks_it_in_both_schedules(show: Any) -> None:
+    with show(*pair()) as page:
+        page.hover(FIRST, 0.2, 0.9)  # j3, on one GPU: from slot 0 in both.
+        places = [[0.05, 0.95], [0.05, 0.05]]
+        name = page.page.evaluate("rarmodelViews.charts.signal('pointed').job")
+        frames = [page.frame(one) for one in (FIRST, SECOND)]
+        marked = [page.page.evaluate(PIXELS, [frame, places]) for frame in frames]
+        page.hover(LINES, 0.5, 0.02)
+        plain = [page.page.evaluate(PIXELS, [frame, places]) for frame in frames]
+        assert name == ["j3"]
+        assert all(one != other for one, other in zip(marked, plain, strict=True))
+
+
+@pytest.mark.parametrize("seconds", [0.25, 3600.0])
+def test_axes_tell_slots_and_time_at_the_same_places(show: Any, seconds: float) -> None:
+    instance, *schedules = pair()
+    time = instance.time.model_copy(update={"slot_seconds": seconds})
+    with show(instance.model_copy(update={"time": time}), *schedules) as page:
+        texts = page.texts("charts")
+        for slot in range(0, 21, 2):
+            assert f"{slot} {duration(slot * seconds)}" in texts
+        assert f"slots of {duration(seconds)}, and time" in texts
+
+
+def test_dark_pages_are_dark_and_paper_is_not(show: Any) -> None:
+    colours = """() => {
+      const { backgroundColor, color } = getComputedStyle(document.body);
+      return [backgroundColor, color, rarmodelViews.charts.background()];
+    }"""
+    with show(*pair(), color_scheme="dark") as page:
+        dark = ["rgb(18, 22, 27)", "rgb(231, 234, 237)", "#191f26"]
+        assert page.page.evaluate(colours) == dark
+        page.page.emulate_media(media="print")
+        page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.page.evaluate(colours) == ["rgb(255, 255, 255)", "rgb(22, 32, 43)", "#ffffff"]
+        assert page.page.locator('[role="toolbar"]').is_hidden()
+        page.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.page.emulate_media(media="screen", color_scheme="light")
+        page.page.wait_for_timeout(200)
+        light = ["rgb(252, 251, 248)", "rgb(22, 32, 43)", "#ffffff"]
+        assert page.page.evaluate(colours) == light
+        assert_quiet(page)
+
+
+def test_charts_are_as_wide_as_the_window_after_it_has_changed(show: Any) -> None:
+    with show(*solved("two-servers", "first-fit")) as page:
+        before = page.frame(FIRST)["width"]
+        page.page.set_viewport_size({"width": 700, "height": 900})
+        page.page.wait_for_timeout(1500)
+        assert page.frame(FIRST)["width"] < before - 300
         assert_quiet(page)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import opened
+from charts import charts_of, table_with
 from elements import Elements
 from shown import MARKUP, TEX
 
-from rarmodel.errors import InputError
 from rarmodel.drawing import campaign_page
 from rarmodel.drawing.runs import lines_over, runs_of
 from rarmodel.drawing.spreads import varied_settings
 from rarmodel.drawing.summaries import method_rows
+from rarmodel.errors import InputError
 
-pytest.importorskip("bokeh")
+pytest.importorskip("altair")
 
 Row = dict[str, Any]
 
@@ -64,27 +64,6 @@ EXAMPLE = (
 
 def text_of(*rows: Row, still_open: int | None = None) -> str:
     return Elements(campaign_page(rows, still_open)).text
-
-
-def points_of(page: str, element: str) -> list[dict[str, Any]]:
-    """Data of what is drawn in a chart."""
-    found: list[dict[str, Any]] = []
-
-    def visit(value: Any) -> None:
-        if isinstance(value, dict):
-            if value.get("name") == "ColumnDataSource":
-                entries = value["attributes"]["data"]["entries"]
-                found.append(dict(entries))
-            for part in value.values():
-                visit(part)
-        elif isinstance(value, list):
-            for part in value:
-                visit(part)
-
-    data = json.loads(Elements(page).data["data-campaign-0"])
-    (root,) = (number for number, name in data["roots"].items() if name == element)
-    visit(next(one for one in data["doc"]["roots"] if one["id"] == root))
-    return found
 
 
 def test_methods_are_compared_instance_by_instance() -> None:
@@ -175,15 +154,14 @@ def test_runs_that_failed_or_have_their_own_objective_are_with_the_others() -> N
     assert [one.objective for one in runs_of(failures)["camp"]] == ["cost"]
 
 
-def test_each_objective_of_a_campaign_has_a_tab() -> None:
+def test_each_objective_of_a_campaign_has_a_part() -> None:
     rows = [
         run("one", "m", 100, option_objective="makespan"),
         flow("m", 500.0, option_objective="total-flow"),
     ]
     assert list(runs_of(rows)) == ["camp: makespan", "camp: total-flow"]
     page = Elements(campaign_page(rows))
-    groups = [tag[1]["data-group"] for tag in page.tags if tag[1].get("role") == "tab"]
-    assert groups == ["campaign-0", "campaign-1"]
+    assert parts_of(page) == ["panel-0", "panel-1"]
     assert "camp: methods compared" in page.text
 
 
@@ -277,13 +255,11 @@ def test_makespan_is_drawn_over_what_varies_with_methods_without_it_level() -> N
     ]
     page = campaign_page([*rows, run("one", "search", 90)])
     assert "Makespan over kappa" in Elements(page).text
-    method, search, bound = (
-        points for points in points_of(page, "campaign-0-setting-0") if "mean" in points
-    )
-    assert (method["at"], method["mean"]) == (["2", "16"], [121, 101])
-    assert method["deviation"] == pytest.approx([2**0.5] * 2)
-    assert (search["name"][0], search["mean"]) == ("search", [90, 90])
-    assert (bound["name"][0], bound["mean"]) == ("lower bound", [80, 80])
+    points = table_with(charts_of(page)["campaign-0-setting-0"], "mean")
+    assert points["name"] == ["m"] * 2 + ["search"] * 2 + ["lower bound"] * 2
+    assert points["at"] == ["2", "16"] * 3
+    assert points["mean"] == [121, 101, 90, 90, 80, 80]
+    assert points["deviation"][:2] == pytest.approx([2**0.5] * 2, rel=1e-5)
 
 
 def test_lines_over_a_setting_are_of_its_instances_and_over_a_parameter_of_all() -> None:
@@ -312,11 +288,15 @@ def test_settings_that_tell_methods_apart_only_have_no_chart() -> None:
         assert "Makespan over" not in text_of(*rows)
 
 
-def test_several_campaigns_have_a_tab_each() -> None:
+def test_several_campaigns_have_a_part_each() -> None:
     page = Elements(campaign_page([run("one", "m", 10, campaign=name) for name in ("a", "b")]))
-    groups = [tag[1]["data-group"] for tag in page.tags if tag[1].get("role") == "tab"]
-    assert groups == ["campaign-0", "campaign-1"]
-    assert page.data.keys() >= {"data-campaign-0", "data-campaign-1"}
+    assert parts_of(page) == ["panel-0", "panel-1"]
+    assert page.data.keys() >= {"data-campaign-0-ratio", "data-campaign-1-ratio"}
+
+
+def parts_of(page: Elements) -> list[str | None]:
+    """The parts of a page of which the reader opens one at a time."""
+    return [one["id"] for tag, one in page.tags if tag == "details" and one.get("name")]
 
 
 def test_gap_of_the_table_counts_where_there_are_no_bounds() -> None:
@@ -372,7 +352,7 @@ def show(tmp_path: Path, launch: Callable[..., Any]) -> Any:
 def test_page_renders_and_points_tell_of_their_run(show: Any) -> None:
     with show(*EXAMPLE, run(MARKUP, TEX, 300, seed=7, lower_bound=270)) as page:
         # Gaps go from 0 to 55 % with 4 % of room on both sides; TEX's 10 % stand in the last row.
-        tip = page.hover("campaign-0-gap", (10 + 2.2) / 59.4, 3.5 / 4)
+        tip = page.hover("campaign-0-gap/spread", (10 + 2.2) / 59.4, 3.5 / 4)
         assert MARKUP in tip
         assert TEX in tip
         assert "seed7" in tip
@@ -390,14 +370,15 @@ def test_page_fits_a_narrow_window(show: Any) -> None:
         assert page.complaints == []
 
 
-def test_tabs_draw_their_campaign_and_lines_tell_of_their_method(show: Any) -> None:
+def test_parts_draw_their_campaign_and_lines_tell_of_their_method(show: Any) -> None:
     least = {"campaign": "b", "lower_bound": 100}
     rows = [run("three", TEX, 100 * k, parameter_k=k, **least) for k in (1, 2, 3)]
     with show(*EXAMPLE, *rows) as page:
-        page.page.locator("#tab-1").click()
-        page.page.wait_for_selector("#panel-1[data-drawn=yes]")
+        page.page.locator("#panel-1 > summary").click()
+        page.page.wait_for_selector("#campaign-1-setting-0 canvas")
+        page.page.wait_for_timeout(300)
         # The middle one of three values, of the first of two lines; 10 % of room at both ends.
-        tip = page.hover("campaign-1-setting-0", 0.5 - 0.015 / 3, 0.5)
+        tip = page.hover("campaign-1-setting-0/setting", 0.5 - 0.015 / 3, 0.5)
         assert page.complaints == []
         assert page.requests == []
         assert TEX in tip

@@ -17,11 +17,13 @@ from rarmodel.drawing.colours import (
     NETWORK,
     PAPER,
     SIZES,
-    UNKNOWN,
+    Colouring,
     colouring,
     ink_on,
+    mixed,
     ramp,
 )
+from rarmodel.drawing.gantt import OPACITIES
 
 Matrix = npt.NDArray[np.float64]
 # Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision
@@ -87,7 +89,7 @@ def test_colours_follow_the_number_of_gpus(sizes: list[int]) -> None:
     jobs = [job_data(f"j{i}", gpus=gpus) for i, gpus in enumerate(sizes)]
     found = colouring(instance_of(*jobs, servers=(512,)))
     assert 1 <= len(found.classes) <= MAX_CLASSES
-    light = [lab(found.of(i, size), EYES["normal"])[0] for i, size in enumerate(sizes)]
+    light = [lab(colour_of(found, i, size), EYES["normal"])[0] for i, size in enumerate(sizes)]
     for one, other in combinations(range(len(sizes)), 2):
         if sizes[one] == sizes[other]:
             assert abs(light[one] - light[other]) < 14  # Shades of one class.
@@ -96,7 +98,14 @@ def test_colours_follow_the_number_of_gpus(sizes: list[int]) -> None:
     if len(set(sizes)) <= MAX_CLASSES:
         names = [f"{size} GPU{'' if size == 1 else 's'}" for size in sorted(set(sizes))]
         assert [one.name for one in found.classes] == names
-    assert found.of(len(sizes), 1) == found.of(0, None) == UNKNOWN
+    assert found.class_of(len(sizes), 1) is found.class_of(0, None) is None
+
+
+def colour_of(found: Colouring, job: int, size: int) -> str:
+    """The colour of a job's bar on white: that of its class, let through."""
+    number = found.class_of(job, size)
+    assert number is not None
+    return mixed(PAPER, found.classes[number].colour, OPACITIES[found.shades[job]])
 
 
 def test_many_sizes_are_classes_of_neighbours() -> None:
@@ -116,7 +125,7 @@ def test_many_sizes_are_classes_of_neighbours() -> None:
 def test_neighbours_of_one_size_have_different_shades() -> None:
     jobs = [job_data(f"j{i}") for i in range(4)]
     colours = colouring(instance_of(*jobs))
-    shades = [colours.of(i, 1) for i in range(4)]
+    shades = [colour_of(colours, i, 1) for i in range(4)]
     assert len(set(shades[:3])) == 3
     assert shades[3] == shades[0]
 

@@ -14,11 +14,11 @@ from random_instances import instances, random_workers
 from segmented import segmented
 
 import rarmodel
+from rarmodel.drawing import Bar, Drawing, draw
+from rarmodel.drawing.grids import contention_grid, utilisation_grid
 from rarmodel.files import parse_instance
 from rarmodel.model import topology
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.drawing import Bar, Drawing, draw
-from rarmodel.drawing.grids import contention_grid, utilisation_grid
 from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import verify
 

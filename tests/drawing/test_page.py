@@ -16,11 +16,11 @@ from shown import ENTITY, MARKUP, TEX, of_many_jobs, with_markup
 
 import rarmodel
 from rarmodel.bounds import LowerBound, with_bound
-from rarmodel.errors import UsageError
 from rarmodel.drawing import draw_all, image_of, report_page
 from rarmodel.drawing.aims import aims_of
 from rarmodel.drawing.comparison import distinct, ends_of
 from rarmodel.drawing.page import chosen
+from rarmodel.errors import UsageError
 from rarmodel.schema.base import MAX_INTEGER
 
 pytest.importorskip("altair")

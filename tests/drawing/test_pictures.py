@@ -14,8 +14,10 @@ from documents import assignment_data, instance_of, job_data, schedule_of
 from shown import ENTITY, TEX, of_many_jobs, with_markup
 
 import rarmodel
-from rarmodel.drawing import Shown, draw_all, image_of, schedules_chart
+from rarmodel.drawing import Shown, draw_all, finished, image_of, rows, schedules_chart
 from rarmodel.drawing.parts import PARTS
+from rarmodel.drawing.style import duration_expression
+from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 
 pytest.importorskip("altair")
@@ -93,7 +95,9 @@ def test_png_is_wide_and_as_high_as_its_parts() -> None:
     assert sizes[0][1] < sizes[1][1]
 
 
-@pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("form", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")]
+)
 def test_same_input_gives_the_same_bytes(form: str, start: bytes) -> None:
     problem = with_markup()
     pictures = [image_of(rarmodel.plot(*problem), form) for _ in range(2)]
@@ -200,7 +204,7 @@ def test_unknown_parts_are_errors(options: dict[str, Any], message: str) -> None
 
 
 def test_plot_of_no_schedule_is_one_line() -> None:
-    with pytest.raises(UsageError, match="^a plot needs at least one schedule$"):
+    with pytest.raises(UsageError, match=r"^a plot needs at least one schedule$"):
         rarmodel.plot(instance_of(), [])
 
 
@@ -216,3 +220,32 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str) ->
         rarmodel.plot(instance_of(), schedule_of())
     with pytest.raises(UsageError, match=rf"need {module}.*pip install 'rarmodel\[plot\]'"):
         rarmodel.report(instance_of(), schedule_of())
+
+
+def test_lengths_of_time_are_written_as_the_command_line_writes_them() -> None:
+    alt = pytest.importorskip("altair")
+    lengths = [
+        0,
+        0.25,
+        1,
+        9.99,
+        10,
+        59.6,
+        60,
+        61,
+        3599.6,
+        3600,
+        3661,
+        86399,
+        86400,
+        90000,
+        1e6,
+        -75,
+    ]
+    chart = (
+        rows({"x": lengths})
+        .transform_calculate(told=duration_expression("datum.x"))
+        .mark_text()
+        .encode(y=alt.Y("x:Q", axis=None), text="told:N")
+    )
+    assert texts(drawn(finished(chart))) == [duration(length) for length in lengths]

@@ -8,8 +8,8 @@ from documents import instance_data, job_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rarmodel.files import parse_instance
 from rarmodel.drawing.reserved import Away, Hold, away_areas, blocks
+from rarmodel.files import parse_instance
 from rarmodel.schema import Instance
 
 LAST = 14

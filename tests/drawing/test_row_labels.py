@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from itertools import accumulate, pairwise
 
+import pytest
 from documents import instance_data, instance_of, job_data, tree_data
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rarmodel.drawing.row_labels import LABEL, kinds_of, levels, racks_of, row_labels
 from rarmodel.files import parse_instance
-from rarmodel.drawing.rows import kinds_of, level_that_fits, levels, racks_of
+
+alt = pytest.importorskip("altair")
 
 SPANS = st.one_of(
     st.lists(st.integers(1, 64), min_size=1, max_size=60),
@@ -37,12 +41,19 @@ def test_every_row_has_a_label_at_each_level(spans: list[int]) -> None:
     assert len(found[-1].names) <= 4 or len(names) <= 4
 
 
+@settings(deadline=None)
 @given(SPANS, st.floats(0.01, 30))
 def test_level_that_fits_is_the_finest_of_those(spans: list[int], unit: float) -> None:
-    found = levels([f"s{i}" for i in range(len(spans))], [0, *accumulate(spans)])
-    fitting = [level for level in found if level.least * unit >= 12]
-    chosen = level_that_fits(found, unit, 12)
-    assert chosen == (max(fitting, key=lambda level: len(level.names)) if fitting else found[-1])
+    edges = [0, *accumulate(spans)]
+    found = levels([f"s{i}" for i in range(len(spans))], edges)
+    assume(all(abs(level.least * unit / LABEL - 1) > 1e-4 for level in found))
+    fitting = [level for level in found if level.least * unit >= LABEL]
+    expected = max(fitting, key=lambda level: len(level.names)) if fitting else found[-1]
+    (chart,) = row_labels(found, edges[-1] * unit, alt.Y("row:Q"), str(edges[-1]))
+    table = json.loads(chart.data.values)[0]
+    whole = zip(table["name"], table["above"], table["most"], strict=True)
+    shown = [name for name, above, most in whole if above < edges[-1] <= most + 1e-6]
+    assert shown == list(expected.names)
 
 
 def test_equal_rows_are_grouped_in_round_numbers() -> None:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     )
     from .files import read_instance, read_schedule, to_json, write_text
     from .limits import Limits
-    from .results import Result
+    from .methods import Result
     from .schema import Instance, Schedule
     from .verifier import Report
 
@@ -75,7 +75,7 @@ _HOMES = {
     "PartError": "errors",
     "RarmodelError": "errors",
     "Report": "verifier",
-    "Result": "results",
+    "Result": "methods",
     "Schedule": "schema",
     "UsageError": "errors",
     "VerificationError": "errors",

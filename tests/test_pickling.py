@@ -23,7 +23,8 @@ from rarmodel.campaigns.pool import PoolLostError
 from rarmodel.errors import Problem
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import Neighbourhood, make_sjf_bco
+from rarmodel.heuristics import make_sjf_bco
+from rarmodel.methods import Neighbourhood
 from rarmodel.model.objectives import MAKESPAN, Objective
 from rarmodel.online.policies.attained import make_las
 from rarmodel.online.policies.replan import make_replan

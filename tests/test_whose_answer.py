@@ -19,7 +19,7 @@ from rarmodel.exact import known as known_module
 from rarmodel.exact import solve as exact_solve
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
-from rarmodel.results import ModelRun, Result
+from rarmodel.methods import ModelRun, Result
 from rarmodel.schema import Instance
 from rarmodel.solvers.highs import HIGHS
 

@@ -15,8 +15,8 @@ from rarmodel.api.sources import with_objective
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import hides, read_data
 from rarmodel.instances import names
+from rarmodel.methods import skipped
 from rarmodel.model.features import handled, refusal, used
-from rarmodel.results import skipped
 from rarmodel.schema import Instance
 from rarmodel.schema.problems import show
 from rarmodel.yaml_text import Lines, located

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import InputError
-from rarmodel.heuristics import Attempt
-from rarmodel.heuristics.orders import is_number, order_of
 from rarmodel.limits import Limits
+from rarmodel.methods import Attempt, is_number, order_of
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.features import ALL_BUT_PREEMPTION

@@ -13,8 +13,8 @@ import numpy as np
 
 from rarmodel.bounds import least_values
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.methods import Neighbourhood, Turns
 from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule

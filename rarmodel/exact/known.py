@@ -10,9 +10,9 @@ from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
+from rarmodel.methods import Goal, ModelRun, gap_of, goals_of, in_full
 from rarmodel.model import horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import MAKESPAN, Value
-from rarmodel.results import Goal, ModelRun, gap_of, goals_of, in_full
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver

@@ -18,9 +18,9 @@ from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
 from rarmodel.formulations.aims import aim_of
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
+from rarmodel.methods import in_full
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import number
-from rarmodel.results import in_full
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 

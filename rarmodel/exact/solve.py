@@ -18,11 +18,10 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded as guarded_formulation
-from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Result, Turns, proven_aim, second_of, status_of
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import plain
-from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
 from rarmodel.search.second import (

@@ -14,6 +14,7 @@ from rarmodel import registry
 from rarmodel.bounds import best_bound
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, order_of
 from rarmodel.model import horizon_of
 from rarmodel.model.features import BY_DUTY
 from rarmodel.model.part import part_of
@@ -22,8 +23,6 @@ from rarmodel.schema import Assignment, Instance, Schedule
 from .clock import ListScheduler
 from .estimate import Estimate, estimate
 from .idle_gpus import Rule
-from .method import Attempt
-from .orders import order_of
 
 Parameters = tuple[float, ...]
 

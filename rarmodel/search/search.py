@@ -19,8 +19,8 @@ from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import rarmodel
 from rarmodel.errors import UsageError
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 THREADS = 2

@@ -25,7 +25,8 @@ import pyomo.environ as pyo
 from rarmodel.bounds import Bound, LowerBound
 from rarmodel.dispatch.rules import Rule
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import Attempt, Neighbourhood, Policy, first_fit
+from rarmodel.heuristics import Policy, first_fit
+from rarmodel.methods import Attempt, Neighbourhood
 from rarmodel.model.objectives import Objective, Term
 from rarmodel.online import Decision, Placement
 from rarmodel.online import Policy as Online

@@ -15,8 +15,8 @@ from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel.cli.commands import rarmodel
 from rarmodel.files import to_json
-from rarmodel.heuristics import constructive_methods
 from rarmodel.limits import Limits
+from rarmodel.methods import constructive_methods
 from rarmodel.model import used
 from rarmodel.model.features import DUTY, PREEMPTION
 from rarmodel.schema import Instance

@@ -15,12 +15,11 @@ from rarmodel.dispatch import LIST_SCHEDULES
 from rarmodel.dispatch import search as wide_module
 from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
-from rarmodel.heuristics import Neighbourhood, Turn
-from rarmodel.heuristics import neighbourhoods as module
 from rarmodel.limits import Limits
+from rarmodel.methods import Neighbourhood, Result, Turn
+from rarmodel.methods import neighbourhood as module
 from rarmodel.model.features import RELEASES
 from rarmodel.model.objectives import objective
-from rarmodel.results import Result
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS
 from rarmodel.verifier import verify

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, Protocol
 from rarmodel import registry
 from rarmodel.bounds import LowerBound, ValueBound
 from rarmodel.culprits import shown
-from rarmodel.engine.compilation import told
 from rarmodel.errors import PartError
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Schedule
 
-from .orders import returned_schedule
+from .sound_answers import returned_schedule
 
 
 class Attempt(NamedTuple):
@@ -56,6 +55,8 @@ class Method(Protocol):
 def prepare_method(method: Method, instance: Instance) -> None:
     """Let a method compile, and log this."""
     if own := getattr(method, "prepare", None):
+        from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+
         with told(), registry.calling("policies", method):
             own(instance)
 

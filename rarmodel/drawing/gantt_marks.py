@@ -61,7 +61,7 @@ def parts_of_bars(view: View) -> list[alt.Chart]:
         drawn.mark_rect(clip=True).encode(
             **view.sides,
             color=alt.Color("part:N", title=None, scale=scale, legend=legend),
-            opacity=alt.Opacity("part:N", title=None, scale=opacity, legend=legend),
+            opacity=alt.Opacity("part:N", scale=opacity, legend=None),
         )
     ]
 

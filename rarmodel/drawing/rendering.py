@@ -64,7 +64,7 @@ def rendered(
         version=version("rarmodel"),
         css=_text("page.css"),
         js=_text("page.js"),
-        vega=vl_convert.javascript_bundle(),
+        vega=vl_convert.javascript_bundle(snippet=None),
         charts={
             name: _script_data(chart.to_dict(validate=False)) for name, chart in charts.items()
         },

@@ -183,7 +183,7 @@ def test_a_row_without_part_among_others_is_refused() -> None:
 
 def test_picture_has_a_panel_for_each_model() -> None:
     pytest.importorskip("altair")
-    from rarmodel.drawing import image_of, models_chart  # noqa: PLC0415 - an extra
+    from rarmodel.drawing import image_of, models_chart
 
     chart = models_chart(rarmodel.compare_models(made("duty"), rates=RATES))
     drawn = image_of(chart, "svg").decode()

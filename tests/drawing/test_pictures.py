@@ -49,13 +49,13 @@ def test_schedules_stand_above_each_other_part_by_part_in_equal_frames() -> None
     root = drawn(rarmodel.plot(instance, schedules))
     heights = {"".join(one.itertext()): y for one, _, y in placed(root) if one.tag == f"{SVG}text"}
     order = ["sjf-bco: 20", "search: 12", "sjf-bco: rings", "search: rings", "sjf-bco: GPUs held"]
-    found = [next(y for text, y in heights.items() if text.startswith(part)) for part in order]
-    assert found == sorted(found)
+    at = [next(y for text, y in heights.items() if text.startswith(part)) for part in order]
+    assert at == sorted(at)
     frames = frames_of(root)
     assert len(frames) == 6
     assert len({(left, width) for left, width, _ in frames}) == 1, frames
-    heights = [height for *_, height in frames]
-    assert heights[0::2] == heights[1::2]
+    high = [height for *_, height in frames]
+    assert high[0::2] == high[1::2]
 
 
 def frames_of(root: ET.Element) -> list[tuple[float, float, float]]:

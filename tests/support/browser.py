@@ -18,7 +18,6 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 )
-READY = "performance.getEntriesByName('rarmodel-ready')[0].startTime"
 
 
 def chromium() -> str | None:

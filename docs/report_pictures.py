@@ -81,9 +81,8 @@ if __name__ == "__main__":
         for campaign in campaigns:
             if simulations:
                 page = rarmodel.campaigns.simulations_report(campaign)
-                take(
-                    browser, page, "#group-8-time", folder / "simulations.png", "#panel-8 > summary"
-                )
+                target = folder / "simulations.png"
+                take(browser, page, "#group-8-time", target, "#panel-8 > summary")
                 continue
             page = rarmodel.campaigns.campaign_report(campaign)
             take(browser, page, "h3:text-is('Gap')", folder / "campaign.png")

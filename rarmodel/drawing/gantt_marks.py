@@ -33,7 +33,7 @@ MAKESPAN = "makespan"
 def parts_of_bars(view: View) -> list[alt.Chart]:
     """Parts of bars past due slots, restored parts, and the edge of jobs that ran before slot 0."""
     shown = view.shown
-    names = ("schedule", "slot", "until", "top", "bottom", "part")
+    names = ("schedule", "slot", "until", "top", "bottom", "part", "opacity")
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
         parts = [
@@ -48,20 +48,20 @@ def parts_of_bars(view: View) -> list[alt.Chart]:
         for part, k, begin, until in parts:
             bar = drawing.bars[k]
             top, bottom = drawing.rows_of(bar.server, bar.first, bar.gpus, large=shown.large)
-            for name, value in zip(names, (i, begin, until, top, bottom, part), strict=True):
+            row = (i, begin, until, top, bottom, part, OPACITIES[part])
+            for name, value in zip(names, row, strict=True):
                 found[name].append(value)
     there = [part for part in COLOURS if part in found["part"]]
     if not there:
         return []
     drawn = rows(found).transform_filter(view.chosen)
     scale = alt.Scale(domain=there, range=[COLOURS[part] for part in there])
-    opacity = alt.Scale(domain=there, range=[OPACITIES[part] for part in there])
     legend = alt.Legend(symbolStrokeColor="#8a929b") if view.legend else None
     return [
         drawn.mark_rect(clip=True).encode(
             **view.sides,
             color=alt.Color("part:N", title=None, scale=scale, legend=legend),
-            opacity=alt.Opacity("part:N", scale=opacity, legend=None),
+            opacity=alt.Opacity("opacity:Q", scale=None),
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,9 +98,8 @@ def test_schedules_in_view_are_chosen(show: Any) -> None:
 
 def titles(page: Opened) -> list[str]:
     """The schedules in view, from above."""
-    return [
-        text.partition(":")[0] for text in page.texts("charts") if ": 1" in text or ": 2" in text
-    ][:2]
+    found = [re.match(r"([\w-]+): \d+ slots", text) for text in page.texts("charts")]
+    return [match[1] for match in found if match]
 
 
 def test_job_is_found_by_name(show: Any) -> None:

@@ -32,7 +32,7 @@ MAX_BARS = 100_000
 """Most bars of a large cluster; if there are more, single jobs are left out."""
 IN_VIEW = 800
 """Single jobs of a large cluster come into view where the window holds about as many."""
-OPACITIES = (1, 0.86, 0.74)
+OPACITIES = (1, 0.92, 0.84)
 """Of jobs of equal size, so that neighbours are distinct."""
 SPREAD, BROKEN = "ring over several servers", "job that breaks a constraint"
 LETTER = 6.4

@@ -198,7 +198,7 @@ def finished(
         rule=alt.MarkConfig(color=shade("ink")),
         title=alt.TitleConfig(anchor="start", frame="group", offset=6),
         legend=alt.LegendConfig(
-            orient="bottom", titleFontWeight="normal", labelLimit=520, symbolStrokeWidth=2
+            orient="bottom", titleFontWeight="normal", labelLimit=520, titleLimit=520, symbolStrokeWidth=2
         ),
         style={
             "guide-label": {"fill": shade("quiet"), "fontSize": 11},

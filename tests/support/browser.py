@@ -156,6 +156,7 @@ def opened(path: Path, browser: Any, width: int = 1280, **options: Any) -> Itera
         Of Playwright's context: a colour scheme.
     """
     context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+    context.set_default_timeout(180_000)  # Many programs may share the machine.
     try:
         page = context.new_page()
         complaints: list[str] = []

@@ -131,8 +131,11 @@ def test_ten_thousand_jobs_are_aggregated_and_come_into_view_on_zooming(show: An
         assert "server" in tip
         assert "GPUs held" in tip
         assert "ring" not in tip
-        for _ in range(4):
+        for _ in range(12):  # Until the window has a few servers.
             page.zoom(FIRST, 0.5, 0.5, -900)
+            first, last = sorted(page.domain(FIRST, "gpus", "top"))
+            if last - first < 8:
+                break
         tip = page.hover(FIRST, 0.5, 0.52)
         assert "2 GPUs on" in tip
         assert "GPUs held" not in tip
@@ -247,8 +250,10 @@ def test_axes_tell_slots_and_time_at_the_same_places(show: Any, seconds: float) 
     time = instance.time.model_copy(update={"slot_seconds": seconds})
     with show(instance.model_copy(update={"time": time}), *schedules) as page:
         texts = page.texts("charts")
-        for slot in range(0, 21, 2):
-            assert f"{slot} {duration(slot * seconds)}" in texts
+        ticks = [match for text in texts if (match := re.fullmatch(r"(\d+) (\d.*)", text))]
+        assert len({tick[1] for tick in ticks if "GPU" not in tick[0]}) > 5
+        for slot, time_then in (tick.groups() for tick in ticks if "GPU" not in tick[0]):
+            assert time_then == duration(int(slot) * seconds)
         assert f"slots of {duration(seconds)}, and time" in texts
 
 

@@ -127,8 +127,8 @@ def counted_expression(number: str, what: str) -> str:
 def duration_expression(seconds: str) -> str:
     """An expression that tells a time as `rarmodel.duration` does: in its two greatest units."""
     at = f"abs({seconds})"
-    whole = f"round({at})"
-    minutes, hours = f"(round({whole} / 60) * 60)", f"(round({whole} / 3600) * 3600)"
+    whole = _rounded(at)
+    minutes, hours = (f"({_rounded(f'({whole} / {part})')} * {part})" for part in (60, 3600))
 
     def two(value: str, unit: str, size: int, smaller: str, part: int) -> str:
         rest = f"floor({value} % {size} / {part})"
@@ -142,6 +142,11 @@ def duration_expression(seconds: str) -> str:
         f"{two(hours, 'd', 86400, 'h', 3600)}"
     )
     return f"(({seconds} < 0 ? '−' : '') + ({told}))"
+
+
+def _rounded(value: str) -> str:
+    """An expression that rounds as Python does: halves to the next even number."""
+    return f"({value} % 1 == 0.5 ? 2 * round({value} / 2) : round({value}))"
 
 
 def finished(
@@ -198,7 +203,11 @@ def finished(
         rule=alt.MarkConfig(color=shade("ink")),
         title=alt.TitleConfig(anchor="start", frame="group", offset=6),
         legend=alt.LegendConfig(
-            orient="bottom", titleFontWeight="normal", labelLimit=520, titleLimit=520, symbolStrokeWidth=2
+            orient="bottom",
+            titleFontWeight="normal",
+            labelLimit=520,
+            titleLimit=520,
+            symbolStrokeWidth=2,
         ),
         style={
             "guide-label": {"fill": shade("quiet"), "fontSize": 11},

@@ -60,7 +60,7 @@ def rows() -> Iterator[Row]:
             ],
         )
 
-    for name in sorted(registry.names("policies")):
+    for name in sorted(registry.names("methods")):
         yield solve("method", name)
     for name in sorted(registry.names("formulations")):
         yield solve("formulation", name)

@@ -25,13 +25,6 @@ STILL_CIRCLES: set[frozenset[str]] = {
     ),
     frozenset(
         {
-            "rarmodel.search.block_packing",
-            "rarmodel.search.proving",
-            "rarmodel.search.session",
-        }
-    ),
-    frozenset(
-        {
             "rarmodel.slurm.handing",
             "rarmodel.slurm.preemption",
             "rarmodel.slurm.queue",

@@ -49,6 +49,7 @@ _COMPILED_FOLDERS = (
     "heuristics",
     "model",
     "online",
+    "packing",
     "proof",
     "search",
 )

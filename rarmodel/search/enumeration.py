@@ -10,13 +10,12 @@ from __future__ import annotations
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
 from rarmodel.model import horizon_of
+from rarmodel.packing.solution import Solution, solution_of_plan
 from rarmodel.proof.branch import FOUND, NONE, branch, plant
 from rarmodel.proof.options import MOST, options_of
 from rarmodel.proof.tree import USED, Options, Tree, new_tree
 from rarmodel.proof.verdict import plan_in
 from rarmodel.schema import Instance
-
-from .solution import Solution, solution_of_plan
 
 NODES = 50_000
 """Nodes in one step: less than 0.1 s."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarmodel.api import generate
+from rarmodel import generate
 from rarmodel.limits import Limits
+from rarmodel.packing import Layout, layout_of
+from rarmodel.packing.packer import most_servers
+from rarmodel.packing.set_tempering import temper
 from rarmodel.schema import Instance
 from rarmodel.search import Session
-from rarmodel.search.block_packing import most_servers
-from rarmodel.search.layout import layout_of
-from rarmodel.search.server_tempering import temper
 
 if TYPE_CHECKING:
     import pytest
@@ -39,7 +39,7 @@ def test_buddy_blocks_shorten_a_schedule(monkeypatch: pytest.MonkeyPatch) -> Non
     """Sizes divide one another: exchanges of blocks find what exchanges of jobs do not."""
     instance = generate("paper", seed=3)
     assert searched(instance, 40).makespan <= 324
-    monkeypatch.setattr("rarmodel.search.worker.nests", lambda _: False)
+    monkeypatch.setattr(Layout, "nests", False)
     assert searched(instance, 40).makespan > 328
 
 

@@ -22,10 +22,9 @@ from rarmodel.schema import Instance
 
 from .buddy_blocks import new_blocks, pack_blocks
 from .layout import layout_of
-from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .server_annealing import anneal_servers
+from .server_annealing import anneal_servers, worth_annealing
+from .server_orders import Packing, packing_of, rings_alone, settle, solution_of
 from .solution import Solution
-from .worker import MOST_SERVER_WORK
 
 WORK, MOVES_PER_JOB, FEWEST_MOVES = 2_000_000, 500, 50
 """Approximate work of a step, where a move takes the square of jobs per server; most moves of a
@@ -86,11 +85,8 @@ class Repacking:
         self.solution, self.total = solution, self._total(solution)
         self.take(mirrored(instance, solution))
         layout, threads = self._layout, limits.threads or processors()
-        per_server = len(layout.size) / len(layout.server_gpus)
-        self.applies = bool(layout.packed.any()) and (
-            len(layout.size) * per_server <= MOST_SERVER_WORK
-        )
-        moves = min(int(WORK / (per_server**2 + 50)), MOVES_PER_JOB * len(layout.size))
+        self.applies = worth_annealing(layout)
+        moves = min(int(WORK / (layout.jobs_per_server**2 + 50)), MOVES_PER_JOB * len(layout.size))
         self._moves = max(FEWEST_MOVES, moves)
         weights = np.array(self._weights, np.float64)
         # Weights of mean 1, so that temperatures mean the same for all instances.

@@ -9,9 +9,9 @@ import pytest
 from random_instances import random_instance
 from solutions import late, solution_to_start_from
 
-from rarmodel.search.layout import layout_of
-from rarmodel.search.packing import jobs_of, packing_of, place_jobs, settle, solution_of
-from rarmodel.search.server_annealing import anneal_servers
+from rarmodel.packing.layout import layout_of
+from rarmodel.packing.server_annealing import anneal_servers
+from rarmodel.packing.server_orders import jobs_of, packing_of, place_jobs, settle, solution_of
 from rarmodel.verifier import verify
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine import Engine, State, decisions
+from rarmodel.engine import Engine, decisions
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.model import best_placements, job_extremes
@@ -16,7 +16,14 @@ from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.proof import Plan
 from rarmodel.schema import Instance, Schedule
 
-from .layout import Layout, Work
+
+class Packed(NamedTuple):
+    """A packing: start slots, and workers by server."""
+
+    starts: Ints
+    """(jobs) Start slots."""
+    workers: list[dict[int, int]]
+    """(jobs) Workers by server."""
 
 
 class Solution(NamedTuple):
@@ -68,21 +75,6 @@ class Solution(NamedTuple):
                 instance, self.starts.tolist(), self.completions.tolist(), self.rings
             ),
         )
-
-
-def decoded(layout: Layout, work: Work, state: State) -> Solution:
-    """The decoder's last solution."""
-    at = np.concatenate(([0], np.cumsum(work.used)))
-    source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
-    completions = state.rings["finish"].copy()
-    return Solution(
-        makespan=int(completions.max()),
-        starts=work.starts.copy(),
-        completions=completions,
-        at=at,
-        server=work.server[source],
-        workers=work.workers[source],
-    )
 
 
 def solution_of_schedule(instance: Instance, schedule: Schedule) -> Solution:

@@ -15,8 +15,8 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
-from .packing import Packing, keep, measure
 from .server_moves import exchange, reorder, swap
+from .server_orders import Packing, keep, measure
 
 ORDER_SHARE = 0.3
 """Share of the changes to a server's order; the others are exchanges."""
@@ -24,6 +24,14 @@ OVERFULL_SHARE = 0.8
 """Share of the changes that begin at a server past the target."""
 SIMILAR_SHARE = 0.3
 """Share of the exchanges that swap two jobs of one size and of similar execution time."""
+MOST_WORK = 3e8
+"""If jobs times jobs per server are more, placing all jobs once takes too long to anneal."""
+
+
+def worth_annealing(layout: Layout) -> bool:
+    """Whether some jobs fit a server, and not too many."""
+    jobs = len(layout.size)
+    return len(layout.by_size) > 0 and jobs * layout.jobs_per_server <= MOST_WORK
 
 
 @partial(compiled, parallel=True)

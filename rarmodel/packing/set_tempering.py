@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import exp, log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,26 +22,36 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
-from .block_program import Packed
 from .layout import Layout
 from .least_excess import Items, least_excess
-from .packing import rings_of
+from .server_orders import rings_of
 from .server_sets import RETRY_STEPS, Servers, Sets, new_sets, servers_of
 from .set_exchange import exchange_matched, swap_similar
 from .similar import SIMILAR
-from .solution import Solution
+from .solution import Packed, Solution
 
-COLD, HOT, COPIES = 0.25, 0.8, 6
-"""Least and greatest temperature, by the mean GPUs of a packed job, and how many there are. The
-excess changes by a job's GPUs if the job ends a slot later."""
-MOVES = 20_000
-"""Changes that a copy tries before the next one does."""
-OVERFULL_SHARE = 0.6
-"""Share of the changes that begin at a server with an excess."""
-SIMILAR_SHARE = 0.5
-"""Share of the changes that swap two jobs of one size and of similar execution time."""
-PIECE = 4
-"""GPUs of a piece of a ring. Changes move few pieces at a time, so they must not be smaller."""
+
+class Numbers(NamedTuple):
+    """How tempering goes."""
+
+    cold: float = 0.25
+    """Least temperature, by the mean GPUs of a packed job. The excess changes by a job's GPUs if
+    the job ends a slot later."""
+    hot: float = 0.8
+    """Greatest temperature."""
+    copies: int = 6
+    """Packings, each at a temperature of its own."""
+    moves: int = 20_000
+    """Changes that a copy tries before the next one does."""
+    overfull_share: float = 0.6
+    """Share of the changes that begin at a server with an excess."""
+    similar_share: float = 0.5
+    """Share of the changes that swap two jobs of one size and of similar execution time."""
+    piece: int = 4
+    """GPUs of a piece of a ring. Changes move few pieces at a time, so they must not be smaller."""
+
+
+NUMBERS = Numbers()
 
 
 def temper(
@@ -50,6 +61,8 @@ def temper(
     most_servers: Ints,
     random: np.random.Generator,
     over: Callable[[], bool],
+    *,
+    anew: bool = False,
 ) -> Packed | None:
     """Pack jobs anew, so that they meet a target; None if it is over before, or cannot begin.
 
@@ -69,6 +82,9 @@ def temper(
         The random numbers.
     over
         Whether to stop.
+    anew
+        Whether rings get other times: by turns, in random order, one starts at slot 0 and the next
+        one ends at the target.
 
     Returns
     -------
@@ -76,7 +92,7 @@ def temper(
         Rings may take longer than before where links differ. None also if two sets of jobs had the
         same key, which almost never happens.
     """
-    starts = _starts_of_rings(solution, target)
+    starts = _starts_of_rings(solution, target, random if anew else None)
     skeleton = solution._replace(
         starts=starts, completions=starts + solution.completions - solution.starts
     )
@@ -85,15 +101,17 @@ def temper(
     servers, homes = _in_pieces(layout, skeleton, most_servers, target, random)
     generator = random.integers(2**62, size=1, dtype=np.uint64)
     jobs = np.flatnonzero(solution.used == 1)
-    temperatures = float(layout.size[jobs].mean()) * np.geomspace(COLD, HOT, COPIES)
+    temperatures = float(layout.size[jobs].mean()) * np.geomspace(
+        NUMBERS.cold, NUMBERS.hot, NUMBERS.copies
+    )
     copies = [_dealt(servers, homes, jobs, target, random) for _ in temperatures]
     while True:
         for temperature, sets in zip(temperatures, copies, strict=True):
             if over():
                 return None
-            if _change(servers, sets, target, MOVES, temperature, generator):
+            if _change(servers, sets, target, NUMBERS, temperature, generator):
                 return _packed(servers, skeleton, sets, target)
-        for place in range(COPIES - 1):
+        for place in range(NUMBERS.copies - 1):
             better = float(copies[place].total[0] - copies[place + 1].total[0])
             warmth = 1 / temperatures[place] - 1 / temperatures[place + 1]
             if random.random() < exp(min(0.0, better * warmth)):
@@ -105,23 +123,23 @@ def _change(
     servers: Servers,
     sets: Sets,
     target: int,
-    moves: int,
+    numbers: Numbers,
     temperature: float,
     generator: Generator,
 ) -> bool:
     """Change the jobs of servers at one temperature; return whether they meet the target."""
     number = len(sets.counts)
-    for _ in range(moves):
+    for _ in range(numbers.moves):
         if sets.total[0] == 0:
             return True
-        if fraction(generator) < OVERFULL_SHARE:
+        if fraction(generator) < numbers.overfull_share:
             server = sets.overfull[below(generator, sets.overfull_count[0])]
         else:
             server = below(generator, number)
         if sets.counts[server] == 0:
             continue
         limit = sets.total[0] + int(-temperature * log(fraction(generator)))
-        if fraction(generator) < SIMILAR_SHARE:
+        if fraction(generator) < numbers.similar_share:
             swap_similar(servers, sets, server, target, limit, generator)
         else:
             other = below(generator, number)
@@ -130,12 +148,15 @@ def _change(
     return bool(sets.total[0] == 0)
 
 
-def _starts_of_rings(solution: Solution, target: int) -> Ints:
-    """(jobs) Start slots, with rings moved to end at the target, as `temper` says."""
+def _starts_of_rings(solution: Solution, target: int, random: np.random.Generator | None) -> Ints:
+    """(jobs) Start slots, with rings moved as `temper` says; anew if there are random numbers."""
     starts = solution.starts.copy()
     rings = np.flatnonzero(solution.used > 1)
     ends = solution.completions[rings]
-    if len(rings) > 0:
+    if random is not None:
+        lasting, turn = ends - starts[rings], random.permutation(len(rings))
+        starts[rings] = np.where(turn % 2 == 0, 0, target - lasting)
+    elif len(rings) > 0:
         last = (ends == ends.max()) & (starts[rings] > 0)
         starts[rings] += np.where(last | (ends > target), target - ends, 0)
     return starts
@@ -166,9 +187,9 @@ def _in_pieces(
     for ring, parts in enumerate(skeleton.rings):
         if len(parts) > 1:
             cut = [
-                (server, min(PIECE, workers - first))
+                (server, min(NUMBERS.piece, workers - first))
                 for server, workers in parts.items()
-                for first in range(0, workers, PIECE)
+                for first in range(0, workers, NUMBERS.piece)
             ]
             whole = len(cut) > most_servers[ring]
             found += [(ring, *piece) for piece in (parts.items() if whole else cut)]

@@ -11,10 +11,10 @@ from documents import instance_of, job_data
 from random_instances import random_instance
 from solutions import late, solution_to_start_from
 
-from rarmodel.search.buddy_annealing import anneal_blocks
-from rarmodel.search.buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
-from rarmodel.search.layout import layout_of
-from rarmodel.search.packing import rings_alone, settle, solution_of
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import BuddyBlocks, new_blocks, pack_blocks
+from rarmodel.packing.layout import layout_of
+from rarmodel.packing.server_orders import rings_alone, settle, solution_of
 from rarmodel.verifier import verify
 
 CHAIN, GAPS, ANYTHING = (1, 2, 4, 8), (2, 4, 6), tuple(range(1, 9))
@@ -92,7 +92,7 @@ def test_every_size_has_blocks() -> None:
 )
 def test_which_instances_nest(sizes: tuple[int, ...], servers: list[int], expected: bool) -> None:
     jobs = [job_data(f"job-{size}", size, iterations=10) for size in sizes]
-    assert nests(layout_of(instance_of(*jobs, servers=servers))) is expected
+    assert layout_of(instance_of(*jobs, servers=servers)).nests is expected
 
 
 def test_told_to_stop_it_changes_nothing() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from random_instances import random_instance
 
-from rarmodel.search.layout import layout_of
-from rarmodel.search.least_excess import Items, least_excess
-from rarmodel.search.server_sets import Servers, Sets, new_sets, servers_of, try_exchange
+from rarmodel.packing.layout import layout_of
+from rarmodel.packing.least_excess import Items, least_excess
+from rarmodel.packing.server_sets import Servers, Sets, new_sets, servers_of, try_exchange
 
 TARGET = 12
 

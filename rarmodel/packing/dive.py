@@ -1,37 +1,48 @@
 """A packing that keeps to a target, found by a dive into the program over buddy blocks.
 
-The dive goes from the widest blocks to the narrowest, after the rings that spread. For one size
-after another, it rounds the flow of the linear program up, a little at random, and solves the
-program again, until the flow of that size is whole. The objective leaves as many blocks idle as
-possible, so that the sizes still to come have room. An integer program packs the blocks of the last
-sizes. Where the program has no solution any more, the dive ends. Costs a little at random lead the
-next one elsewhere, and it takes less time than to mend this one.
+The dive goes from the widest blocks to the narrowest. For one size after another, it rounds the
+flow of the linear program up, a little at random, and solves the program again, until the flow of
+that size is whole. The objective leaves as many blocks idle as possible, so that the sizes still to
+come have room. An integer program packs the blocks of the last sizes. Where the program has no
+solution any more, the dive ends. Costs a little at random lead the next one elsewhere, and it takes
+less time than to mend this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.highs_library import highspy, silent_highs
 
-from .block_program import BlockProgram, Packed, refuted
+from .block_program import BlockProgram, refuted
+from .solution import Packed
 
-MOST_COST = 0.001
-"""Most that a unit of flow costs at random, where an idle block is worth 1."""
-NEARLY, NOISE = 0.8, 0.1
-"""A part of a unit of flow is rounded up if it is as much as the first, or the greatest of all,
-after up to the second is added at random."""
-LAST_JOBS, LAST_SECONDS = 40, 3.0
-"""Most jobs of the integer program, unless those of the last size are more, and its most seconds;
-with one second, dives find as many packings."""
+
+class Numbers(NamedTuple):
+    """How a dive rounds, and where it ends."""
+
+    most_cost: float = 0.001
+    """Most that a unit of flow costs at random, where an idle block is worth 1."""
+    nearly: float = 0.8
+    """A part of a unit of flow is rounded up if it is as much, or the greatest of all."""
+    noise: float = 0.1
+    """Up to this is added to each part at random before."""
+    last_jobs: int = 40
+    """Most jobs of the integer program, unless those of the last size are more."""
+    last_seconds: float = 3.0
+    """Its most seconds; with one second, dives find as many packings."""
+
+
+NUMBERS = Numbers()
 WHOLE = 1e-6
 """Less of a unit of flow counts as none."""
 
 
-class BlockDive:
+class Dive:
     """A dive into one program.
 
     Parameters
@@ -71,17 +82,19 @@ class BlockDive:
 
     def _last(self, level: int) -> bool:
         """Whether an integer program packs the jobs from a level on."""
-        return level >= len(self._levels) - 1 or self._levels[level].jobs <= LAST_JOBS
+        return level >= len(self._levels) - 1 or self._levels[level].jobs <= NUMBERS.last_jobs
 
     def _last_packed(self, units: tuple[Floats, Floats] | None) -> tuple[Packed | None, bool]:
         """A packing with so many units of flow, if there is one, and whether there is none."""
         seed = int(self._random.integers(2**31 - 1))
-        return self._program.solve(LAST_SECONDS, seed, self._stop, units)
+        return self._program.solve(NUMBERS.last_seconds, seed, self._stop, units)
 
     def _first(self) -> Floats | None:
         """(columns) The flow of the linear program; None if there is none."""
         highs, model = self._highs, self._program.relaxed()
-        model.col_cost_ = model.col_cost_ + MOST_COST * self._random.random(len(self._columns))
+        model.col_cost_ = model.col_cost_ + NUMBERS.most_cost * self._random.random(
+            len(self._columns)
+        )
         self._lower, self._upper = np.array(model.col_lower_), np.array(model.col_upper_)
         highs.passModel(model)
         # The simplex method takes up to ten times as long, but it can start from a basis.
@@ -98,8 +111,10 @@ class BlockDive:
             if part.max() <= WHOLE:
                 self._lower[columns] = self._upper[columns] = whole
                 return units
-            noisy = np.where(part > WHOLE, part + NOISE * self._random.random(len(part)), 0.0)
-            up = noisy >= min(NEARLY, noisy.max())
+            noisy = np.where(
+                part > WHOLE, part + NUMBERS.noise * self._random.random(len(part)), 0.0
+            )
+            up = noisy >= min(NUMBERS.nearly, noisy.max())
             self._lower[columns[up]] = whole[up] + 1
             units = self._solved()
         return None

@@ -24,8 +24,8 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below_plain, fraction
 
-from .layout import SPREAD, Layout
-from .packing import Packing
+from .layout import Layout
+from .server_orders import Packing
 
 _inner = partial(compiled, inner=True)
 
@@ -74,13 +74,6 @@ class BuddyBlocks(NamedTuple):
     """(jobs) Scratch: whether a job is among them."""
     stack: Ints
     """(room) Scratch: blocks to look at."""
-
-
-def nests(layout: Layout) -> bool:
-    """Whether every job is best on one server, and sizes divide one another."""
-    sizes = np.unique(layout.size)
-    best_alone = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
-    return best_alone and not (sizes[1:] % sizes[:-1]).any()
 
 
 def new_blocks(layout: Layout, packing: Packing, generator: Generator) -> BuddyBlocks:

@@ -14,12 +14,12 @@ from solutions import solution_to_start_from
 
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.arrays import Ints
+from rarmodel.packing import set_tempering
+from rarmodel.packing.layout import Layout, layout_of
+from rarmodel.packing.server_sets import Servers, servers_of
+from rarmodel.packing.set_tempering import NUMBERS, temper
+from rarmodel.packing.solution import Packed, Solution
 from rarmodel.schema import Instance
-from rarmodel.search.block_program import Packed
-from rarmodel.search.layout import Layout, layout_of
-from rarmodel.search.server_sets import Servers, servers_of
-from rarmodel.search.server_tempering import temper
-from rarmodel.search.solution import Solution
 from rarmodel.verifier import verify
 
 
@@ -71,7 +71,7 @@ def share(solution: Solution, starts: Ints, workers: Sequence[Mapping[int, int]]
 def test_what_it_finds_is_a_schedule_and_rings_keep_their_time(
     monkeypatch: pytest.MonkeyPatch, seed: int, cut: bool
 ) -> None:
-    monkeypatch.setattr("rarmodel.search.server_tempering.PIECE", 1)
+    monkeypatch.setattr(set_tempering, "NUMBERS", NUMBERS._replace(piece=1))
     instance, layout, solution = started(seed)
     most = np.full(len(solution.used), len(layout.server_gpus) if cut else 0)
     random = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def test_sets_with_one_key_give_no_packing(monkeypatch: pytest.MonkeyPatch) -> N
         servers.code[:], servers.server_code[:] = 0, 0
         return servers
 
-    monkeypatch.setattr("rarmodel.search.server_tempering.servers_of", servers_with_one_key)
+    monkeypatch.setattr("rarmodel.packing.set_tempering.servers_of", servers_with_one_key)
     deceived = 0
     for seed in range(20):
         _, layout, solution = started(seed)

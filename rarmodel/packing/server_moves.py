@@ -12,7 +12,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
-from .packing import Packing, give, jobs_of, place_jobs, set_excess
+from .server_orders import Packing, give, jobs_of, place_jobs, set_excess
 from .similar import similar_job
 
 _inner = partial(compiled, inner=True)

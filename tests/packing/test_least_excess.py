@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarmodel.search.least_excess import Items, least_excess, new_stack
+from rarmodel.packing.least_excess import Items, least_excess, new_stack
 
 ALL = 10**9
 """More than any number of steps, and than any excess."""
@@ -72,6 +72,7 @@ def by_order(gpus: int, jobs: tuple[Job, ...]) -> int:
 
 
 @given(servers())
+@settings(deadline=None)
 def test_it_is_the_least_of_all_orders(server: tuple[int, int, list[Job]]) -> None:
     gpus, target, jobs = server
     least = min(by_order(gpus, order) for order in permutations(jobs))

@@ -40,7 +40,7 @@ class Numbers(NamedTuple):
     """Turns of tempering's copies before it begins anew; doubled each time."""
     most_starts: int = 20
     """So many times in a row rings may leave no room to begin."""
-    dives_per_slot: int = 6
+    dives_per_slot: int = 3
     """Dives that find nothing before the next ones may end a slot later."""
 
 

@@ -19,7 +19,7 @@ import pyomo.environ as pyo  # noqa: TC002
 import pytest
 from random_instances import random_instance
 
-from rarmodel.api import generate, solve
+from rarmodel import generate, solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.exact import schedule_of

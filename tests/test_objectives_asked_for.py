@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rarmodel.api import compare, formulate, load_instance, solve
+from rarmodel import compare, formulate, load_instance, solve
 from rarmodel.errors import UsageError
 from rarmodel.methods import Goal, gap_of
 from rarmodel.model.objectives import objectives_of

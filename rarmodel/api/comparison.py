@@ -318,7 +318,7 @@ def compare(
     """
     everything = methods is None and formulations is None
     if everything:
-        methods = registry.names("policies")
+        methods = registry.names("methods")
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
@@ -329,7 +329,7 @@ def compare(
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
     entries = entries_of(data)
-    parts = [registry.find("policies", asked) for asked in methods or ()]
+    parts = [registry.find("methods", asked) for asked in methods or ()]
     solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
         (_Part(method, method.name), partial(solve_by_method, method=method, limits=limits))
         for method in parts

@@ -177,7 +177,7 @@ def _solve(
     model_only: bool,
 ) -> Result:
     if formulation is None:
-        found = registry.find("policies", method or DEFAULT_METHOD)
+        found = registry.find("methods", method or DEFAULT_METHOD)
         if counted and not getattr(found, "counts_iterations", False):
             raise UsageError(
                 f"method {found.name!r} does not count iterations; "

@@ -44,7 +44,7 @@ class Rule(registry.Part):
         Features that it handles.
     """
 
-    kind = "policies"
+    kind = "methods"
 
     name: str
     description: str
@@ -54,11 +54,11 @@ class Rule(registry.Part):
     def order(self, instance: Instance) -> list[int]:
         """The jobs by urgency, as indices."""
         jobs = instance.jobs
-        with registry.calling("policies", self):
+        with registry.calling("methods", self):
             keys = [self.key(instance, j) for j in range(len(jobs))]
         for key in keys:
             if not is_number(key):
-                raise registry.nonsense("policies", self, key, "a number by which jobs are sorted")
+                raise registry.nonsense("methods", self, key, "a number by which jobs are sorted")
         return sorted(range(len(jobs)), key=lambda j: (keys[j], max(0, jobs[j].release), j))
 
     def prepare(self, instance: Instance) -> None:

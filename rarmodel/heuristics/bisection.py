@@ -61,7 +61,7 @@ class Policy(registry.Part):
         Names of the features that it handles: it is the clock that knows how rings share links.
     """
 
-    kind = "policies"
+    kind = "methods"
 
     name: str
     rule: Rule
@@ -200,7 +200,7 @@ def _decisions(
     instance: Instance, policy: Policy, seed: int
 ) -> tuple[Ints, list[tuple[Parameters, Floats]]]:
     """The order of a policy, and its parameters, if they are such."""
-    with registry.calling("policies", policy):
+    with registry.calling("methods", policy):
         order = policy.order(instance)
         parameters = policy.parameters(instance, seed)
     jobs, what = instance.jobs, f"the order of policy {policy.name!r}"
@@ -209,7 +209,7 @@ def _decisions(
         return numbers, [(tuple(p), np.array(p, np.float64)) for p in parameters]
     except (TypeError, ValueError):
         expected = "a list of tuples of numbers"
-        raise registry.nonsense("policies", policy, parameters, expected) from None
+        raise registry.nonsense("methods", policy, parameters, expected) from None
 
 
 class _Best(NamedTuple):

@@ -57,7 +57,7 @@ def prepare_method(method: Method, instance: Instance) -> None:
     if own := getattr(method, "prepare", None):
         from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
 
-        with told(), registry.calling("policies", method):
+        with told(), registry.calling("methods", method):
             own(instance)
 
 
@@ -69,7 +69,7 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
     PartError
         If it fails, or returns anything but an `Attempt`.
     """
-    with registry.calling("policies", method):
+    with registry.calling("methods", method):
         made: object = method(instance, limits)
     if not (isinstance(made, tuple) and 2 <= len(made) <= len(Attempt._fields)):
         raise PartError(f"method {method.name!r} returned {shown(made)}, and not an Attempt")
@@ -85,7 +85,7 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
         (found.aim, "a ValueBound", _is_bound(found.aim, ValueBound, int | Fraction)),
     ):
         if not fits:
-            raise registry.nonsense("policies", method, value, expected)
+            raise registry.nonsense("methods", method, value, expected)
     return found
 
 
@@ -101,5 +101,5 @@ def constructive_methods() -> list[Method]:
     Methods that count iterations are not among them: they improve a schedule for as long as they
     are given.
     """
-    installed = (registry.find("policies", name) for name in registry.names("policies"))
+    installed = (registry.find("methods", name) for name in registry.names("methods"))
     return [method for method in installed if not getattr(method, "counts_iterations", False)]

@@ -78,7 +78,7 @@ class Policy(registry.Part):
         `slots_of_round`. `round_slots` goes before.
     """
 
-    kind = "online_policies"
+    kind = "policies"
 
     name: str
     decide: Decide

@@ -60,7 +60,7 @@ less."""
 class Search(registry.Part):
     """The improvement search as a method; see `rarmodel.search`."""
 
-    kind = "policies"
+    kind = "methods"
 
     name: str = "search"
     counts_iterations: bool = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rarmodel import api
+from rarmodel.api import solving
 from rarmodel.errors import PartError
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def test_a_neighbourhood_that_fails_is_one_line(
 @pytest.mark.usefixtures("folder")
 def test_python_gets_the_cause_with_its_traceback() -> None:
     with pytest.raises(PartError, match=f"method 'mine' {FAILED}") as caught:
-        api.solve("F", method="failing:M_FAILS")
+        solving.solve("F", method="failing:M_FAILS")
     cause = caught.value.__cause__
     assert type(cause).__name__ == "JSONDecodeError"
     assert cause is not None

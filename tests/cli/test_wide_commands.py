@@ -58,9 +58,7 @@ REFUSING: dict[str, Sequence[object]] = {
 """What is for the paper's problem only, all but the audit by duty too."""
 
 OTHERS = {
-    *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
-    *("neighbourhoods", "objectives", "placements", "policies", "schema", "simulate", "solvers"),
-    "testbed",
+    *("campaign", "generate", "import", "instances", "list", "schema", "simulate", "testbed"),
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 

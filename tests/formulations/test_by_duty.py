@@ -12,7 +12,7 @@ from enumeration import optimal_makespan
 from models import broken_constraints
 from scopes import scope_of
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.exact.plans import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation

@@ -22,7 +22,7 @@ from wide_instances import FEATURES, OBJECTIVES, every_wide_schedule, random_wid
 from wide_instances import optimum as slow_optimum
 from wide_optimum import optimum
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.bounds import best_bound, least_values
 from rarmodel.dispatch import shortest_first
 from rarmodel.errors import UsageError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rarmodel.api import list_instances, load_instance
+from rarmodel import list_instances, load_instance
 from rarmodel.heuristics.policies import installed_policies
 from rarmodel.instances import EXAMPLES
 from rarmodel.limits import Limits

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from contended import contended_instance
 
-from rarmodel import registry
-from rarmodel.api import simulate
+from rarmodel import registry, simulate
 from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Instance
 
@@ -25,10 +24,10 @@ def instance(*, elastic: bool = False) -> Instance:
     return found.model_copy(update={"jobs": tuple(jobs), "time": time})
 
 
-@pytest.mark.parametrize("policy", registry.names("online_policies"))
+@pytest.mark.parametrize("policy", registry.names("policies"))
 @pytest.mark.parametrize("placement", ["consolidate", "contention-aware"])
 def test_every_policy_plays_by_duty(policy: str, placement: str) -> None:
-    elastic = registry.find("online_policies", policy).elastic
+    elastic = registry.find("policies", policy).elastic
     found = simulate(instance(elastic=elastic), policy=policy, placement=placement)
     assert found.stopped == "finished"
     assert found.report is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rarmodel.api import generate, load_instance, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.limits import INTERRUPTED, Limits

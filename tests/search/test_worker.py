@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from documents import instance_of, job_data
 
-from rarmodel.api import generate
+from rarmodel import generate
 from rarmodel.engine import arrays_of
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance

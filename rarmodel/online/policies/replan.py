@@ -98,7 +98,7 @@ def _solved(
     seed: int,
 ) -> Schedule | None:
     if formulation is None:
-        found = registry.find("policies", method)
+        found = registry.find("methods", method)
         counts = getattr(found, "counts_iterations", False)
         limits = Limits(
             time_limit,

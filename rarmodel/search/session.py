@@ -19,17 +19,17 @@ from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.methods import Attempt, Turns
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.schema import Instance, Schedule
 
 from .block_packing import pack, packable, worth_packing
 from .decode import STOPPED
 from .decoder import Decoder
-from .enumeration import Enumeration, enumeration_of
 from .layout import Layout
 from .order_annealing import EVENLY
 from .proving import provable, prove
 from .sharing import sharing_odds
-from .solution import Solution, one_after_another, solution_of_schedule
+from .solution import Solution, one_after_another, solution_of_plan, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
 
@@ -326,8 +326,9 @@ class Session:
             for step in steps:
                 self.take(step.result())
             if proof is not None:
-                solution, bound = proof.result()
-                self.take(solution)
+                plan, bound = proof.result()
+                if plan is not None:
+                    self.take(solution_of_plan(self.instance, plan))
                 self.raise_bound(bound)
             self._iterations += 1
         self.report()

@@ -21,12 +21,12 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.packing import Solution, one_after_another, packable
 from rarmodel.packing import layout_of as packing_layout_of
-from rarmodel.packing.solution import solution_of_schedule
+from rarmodel.packing.solution import solution_of_plan, solution_of_schedule
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.schema import Instance, Schedule
 
 from .decode import STOPPED
 from .decoder import Decoder
-from .enumeration import Enumeration, enumeration_of
 from .layout import Layout
 from .order_annealing import EVENLY
 from .packing_threads import pack, worth_packing
@@ -334,8 +334,9 @@ class Session:
             for step in steps:
                 self.take(step.result())
             if proof is not None:
-                solution, bound = proof.result()
-                self.take(solution)
+                plan, bound = proof.result()
+                if plan is not None:
+                    self.take(solution_of_plan(self.instance, plan))
                 self.raise_bound(bound)
             self._iterations += 1
         self.report()

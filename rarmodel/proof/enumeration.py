@@ -10,12 +10,12 @@ from __future__ import annotations
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
 from rarmodel.model import horizon_of
-from rarmodel.packing.solution import Solution, solution_of_plan
-from rarmodel.proof.branch import FOUND, NONE, branch, plant
-from rarmodel.proof.options import MOST, options_of
-from rarmodel.proof.tree import USED, Options, Tree, new_tree
-from rarmodel.proof.verdict import plan_in
 from rarmodel.schema import Instance
+
+from .branch import FOUND, NONE, branch, plant
+from .options import MOST, options_of
+from .tree import LEVEL, USED, Options, Tree, new_tree
+from .verdict import Plan, plan_in
 
 NODES = 50_000
 """Nodes in one step: less than 0.1 s."""
@@ -48,17 +48,17 @@ class Enumeration:
         """Whether the enumeration has finished."""
         return self._left <= 0
 
-    def step(self, makespan: int, bound: int) -> tuple[Solution | None, LowerBound | None]:
-        """Continue for a moment; return a shorter solution and a higher bound, if any.
+    def step(self, makespan: int, bound: int) -> tuple[Plan | None, LowerBound | None]:
+        """Continue for a moment; return a shorter schedule and a higher bound, if any.
 
         Parameters
         ----------
         makespan
-            Makespan of the shortest known solution, in slots.
+            Makespan of the shortest known schedule, in slots.
         bound
             The known lower bound.
         """
-        solution, proven, left = None, bound, NODES
+        plan, proven, left = None, bound, NODES
         top = min(makespan - 1, horizon_of(self._instance), self._longest)
         while left > 0 and proven <= top and not self.over:
             tree = self._aim(proven, top)
@@ -68,14 +68,15 @@ class Enumeration:
             left -= used
             self._left -= used
             if answer == FOUND:
-                solution = solution_of_plan(self._instance, plan_in(tree, self._options))
-                top, self._stride = solution.makespan - 1, 1
+                plan = plan_in(tree, self._options)
+                last_completion = int(tree.clock[tree.counters[LEVEL]])
+                top, self._stride = last_completion - 1, 1
             elif answer == NONE:
                 proven = self._target + 1
                 self._stride *= 2
             elif tree.counters[USED] >= TARGET_NODES and self._target > proven:
                 self._target, self._stride = 0, 1
-        return solution, LowerBound(proven, ENUMERATION) if proven > bound else None
+        return plan, LowerBound(proven, ENUMERATION) if proven > bound else None
 
     def _aim(self, proven: int, top: int) -> Tree:
         """The tree of a target between makespan and bound."""

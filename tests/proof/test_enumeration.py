@@ -17,9 +17,10 @@ from rarmodel.engine import NEVER, arrays_of
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
 from rarmodel.model import check_instance, horizon_of
+from rarmodel.packing.solution import solution_of_plan
+from rarmodel.proof import enumeration
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.schema import Instance
-from rarmodel.search import enumeration
-from rarmodel.search.enumeration import Enumeration, enumeration_of
 from rarmodel.verifier import verify
 
 MOST_SLOTS = 40
@@ -37,8 +38,9 @@ def proven(instance: Instance, makespan: int = NEVER) -> tuple[int, int]:
     search, bound = made(instance), best_bound(instance).slots
     horizon = horizon_of(instance)
     while bound <= min(makespan - 1, horizon) and not search.over:
-        solution, better = search.step(makespan, bound)
-        if solution is not None:
+        plan, better = search.step(makespan, bound)
+        if plan is not None:
+            solution = solution_of_plan(instance, plan)
             report = verify(instance, solution.schedule(instance, "enumeration"))
             assert report.feasible
             assert report.makespan == solution.makespan < makespan

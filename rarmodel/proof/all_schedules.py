@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rarmodel.engine.arrays import Arrays, Ints, State, arrays_of, new_state
+from rarmodel.engine.compilation import compiled
+from rarmodel.engine.evaluate import placements_of, simulate
 from rarmodel.schema import Instance
-
-from .arrays import Arrays, Ints, State, arrays_of, new_state
-from .compilation import compiled
-from .evaluate import placements_of, simulate
 
 
 class Schedules(NamedTuple):

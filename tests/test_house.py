@@ -32,7 +32,7 @@ STILL_CIRCLES: set[frozenset[str]] = {
     ),
     frozenset(
         {
-            "rarmodel.slurm.handing",
+            "rarmodel.slurm.plan_changes",
             "rarmodel.slurm.preemption",
             "rarmodel.slurm.queue",
             "rarmodel.slurm.requests",

@@ -15,7 +15,7 @@ from .caching import once_per_instance
 from .contention import ring_share
 from .duty import UNITS, RingOnLinks, duty_bandwidths, share_by_duty
 from .lone import allowed_servers
-from .rates import each_paces
+from .ring_rates import each_paces
 from .topology import topology
 
 COUNT, DUTY, FIXED_POINT = MODELS = "count", "duty", "duty-fixed-point"

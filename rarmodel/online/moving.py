@@ -19,9 +19,9 @@ from rarmodel.model.duty import share_by_duty
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.sharing import COUNT
 
-from .cluster import WorkingCluster
+from .cluster_at_work import WorkingCluster
+from .idle_capacity import Ring
 from .placement import Asked, fewest_servers
-from .room import Ring
 
 Truths = npt.NDArray[np.bool_]
 

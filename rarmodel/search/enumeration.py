@@ -11,7 +11,7 @@ from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
 from rarmodel.model import horizon_of
 from rarmodel.proof.branch import FOUND, NONE, branch, plant
-from rarmodel.proof.options import MOST, options_of
+from rarmodel.proof.placement_options import MOST, options_of
 from rarmodel.proof.tree import USED, Options, Tree, new_tree
 from rarmodel.proof.verdict import plan_in
 from rarmodel.schema import Instance

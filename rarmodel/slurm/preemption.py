@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rarmodel.errors import listed
 
-from .jobs import SlurmJob
+from .slurm_jobs import SlurmJob
 
 if TYPE_CHECKING:
-    from .handing import Handed
+    from .plan_changes import Handed
     from .queue import Partition, Queue
 
 _HARMLESS = {"OFF", "GANG", "WITHIN", "(null)", ""}

@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
-from rarmodel.workloads.topology import Switch, Topology, Tree, topology_of
+from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
+from rarmodel.workloads.table_cells import CellError
 
-from .jobs import (
+from .preemption import mode_of, preempting
+from .records import lines
+from .slurm_jobs import (
     ENDED,
     HOLDING,
     NEEDED,
@@ -25,9 +27,7 @@ from .jobs import (
     number_of,
     user_number,
 )
-from .preemption import mode_of, preempting
-from .records import lines
-from .values import moment, value, whole_number
+from .slurm_values import moment, value, whole_number
 
 # A node that is powered down is started for a job; one in maintenance is so until its reservation
 # ends.

@@ -64,7 +64,7 @@ def rows() -> Iterator[Row]:
         yield solve("method", name)
     for name in sorted(registry.names("formulations")):
         yield solve("formulation", name)
-    methods = ("sjf-bco", "fifo", "list-scheduling", "search")
+    methods = ("sjf-bco", "fifo-backfill", "list-scheduling", "search")
     yield Row(
         "compare",
         lambda path, limit: [
@@ -103,7 +103,7 @@ def run(row: Row, path: Path, limit: float) -> tuple[int, float, float]:
     if row.name == "verify":
         plan = path.with_suffix(".plan.json")
         if not plan.exists():
-            command(["solve", str(path), "--method", "fifo", "--output", str(plan)], _code)
+            command(["solve", str(path), "--method", "fifo-backfill", "--output", str(plan)], _code)
         arguments.append(str(plan))
     begun, worked = perf_counter(), thread_time()
     code = command(arguments, _code)

@@ -14,7 +14,7 @@ from scopes import scope_of
 
 from rarmodel import solve
 from rarmodel.errors import UsageError
-from rarmodel.exact.plans import schedule_of
+from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT

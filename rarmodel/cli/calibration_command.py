@@ -58,8 +58,8 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 @click.option(
     "--model",
     metavar="NAME",
-    help="Model of contention whose constants are fitted: count, duty or duty-fixed-point. By "
-    "default that of INSTANCE, or count.",
+    help="Model of contention whose constants are fitted: count or duty. By default that "
+    "of INSTANCE, or count.",
 )
 @click.option(
     "--message-mb",

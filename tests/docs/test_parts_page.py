@@ -18,7 +18,6 @@ from rarmodel.kinds import Kind
 from rarmodel.model.features import (
     DUTY,
     FEATURES,
-    FIXED_POINT,
     OBJECTIVES,
     PREEMPTION,
     WIDER,
@@ -27,7 +26,7 @@ from rarmodel.model.features import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "parts.md").read_text(encoding="utf-8")
-ALONE = {PREEMPTION.name, FIXED_POINT.name}
+ALONE = {PREEMPTION.name}
 """What `search` does not handle."""
 SCRIPT = runpy.run_path(str(DOCS / "parts_tables.py"))
 

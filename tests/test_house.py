@@ -30,14 +30,6 @@ STILL_CIRCLES: set[frozenset[str]] = {
             "rarmodel.search.session",
         }
     ),
-    frozenset(
-        {
-            "rarmodel.slurm.plan_changes",
-            "rarmodel.slurm.preemption",
-            "rarmodel.slurm.queue",
-            "rarmodel.slurm.requests",
-        }
-    ),
 }
 """Circles that are known and still to be mended: this list may only get shorter."""
 

@@ -12,7 +12,8 @@ from rarmodel.workloads.model_profiles import is_type
 from rarmodel.workloads.switch_trees import Tree
 from rarmodel.workloads.table_cells import CellError
 
-from .queue import Node, Partition, Queue
+from .partitions import Partition
+from .queue import Node, Queue
 from .slurm_jobs import SlurmJob, cpus_per_node, memory_per_node
 from .slurm_values import gpus_in, hosts, value, whole_number
 

@@ -28,7 +28,7 @@ LONG = {0, 4, 12, 14, 18, 19, 29, 32, 34, 35, 37, 38}
 
 
 @st.composite
-def markets_with_prices(draw: st.DrawFn) -> tuple[CapacityRelaxation, list[list[int]]]:
+def relaxations_with_prices(draw: st.DrawFn) -> tuple[CapacityRelaxation, list[list[int]]]:
     """Any relaxed of a few jobs, and whole prices by kind and block."""
     small = st.integers(0, 9)
     width, blocks, kinds = draw(st.integers(1, 4)), draw(st.integers(1, 5)), 2
@@ -70,7 +70,7 @@ def markets_with_prices(draw: st.DrawFn) -> tuple[CapacityRelaxation, list[list[
 
 
 @settings(deadline=None)
-@given(markets_with_prices())
+@given(relaxations_with_prices())
 def test_worth_is_the_least_over_all_starts(
     case: tuple[CapacityRelaxation, list[list[int]]],
 ) -> None:

@@ -23,14 +23,6 @@ STILL_CIRCLES: set[frozenset[str]] = {
             "rarmodel.formulations.time_indexed_components",
         }
     ),
-    frozenset(
-        {
-            "rarmodel.slurm.handing",
-            "rarmodel.slurm.preemption",
-            "rarmodel.slurm.queue",
-            "rarmodel.slurm.requests",
-        }
-    ),
 }
 """Circles that are known and still to be mended: this list may only get shorter."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rarmodel.errors import UsageError
 
 from .calibration import Calibration, Residual
-from .comparison import FIT, TEST, ModelComparison
+from .model_comparison import FIT, TEST, ModelComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from models import broken_constraints
 from scopes import scope_of
 
 from rarmodel import solve
-from rarmodel.exact.plans import schedule_of
+from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT

@@ -327,7 +327,7 @@ def test_objective_of_the_reader_replaces_that_of_the_instance() -> None:
 @settings(max_examples=25, deadline=None)
 @given(wide_instances())
 def test_any_wide_schedule_is_drawn_with_its_values(instance: Instance) -> None:
-    schedule = rarmodel.solve(instance, method="fifo").schedule
+    schedule = rarmodel.solve(instance, method="fifo-backfill").schedule
     assume(schedule is not None)
     assert schedule is not None
     (drawing,) = draw_all(instance, [schedule])

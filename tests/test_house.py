@@ -19,12 +19,6 @@ LINKED = ("formulations", "instances", "solvers")
 STILL_CIRCLES: set[frozenset[str]] = {
     frozenset(
         {
-            "rarmodel.formulations.time_indexed_by_duty",
-            "rarmodel.formulations.time_indexed_components",
-        }
-    ),
-    frozenset(
-        {
             "rarmodel.search.block_packing",
             "rarmodel.search.proving",
             "rarmodel.search.session",

@@ -77,15 +77,15 @@ def weaker_work(m: Any, scope: Scope) -> None:
     m.my_work = pyo.Constraint(list(numbers.rings), rule=done)
 
 
-def one_at_a_time(m: Any, scope: Scope) -> None:
-    """At most one job runs in a slot."""
-    m.one_at_a_time = pyo.Constraint(
-        range(scope.horizon), rule=lambda m, t: sum(m.running[j, t] for j in scope.jobs) <= 1
+def two_at_a_time(m: Any, scope: Scope) -> None:
+    """At most two jobs run in a slot."""
+    m.two_at_a_time = pyo.Constraint(
+        range(scope.horizon), rule=lambda m, t: sum(m.running[j, t] for j in scope.jobs) <= 2
     )
 
 
 MY_WORK = Component("work", weaker_work, needs=("placed", "reaches"))
-ALONE = Component("alone", one_at_a_time, needs=("running",))
+TWO = Component("two", two_at_a_time, needs=("running",))
 
 
 def test_a_component_takes_the_place_of_that_of_its_name() -> None:
@@ -111,7 +111,7 @@ def test_a_component_is_left_out() -> None:
 @pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
 def test_an_added_component_restricts_as_an_extension_does(base: Formulation) -> None:
     instance = instance_of()
-    both = [base.with_components("alone", ALONE), base.extended("alone", ALONE)]
+    both = [base.with_components("two", TWO), base.extended("two", TWO)]
     found = [rarmodel.solve(instance, formulation=one, time_limit=60) for one in both]
     plain = rarmodel.solve(instance, formulation=base)
     for result in found:
@@ -128,9 +128,9 @@ def test_unknown_components_are_named() -> None:
 
 
 def test_what_is_extended_has_no_components_to_choose() -> None:
-    extended = TIME_INDEXED.extended("x", one_at_a_time)
+    extended = TIME_INDEXED.extended("x", two_at_a_time)
     with pytest.raises(UsageError, match="'x' is not made of components"):
-        extended.with_components("y", ALONE)
+        extended.with_components("y", TWO)
 
 
 def test_a_formulation_with_other_components_can_be_pickled() -> None:

@@ -19,13 +19,6 @@ LINKED = ("formulations", "instances", "solvers")
 STILL_CIRCLES: set[frozenset[str]] = {
     frozenset(
         {
-            "rarmodel.search.block_packing",
-            "rarmodel.search.proving",
-            "rarmodel.search.session",
-        }
-    ),
-    frozenset(
-        {
             "rarmodel.slurm.handing",
             "rarmodel.slurm.preemption",
             "rarmodel.slurm.queue",

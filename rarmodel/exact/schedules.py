@@ -79,9 +79,9 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 
 def close_gap_before_models(known: Known, *, models: bool = True) -> None:
-    """Let the proof of `search`, or its dives, try where that is about what is asked for.
+    """Let the proof of `search`, or its packers, try where that is about what is asked for.
 
-    If there are models, they begin at once where the gap is too great for dives.
+    If there are models, they begin at once where the gap is too great for packers.
     """
     if known.session is None or not known.searches or known.closed or not known.session.closable:
         return

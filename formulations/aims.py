@@ -9,19 +9,22 @@ terms and prices of an objective; nothing asks which objective it is.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from math import ceil, floor, gcd, lcm
-from typing import Any, Protocol
+from typing import Any
 
 import pyomo.environ as pyo
 
 from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 
-from .formulation import Scope
+from .component import Component
+from .composition import OBJECTIVE
+from .outcome import Outcome
+from .scope import Scope
 from .values import Values, over
 
 
@@ -203,19 +206,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
     )
 
 
-class Ended(Protocol):
-    """A schedule that was carried out, as far as it matters here."""
-
-    @property
-    def scope(self) -> Scope:
-        """The scope of its models."""
-
-    @property
-    def end(self) -> Mapping[str, int]:
-        """By job: its completion."""
-
-
-def values_of_aims(outcome: Ended) -> dict[str, Values]:
+def values_of_aims(outcome: Outcome) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
     scope, found = outcome.scope, {}
     ends = [outcome.end[j] for j in scope.jobs]
@@ -229,3 +220,9 @@ def values_of_aims(outcome: Ended) -> dict[str, Values]:
 
 def _within(value: Value, limits: tuple[Value, ...]) -> Callable[[int], bool]:
     return lambda i: value <= limits[i]
+
+
+OBJECTIVES = Component(
+    OBJECTIVE, add_objectives, needs=("ended", "held", "makespan"), inner=values_of_aims
+)
+"""Minimises what instances ask for. It needs `makespan` and `held` only for objectives that do."""

@@ -86,7 +86,7 @@ def test_bounds_that_a_solver_proved_for_each_objective_are_kept(tmp_path: Path)
     flow = result.objective[0].value
     assert f"(greatest, for schedules with total-flow of at most {flow})" in page
     # For a schedule that is worse in what counts more, the solver has proven nothing.
-    worse = rarmodel.solve(instance, method="fifo")
+    worse = rarmodel.solve(instance, method="fifo-backfill")
     assert worse.schedule is not None
     drawings = draw_all(instance, [worse.schedule, result.schedule])
     makespan = aims_of(drawings)[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rarmodel
-from rarmodel.campaigns.reader import read_campaigns
+from rarmodel.campaigns.campaign_reader import read_campaigns
 from rarmodel.errors import RarmodelError
 from rarmodel.library import read_library, write_instances
 

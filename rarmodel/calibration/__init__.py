@@ -2,12 +2,12 @@
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual
-from .comparison import Errors, ModelComparison, ModelFit, compare_models
 from .estimate import calibrate
 from .measurement import Measurement
+from .measurement_table import Measurements, made_measurements, read_measurements
+from .model_comparison import Errors, ModelComparison, ModelFit, compare_models
 from .nccl_tests import read_run
 from .run import Message, Run
-from .table import Measurements, made_measurements, read_measurements
 
 __all__ = [
     "DEFAULT_SPAN",

@@ -8,9 +8,9 @@ import rich_click as click
 
 from rarmodel.errors import UsageError, one_line
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEED, SEVERAL, Number, Span
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import rich_click as click
 
 from rarmodel.errors import UsageError
 
-from .inputs import read_schedules
+from .input_files import read_schedules
 from .options import OBJECTIVE, SEVERAL
-from .outputs import PAGE, SIMULATIONS, write_page
+from .output_files import PAGE, SIMULATIONS, write_page
 
 FORMS = ("png", "svg", "pdf", "html")
 INSTANCE = click.argument("instance")

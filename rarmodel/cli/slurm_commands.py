@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import (
     INTRA_SERVER,
     JSON,
@@ -28,7 +28,7 @@ from .options import (
     objective_option,
     together,
 )
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .report_commands import FORMS
 from .terminal import answer, answer_json, answer_text, progress, say, say_first, show
 
@@ -421,7 +421,7 @@ def watch(
 
 def _seconds(text: str) -> float:
     """A length of time such as `90`, `60s` or `5min` in seconds."""
-    from rarmodel.workloads.cells import UNITS  # noqa: PLC0415 - loads slowly
+    from rarmodel.workloads.table_cells import UNITS  # noqa: PLC0415 - loads slowly
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", text)
     if not found or not float(found[1]):

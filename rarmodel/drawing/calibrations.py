@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rarmodel.calibration.comparison import FIT, TEST
+from rarmodel.calibration.model_comparison import FIT, TEST
 
 from .colours import lines_of
 from .style import finished, rows, shade

@@ -64,13 +64,18 @@ def rendered(
         version=version("rarmodel"),
         css=_text("page.css"),
         js=_text("page.js"),
-        vega=vl_convert.javascript_bundle(snippet=None),
+        vega=_bundle(),
         charts={
             name: _script_data(chart.to_dict(validate=False)) for name, chart in charts.items()
         },
         margin=round(max(longest * LETTER, 44)) + 48,
         **values,
     )
+
+
+def _bundle() -> str:
+    """Vega with all that it needs; the type of vl-convert asks for a text that is optional."""
+    return vl_convert.javascript_bundle()  # type: ignore[call-arg, unused-ignore]
 
 
 def _text(name: str) -> str:

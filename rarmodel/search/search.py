@@ -25,18 +25,18 @@ from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of
 from rarmodel.model.part import part_of
+from rarmodel.packing import layout_of
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
+from rarmodel.packing.server_annealing import anneal_servers
+from rarmodel.packing.server_orders import rings_alone, settle
+from rarmodel.packing.set_tempering import temper
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
-from .buddy_annealing import anneal_blocks
-from .buddy_blocks import new_blocks, pack_blocks
 from .islands import Islands, islands_on
-from .layout import layout_of
 from .neighbourhoods import ORDERS
-from .packing import rings_alone, settle
 from .second import SecondAim, budget_after, seconds_before, wanted
-from .server_annealing import anneal_servers
-from .server_tempering import temper
 from .session import Session
 from .wide import AnySession, session_of
 
@@ -52,8 +52,8 @@ LEAST_SHARE = 0.25
 PART = 40
 """Jobs for which the search compiles."""
 PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
-"""The proof, or dives, begin after this share of the time limit, or so many seconds if that is
-less."""
+"""The proof, or packing anew, begins after this share of the time limit, or so many seconds if that
+is less."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from made_runs import CONSTANTS, LOSSY, RATES, made, rows_of
 import rarmodel
 from rarmodel.calibration import Measurement, Rates
 from rarmodel.calibration.beside import runs_of
-from rarmodel.calibration.models import MODELS
-from rarmodel.calibration.table import made_measurements
+from rarmodel.calibration.contention_models import MODELS
+from rarmodel.calibration.measurement_table import made_measurements
 from rarmodel.errors import InputError
 
 ONE_MB_MS = 80.0

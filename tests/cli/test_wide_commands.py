@@ -35,7 +35,7 @@ HANDLING: dict[str, Sequence[object]] = {
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "solve": ["solve", "I", "--iterations", 1],
     "solve, objective": ["solve", "I", "--iterations", 1, "--objective", "late-jobs,cost"],
-    "solve by a rule": ["solve", "I", "--method", "fifo", "--json"],
+    "solve by a rule": ["solve", "I", "--method", "fifo-backfill", "--json"],
     "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 20],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
@@ -87,7 +87,7 @@ def wide(name: str) -> Instance:
 def solved(instance: Instance) -> str | None:
     """A schedule in JSON, by the first rule that makes one."""
     of = instance.model_copy(update={"preemption": None})
-    fifo = next(method for method in constructive_methods() if method.name == "fifo")
+    fifo = next(method for method in constructive_methods() if method.name == "fifo-backfill")
     schedule = fifo(of, Limits()).schedule
     return None if schedule is None else to_json(schedule)
 

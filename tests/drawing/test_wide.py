@@ -312,7 +312,7 @@ def plotted(drawings: list[Drawing], **options: Any) -> Any:
 @settings(max_examples=10, deadline=None)
 @given(wide_instances())
 def test_any_wide_schedule_is_drawn_with_its_values(instance: Instance) -> None:
-    schedule = rarmodel.solve(instance, method="fifo").schedule
+    schedule = rarmodel.solve(instance, method="fifo-backfill").schedule
     assume(schedule is not None)
     assert schedule is not None
     (drawing,) = draw_all(instance, [schedule])

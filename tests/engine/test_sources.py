@@ -42,7 +42,7 @@ def called_by(function: FunctionType) -> Iterator[Any]:
 
 def compiled_functions() -> list[FunctionType]:
     """All functions that rarmodel compiles."""
-    found = {}
+    found: dict[FunctionType, None] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         if "compiled" in file.read_text(encoding="utf-8") and file.name != "compilation.py":
             parts = file.relative_to(PACKAGE.parent).with_suffix("").parts

@@ -13,10 +13,11 @@ from rarmodel.bounds import LowerBound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import Attempt
+from rarmodel.packing import one_after_another
+from rarmodel.packing.packer import NUMBERS
 from rarmodel.schema import Instance
 from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.wide import session_of
 
 distributed = pytest.importorskip("distributed")
@@ -112,7 +113,7 @@ def test_the_first_island_dives(scheduler: str, monkeypatch: pytest.MonkeyPatch)
         return "time limit"
 
     monkeypatch.setattr(Session, "run", run)
-    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
+    monkeypatch.setattr("rarmodel.packing.packer.NUMBERS", NUMBERS._replace(most_gap=1.0))
     instance = generate("paper", seed=7, jobs=60, servers=8)
     result = solve(instance, scheduler=scheduler, time_limit=60, second_aim=False)
     assert (result.status, result.stopped) == ("optimal", "the makespan meets the lower bound")
@@ -207,8 +208,10 @@ def test_workers_of_another_version_are_refused(
 
 def test_what_does_not_run_on_workers_is_refused() -> None:
     nowhere = "tcp://127.0.0.1:9"
-    with pytest.raises(UsageError, match="method 'fifo' does not run on a scheduler's workers"):
-        solve("two-servers", method="fifo", scheduler=nowhere)
+    with pytest.raises(
+        UsageError, match="method 'fifo-backfill' does not run on a scheduler's workers"
+    ):
+        solve("two-servers", method="fifo-backfill", scheduler=nowhere)
     with pytest.raises(UsageError, match="a scheduler needs a method that runs on its workers"):
         solve("two-servers", formulation="time-indexed", scheduler=nowhere)
     with pytest.raises(UsageError, match="only installed bounds and neighbourhoods"):

@@ -90,7 +90,7 @@ widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.size))
 instance = instance.model_copy(update={"jobs": widest_first})
 SEARCH.prepare(instance)
 prepared = compiled()
-assert prepared["rarmodel.search.server_annealing.anneal_servers"] == 1
+assert prepared["rarmodel.packing.server_annealing.anneal_servers"] == 1
 attempt = SEARCH(instance, Limits(iterations=80, threads=1))
 assert attempt.stopped == "iteration limit"
 later = {name for name, count in compiled().items() if count > prepared[name]}

@@ -13,11 +13,11 @@ from rarmodel import load_instance, solve
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model.features import DEADLINES
 from rarmodel.model.objectives import Value, objectives_of, second_aim
+from rarmodel.packing.repacking import Repacking, mirrored
+from rarmodel.packing.solution import Solution, one_after_another
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session
-from rarmodel.search.repacking import Repacking, mirrored
 from rarmodel.search.second import Budget, SecondAim, budget_after, wanted
-from rarmodel.search.solution import Solution, one_after_another
 from rarmodel.verifier import verify
 
 NAMES = [feature.name for feature in WIDE]
@@ -114,7 +114,7 @@ def test_no_schedule_gets_worse_whatever_it_is(seed: int) -> None:
     features = NAMES if seed % 2 else []
     objectives = tuple(random.sample(OBJECTIVES, 1 + seed % 3))
     instance = random_wide(random, features, jobs=7, servers=3, objectives=objectives)
-    schedule = solve(instance, method="fifo").schedule
+    schedule = solve(instance, method="fifo-backfill").schedule
     if schedule is None:
         pytest.skip("the rule finds none")
     search = SecondAim(instance, schedule, Limits(threads=2, seed=seed))
@@ -229,4 +229,4 @@ def test_results_say_both() -> None:
     assert row["second_value"] == sum(end or 0 for end in result.report.completion.values())
     assert 0 < row["second_bound"] <= row["second_value"]
     assert "at least 30" in result.lines()["total-completion"]
-    assert solve("two-servers", method="fifo").second is not None
+    assert solve("two-servers", method="fifo-backfill").second is not None

@@ -47,7 +47,7 @@ CHECKS: dict[str, Check] = {
     "round_slots": optional(whole(1)),
     "horizon": optional(whole(1)),
     "output": optional(path),
-    "charts": optional(arguments.entries),
+    "charts": optional(argument_checks.entries),
     "parts": optional(several),
     "family": text,
     "name": optional(text),

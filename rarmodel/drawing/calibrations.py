@@ -89,7 +89,7 @@ def _against(
     ends = [min(both) / 1.1, max(both) * 1.1]
     kind = "log" if max(both) > 20 * min(both) else "linear"
     scale = alt.Scale(type=kind, domain=ends, nice=False)
-    axis = alt.Axis(format="~r" if kind == "log" else "~g", tickCount=5)
+    axis = alt.Axis(format=",~f", tickCount=5)
     x = alt.X("measured:Q", title=f"measured {unit}", scale=scale, axis=axis)
     y = alt.Y("predicted:Q", title="predicted", scale=scale, axis=axis)
     equal = rows({"measured": ends, "predicted": ends}).mark_line(color=shade("quiet"))

@@ -253,7 +253,7 @@ def _distribution(
     low = min(float(one[0]) for one in values)
     high = max(low * 1.1, *(float(one[-1]) for one in values))
     scale = alt.Scale(type="log", domain=[low / 1.05, high * 1.05], nice=False)
-    x = alt.X("slot:Q", title=f"{axis} (logarithmic)", scale=scale, axis=alt.Axis(format="~g"))
+    x = alt.X("slot:Q", title=f"{axis} (logarithmic)", scale=scale, axis=alt.Axis(format=",~f"))
     curves = [(one, np.arange(1, len(one) + 1) / len(one)) for one in values]
     tips = [
         alt.Tooltip("slot:Q", title=tip, format=",.4~r"),

@@ -82,7 +82,7 @@ def spread_chart(
         "x:Q",
         title=title,
         scale=alt.Scale(type="log" if log else "linear", domain=limits, nice=False),
-        axis=alt.Axis(format="~g" if log else "~r", tickCount=6),
+        axis=alt.Axis(format=",~f", tickCount=6),
     )
     labels = levels(methods, range(len(methods) + 1), letters=LETTERS)[0].names
     y = alt.Y(

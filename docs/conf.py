@@ -172,7 +172,9 @@ def _tables_of_parts(app, page, source):
 def _names_as_links(app, doctree):
     """Link the names of ours in pages to the API reference; a name that is wrong is a warning."""
     page = app.env.docname
-    for code in [] if page.startswith("api/") else list(doctree.findall(nodes.literal)):
+    # The page of migration names what is gone.
+    plain = page == "migration" or page.startswith("api/")
+    for code in [] if plain else list(doctree.findall(nodes.literal)):
         name = code.astext()
         if re.fullmatch(r"rarmodel(\.\w+)+", name) and not isinstance(code.parent, nodes.reference):
             link = addnodes.pending_xref(

@@ -1,15 +1,16 @@
 """What models minimise: the objectives of instances (section 10), as whole steps.
 
-A sum of terms rises in multiples of one unit, and so do prices of what is held; the greatest of
-terms takes one of finitely many values, which are counted. So models minimise whole numbers, and a
-bound of theirs can be rounded up to the next value that there is. All of this follows from the
-terms and prices of an objective; nothing asks which objective it is.
+A sum of terms rises in multiples of one unit, and so do prices of what is held and what links
+count; the greatest of terms takes one of finitely many values, which are counted. So models
+minimise whole numbers, and a bound of theirs can be rounded up to the next value that there is. All
+of this follows from the terms, prices and link weights of an objective; nothing asks which
+objective it is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -19,9 +20,10 @@ from typing import Any, Protocol
 
 import pyomo.environ as pyo
 
-from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
+from rarmodel.model.objectives import Objective, Term, Value, exact, heaviest, objectives_of
 
 from .formulation import Scope
+from .ring_links import weight_of_links
 from .values import Values, over
 
 
@@ -34,7 +36,7 @@ class Aim:
     objective
         The objective.
     terms
-        By job that counts: what it adds; none where what is held has a price.
+        By job that counts: what it adds; none where placements count.
     base, unit
         Values are the base and whole multiples of the unit beyond it.
     values
@@ -83,8 +85,9 @@ def aim_of(scope: Scope, place: int) -> Aim:
     """The objective at a place among those of an instance, most important first."""
     instance = scope.instance
     one = objectives_of(instance)[place]
-    if one.prices is not None:
-        return Aim(one, {}, 0, _unit(one.prices_of(instance)))
+    if not one.of_completions:
+        numbers = [*one.prices_of(instance), *one.link_weights_of(instance)]
+        return Aim(one, {}, 0, _unit(numbers))
     terms = dict(zip(scope.jobs, one.terms(instance), strict=True))
     counting = {j: term for j, term in terms.items() if term is not None}
     if one.greatest and set(counting.values()) == {Term()}:
@@ -125,7 +128,14 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     within_i ≤ ended_jt                t the last slot with term_j(t) ≤ v_i
     cost = Σ_jst price_s·held_jst
     ```
+
+    `weight_of_links` says what links count.
     """
+    if aim.objective.link_weights is not None:
+        weights = zip(scope.links, aim.objective.link_weights_of(scope.instance), strict=True)
+        return weight_of_links(
+            m, scope, place, {l: int(weight / aim.unit) for l, weight in weights}
+        )
     if aim.objective.prices is not None:
         prices = zip(scope.servers, aim.objective.prices_of(scope.instance), strict=True)
         steps = {s: int(price / aim.unit) for s, price in prices}
@@ -214,6 +224,10 @@ class Ended(Protocol):
     def end(self) -> Mapping[str, int]:
         """By job: its completion."""
 
+    @property
+    def segments(self) -> Mapping[str, Sequence[Mapping[int, int]]]:
+        """By job: the workers by server index that it has, one set after another."""
+
 
 def values_of_aims(outcome: Ended) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
@@ -224,6 +238,11 @@ def values_of_aims(outcome: Ended) -> dict[str, Values]:
             value = aim.objective.value(scope.instance, ends)
             limits = aim.values
             found[f"within_{place}"] = over(_within(value, limits), range(len(limits) - 1))
+        if aim.objective.link_weights is not None:
+            weights = aim.objective.link_weights_of(scope.instance)
+            steps = [int(weight / aim.unit) for weight in weights]
+            most = {j: int(heaviest(scope.tree, steps, outcome.segments[j])) for j in scope.jobs}
+            found[f"most_links_{place}"] = over(most.__getitem__, scope.jobs)
     return found
 
 

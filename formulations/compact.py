@@ -71,6 +71,8 @@ from .compact_components import (
     contention,
     link_use,
     makespan,
+    nearness,
+    parts_of_rings,
     placement,
     quotas,
     sizes_held,
@@ -88,6 +90,7 @@ Component = Callable[[Any, Coefficients], None]
 COMPONENTS: tuple[Component, ...] = (
     starts_and_ends,
     placement,
+    nearness,
     capacity,
     link_use,
     contention,
@@ -133,6 +136,7 @@ def _values(outcome: Outcome) -> dict[str, Values]:
     jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
     rings = range(2, max(links.values(), default=1) + 1)
     below = {l: frozenset(scope.below[l]) for l in links}
+    parts = parts_of_rings(scope)
 
     @cache
     def data() -> Coefficients:
@@ -193,6 +197,11 @@ def _values(outcome: Outcome) -> dict[str, Values]:
             where=lambda l, p, t: p <= links[l],
         ),
         "counts": over(counts, jobs, links, slots, where=can_ring),
+        "in_part": Values(
+            lambda j, g: not o.workers[j].keys().isdisjoint(parts[j][g]),
+            lambda: ((j, g) for j, some in parts.items() for g in range(len(some))),
+            lambda j, g: j in parts and g < len(parts[j]),
+        ),
         "progress": by_shape(progress, lambda j: data().spread[j], slots),
         "capacity_yields": yields(server_caps(scope), slots, o.runs),
         "quota_yields": yields(tenant_caps(scope), slots, o.runs),

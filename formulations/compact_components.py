@@ -13,6 +13,9 @@ import pyomo.environ as pyo
 from .caps import keep_caps, server_caps, tenant_caps
 from .compact_by_duty import loads_on_links, speed_beside_loads
 from .compact_coefficients import Coefficients, Label
+from .formulation import Scope
+from .placements import parts_of
+from .ring_links import links_count
 from .when import keep_windows, may_have_ended, may_have_started
 
 
@@ -153,6 +156,37 @@ def placement(m: Any, data: Coefficients) -> None:
         )
 
 
+def nearness(m: Any, data: Coefficients) -> None:
+    """A ring that must stay within one node of a level is in one part of the network (section 18).
+
+    ```
+    Σ_g in_part_jg = 1      on_js ≤ in_part_jg      s a server of part g
+    ```
+    """
+    parts = parts_of_rings(data.scope)
+    pairs = [(j, g) for j, some in parts.items() for g in range(len(some))]
+    if not pairs:
+        return
+    m.in_part = pyo.Var(pairs, domain=pyo.Binary)
+    m.in_one_part = pyo.Constraint(
+        list(parts), rule=lambda m, j: sum(m.in_part[j, g] for g in range(len(parts[j]))) == 1
+    )
+    m.on_in_part = pyo.Constraint(
+        [(j, g, s) for j, g in pairs for s in parts[j][g]],
+        rule=lambda m, j, g, s: m.on[j, s] <= m.in_part[j, g],
+    )
+
+
+def parts_of_rings(scope: Scope) -> dict[str, list[list[str]]]:
+    """By job that must stay within one of several parts of the network: their servers."""
+    found = {
+        j: [[server.name for server in part] for part in parts_of(scope, job)]
+        for j, job in scope.jobs.items()
+        if job.running is None and job.spread is not None and job.spread.within is not None
+    }
+    return {j: parts for j, parts in found.items() if len(parts) > 1}
+
+
 def capacity(m: Any, data: Coefficients) -> None:
     """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
 
@@ -224,6 +258,8 @@ def link_use(m: Any, data: Coefficients) -> None:
         data.links,
         rule=lambda m, j, l: m.uses[j, l] >= m.below[j, l] + m.above[j, l] - 1,
     )
+    if links_count(data.scope):
+        m.linked = pyo.Expression(data.rings, data.links, rule=lambda m, j, l: m.uses[j, l])
     # A ring on several servers uses the link of each: what `use_if_both` says of whole numbers,
     # said so that it holds back fractions too.
     server_links = {l: below[0] for l, below in data.below.items() if len(below) == 1}

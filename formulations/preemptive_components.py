@@ -16,6 +16,7 @@ from rarmodel.model.timing import restore_slots
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .placements import Placement, own_placement, placements
+from .ring_links import links_count, ways_by_link
 from .time_indexed_components import TimeIndexedData, data_of, starts_and_ends
 
 OWN = "own"
@@ -176,6 +177,13 @@ def room(m: Any, data: TimeIndexedData) -> None:
             if s in way.workers
         ),
     )
+    if links_count(scope):
+        by_link = ways_by_link(data.options)
+        m.linked_in = pyo.Expression(
+            list(by_link),
+            slots,
+            rule=lambda m, j, l, t: sum(m.holds[j, k, t] for k in by_link[j, l]),
+        )
     keepers = _keepers(data)
 
     def on_server(who: tuple[str, str], s: str, t: int) -> Any:

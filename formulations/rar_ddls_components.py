@@ -20,6 +20,7 @@ from .arithmetic import greatest_speeds
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .placements import most_rings
+from .ring_links import links_count
 from .when import keep_windows, may_have_started
 
 GUARD = 1e-9
@@ -196,6 +197,10 @@ def contention(m: Any, scope: Scope) -> None:
     rings = rings_of(scope)
     m.crosses = pyo.Var(rings, list(most), slots, domain=pyo.Binary)
     m.p = pyo.Var(rings, list(most), slots, bounds=lambda _, j, l, t: (0, len(rings)))
+    if links_count(scope):
+        m.linked_in = pyo.Expression(
+            rings, list(most), slots, rule=lambda m, j, l, t: m.crosses[j, l, t]
+        )
 
     def indicator(m: Any, j: str, l: str, t: int) -> Any:
         size = scope.jobs[j].size

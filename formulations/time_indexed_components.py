@@ -18,6 +18,7 @@ from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
 from .loads import Loads
 from .placements import Placement, most_rings, placements
+from .ring_links import links_count, ways_by_link
 from .symmetry import equal_jobs, server_order
 from .time_indexed_by_duty import loads_of, slowed_by_load, speeds_on_links
 from .when import keep_windows, may_have_ended, may_have_started
@@ -180,6 +181,11 @@ def placement(m: Any, data: TimeIndexedData) -> None:
         list(scope.jobs),
         rule=lambda m, j: sum(len(way.workers) * m.placed[j, k] for k, way in options[j].items()),
     )
+    if links_count(scope):
+        by_link = ways_by_link(options)
+        m.linked = pyo.Expression(
+            list(by_link), rule=lambda m, j, l: sum(m.placed[j, k] for k in by_link[j, l])
+        )
 
 
 def capacity(m: Any, data: TimeIndexedData) -> None:

@@ -114,6 +114,7 @@ class _Course:
     held: Mapping[str, list[_Held]]
     speed: Mapping[tuple[str, int], int]
     rings: Mapping[tuple[str, int], int]
+    segments: Mapping[str, list[Mapping[int, int]]]
 
     def at(self, j: str, t: int) -> _Held | None:
         """What a job holds in a slot."""
@@ -153,7 +154,10 @@ def _course(scope: Scope, schedule: Schedule) -> _Course:
         for t in range(period.start, min(period.end, scope.horizon)):
             speeds.update({(j, t): ring.speed for j, ring in period.rings.items()})
             rings.update({(link, t): count for link, count in period.links.items()})
-    return _Course(scope, end, held, speeds, rings)
+    segments: dict[str, list[Mapping[int, int]]] = {j: [] for j in scope.jobs}
+    for run in runs:
+        segments[run.job.name].append(run.workers)
+    return _Course(scope, end, held, speeds, rings, segments)
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:

@@ -69,6 +69,11 @@ class Outcome:
             for run in self._runs
         }
 
+    @property
+    def segments(self) -> dict[str, list[Mapping[int, int]]]:
+        """By job: the workers by server index that it has, one set after another."""
+        return {run.job.name: [run.workers] for run in self._runs}
+
     @cached_property
     def _periods(self) -> list[Period]:
         return list(self._course.periods)

@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError
 from rarmodel.instances import bundled_library, entries, names_of_families
 from rarmodel.model import handled, horizon_of
 from rarmodel.model.features import OBJECTIVES, WIDER
-from rarmodel.model.objectives import MAKESPAN
+from rarmodel.model.objectives import MAKESPAN, Objective
 from rarmodel.schema import Instance
 
 from .arguments import asked, asked_for_family
@@ -189,10 +189,19 @@ def list_objectives() -> list[dict[str, Any]]:
             "name": one.name,
             "description": one.description,
             "unit": one.unit,
-            "kind": "price" if one.prices else "greatest" if one.greatest else "sum",
+            "kind": _kind(one),
         }
         for one in registry.parts("objectives")
     ]
+
+
+def _kind(one: Objective) -> str:
+    """How an objective is made of jobs."""
+    if one.prices is not None:
+        return "price"
+    if one.link_weights is not None:
+        return "links"
+    return "greatest" if one.greatest else "sum"
 
 
 def list_bounds() -> list[dict[str, Any]]:

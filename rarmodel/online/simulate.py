@@ -17,7 +17,7 @@ from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import never_complete
 from rarmodel.model.check import require_whole
-from rarmodel.model.features import RESERVATIONS, used
+from rarmodel.model.features import LEVELS, RESERVATIONS, used
 from rarmodel.model.objectives import Objective
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
@@ -29,6 +29,7 @@ from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
 from .policies.priorities import SRTF
 from .policy import Policy
+from .room import Ring
 from .schedule import schedule_of
 from .simulation import Proven, Simulation
 
@@ -161,6 +162,8 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "
             "where a reservation begins; give the instance preemption"
         )
+    if place := used(instance).get(LEVELS.name):
+        return f"simulate does not handle levels ({place}); leave the field out"
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
@@ -174,7 +177,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     done = (played.completion < NEVER).all()
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
-    held = _held(instance, played.stays)
+    held, rings = _held(instance, played.stays), _rings(instance, played)
     may = "are not" if instance.preemption is None else "may be"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
@@ -182,7 +185,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     for one in objectives:
         bound = objective_bound(instance, one)
         if bound is not None:
-            value = one.value(instance, completions.tolist(), held) if done else None
+            value = one.value(instance, completions.tolist(), held, rings) if done else None
             found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
     return found
 
@@ -194,6 +197,14 @@ def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:
         for server, count in stay.ring.items():
             held[server] += count * (stay.end - stay.start)
     return held
+
+
+def _rings(instance: Instance, played: Played) -> list[list[Ring]]:
+    """(jobs) Where the ring of each job was, segment by segment."""
+    rings: list[list[Ring]] = [[] for _ in instance.jobs]
+    for stay in played.stays:
+        rings[int(played.jobs.index[stay.job])].append(stay.ring)
+    return rings
 
 
 def _require_sound(instance: Instance, policy: Policy, played: Played, report: Report) -> None:

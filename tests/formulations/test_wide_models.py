@@ -51,6 +51,8 @@ MIXED = (
     ("late-jobs", "total-tardiness", "cost"),
     ("max-stretch", "total-completion"),
     ("cost", "max-flow"),
+    ("makespan", "total-links"),
+    ("total-links", "total-completion", "cost"),
 )
 
 

@@ -212,5 +212,5 @@ FEWEST_LINKS = Bound(
     "each ring uses the links of the placement in which they count least",
     fewest_links,
     handles=ALWAYS,
-    rank=18,
+    rank=19,
 )

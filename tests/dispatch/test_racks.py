@@ -38,7 +38,7 @@ def wide(name: str, gpus: int = 16, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("rule", STARTS, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("count", [4, MOST_GROUPS + 1])
 def test_rules_keep_rings_within_a_rack(rule: Any, count: int) -> None:
-    jobs = [wide(f"j{i}", gpus=20 + i, spread={"within": "rack"}) for i in range(2 * count)]
+    jobs = [wide(f"j{i}", gpus=20 + i % 8, spread={"within": "rack"}) for i in range(2 * count)]
     instance = racks(*jobs, count=count)
     schedule = rule(instance, Limits()).schedule
     assert schedule is not None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rarmodel.engine.enumerate import Schedules, all_schedules
 from rarmodel.model import job_extremes, topology
+from rarmodel.proof.all_schedules import Schedules, all_schedules
 from rarmodel.schema import Instance
 
 from .formulation import Scope

@@ -19,19 +19,33 @@ from .work import new_work
 class ListSchedules:
     """A wider instance laid out, with the memory of one thread.
 
+    Parameters
+    ----------
+    instance
+        The instance.
+    facts
+        The instance laid out, if that is known.
+    other
+        List schedules of the same instance, made for another thread: they share what never changes.
+
     Attributes
     ----------
     facts
         The instance.
     """
 
-    def __init__(self, instance: Instance, facts: Facts | None = None) -> None:
+    def __init__(
+        self, instance: Instance, facts: Facts | None = None, other: ListSchedules | None = None
+    ) -> None:
         self.instance = instance
-        self.facts = facts_of(instance) if facts is None else facts
-        self.arrays = arrays_of(instance)
+        if other is None:
+            self.facts = facts_of(instance) if facts is None else facts
+            self.arrays, self.modes = arrays_of(instance), modes_of(instance)
+            self.compute = np.ascontiguousarray(self.arrays.modes["compute"])
+        else:
+            self.facts, self.arrays = other.facts, other.arrays
+            self.modes, self.compute = other.modes, other.compute
         self.state, self.saved = new_state(self.arrays), new_state(self.arrays)
-        self.modes = modes_of(instance)
-        self.compute = np.ascontiguousarray(self.arrays.modes["compute"])
         self.work = new_work(self.facts)
 
     def made(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from math import inf
+from threading import Lock
 from time import perf_counter
 
 import numpy as np
 
 from rarmodel.bounds import least_values
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.methods import Neighbourhood, Turns
 from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
@@ -106,9 +107,12 @@ class WideSearch:
         self._goals, self.method = goals, method
         self._stop = np.zeros(1, np.int64)
         self._threads = limits.threads or processors()
-        self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
+        self._lists = [ListSchedules(instance, facts)]
+        while len(self._lists) < self._threads:
+            self._lists.append(ListSchedules(instance, other=self._lists[0]))
         jobs = len(instance.jobs)
         self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        self._ordering, self._orders = Lock(), dict[Rule, list[int]]()
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
@@ -145,7 +149,8 @@ class WideSearch:
         if not self._guided:
             self._guide()
             self._guided = True
-        with ThreadPoolExecutor(self._threads) as pool:
+        # More threads than processors take turns, so that the first ones begin as soon as if alone.
+        with ThreadPoolExecutor(min(self._threads, processors())) as pool:
             while True:
                 if stopped := over():
                     return stopped
@@ -158,10 +163,14 @@ class WideSearch:
                 steps = [pool.submit(self._step, i) for i in range(self._threads)]
                 try:
                     wait(steps, None if end == inf else max(0.0, end - perf_counter()))
+                    if made == 0 and self.best.schedule is None:
+                        self._wait_for_first(steps)
                 finally:
-                    self._stop[0] = int(made > 0 and not all(step.done() for step in steps))
+                    known = made > 0 or self.best.schedule is not None
+                    self._stop[0] = int(known or self._any_made(steps))
                     wait(steps)
                 improved = [i for i, step in enumerate(steps) if step.result()]
+                improved.sort(key=self._value)  # Only the best of them is made.
                 before = self.best.values
                 for i in improved:
                     self._take(i)
@@ -170,6 +179,24 @@ class WideSearch:
                     self._take_turn(self._turns, end)
                 made += 1
                 idle = idle + 1 if self.best.values == before else 0
+
+    def _wait_for_first(self, steps: Sequence[Future[bool]]) -> None:
+        """Wait until a thread has a schedule, or all have finished: without one, nothing is known.
+
+        The others need not finish, as they may be many more than processors.
+        """
+        running = {step for step in steps if not step.done()}
+        while running and not self._any_made(steps):
+            running = wait(running, return_when=FIRST_COMPLETED).not_done
+
+    @staticmethod
+    def _any_made(steps: Sequence[Future[bool]]) -> bool:
+        """Whether a thread has finished its step, and has made a schedule."""
+        return any(step.done() and step.exception() is None and step.result() for step in steps)
+
+    def _value(self, i: int) -> tuple[float, ...]:
+        """Values of a thread's best schedule."""
+        return tuple(self._genes[i].value[BEST].tolist())
 
     def _guide(self) -> None:
         """Find out what the first objective is worth at least, and the plan behind that."""
@@ -190,6 +217,8 @@ class WideSearch:
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
         genes = self._genes[i]
+        if self._stop[0]:
+            return False
         if self._left[i] == 0:
             self._begin(i)
         before = tuple(genes.value[BEST])
@@ -225,7 +254,7 @@ class WideSearch:
         genes, turn = self._genes[i], self._round[i]
         if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
-            genes.order[CURRENT] = rule.order(self.instance)
+            genes.order[CURRENT] = self._order(rule)
             genes.option[CURRENT] = 0
             if self._planned is not None:
                 order, option = self._planned
@@ -243,10 +272,16 @@ class WideSearch:
         self._left[i] = self._length[i]
         self._round[i] += 1
 
+    def _order(self, rule: Rule) -> list[int]:
+        """The order of a rule, found once for all threads."""
+        with self._ordering:
+            if rule not in self._orders:
+                self._orders[rule] = rule.order(self.instance)
+            return self._orders[rule]
+
     def _take(self, i: int) -> None:
         """Make a thread's best schedule the best of all if it is better, and within the horizon."""
-        genes, lists = self._genes[i], self._lists[i]
-        found = tuple(genes.value[BEST].tolist())
+        genes, lists, found = self._genes[i], self._lists[i], self._value(i)
         if found >= self.best.values:
             return
         genes_of_best = genes.order[BEST], genes.option[BEST], genes.earliest[BEST]

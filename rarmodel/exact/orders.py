@@ -19,7 +19,6 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import Value
 from rarmodel.search.decoder import Decoder
-from rarmodel.verifier import require_feasible
 
 from .admission import ModelNeeded, judge
 from .known import Known
@@ -89,7 +88,7 @@ def _value(known: Known, decoder: Decoder, genes: _Genes) -> tuple[Value | float
     verdict = judge(known.formulation, scope, schedule, known.solvers, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return (inf,)
-    report = require_feasible(known.instance, schedule)
+    report = known.checked(schedule)
     known.improve(schedule, report, verdict.value)
     return known.values_of(report, verdict.value)
 

@@ -8,8 +8,8 @@ from time import perf_counter
 
 from rarmodel.formulations import Plan
 from rarmodel.formulations.heuristic_pool import heuristic_schedules
-from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
+from rarmodel.methods import attempt, constructive_methods
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search import SEARCH, Session, one_after_another, seconds_before_proof
 
@@ -79,9 +79,9 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 
 def close_gap_before_models(known: Known, *, models: bool = True) -> None:
-    """Let the proof of `search`, or its dives, try where that is about what is asked for.
+    """Let the proof of `search`, or its packers, try where that is about what is asked for.
 
-    If there are models, they begin at once where the gap is too great for dives.
+    If there are models, they begin at once where the gap is too great for packers.
     """
     if known.session is None or not known.searches or known.closed or not known.session.closable:
         return

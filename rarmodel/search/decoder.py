@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.engine import NEVER, State, arrays_of, new_state
 from rarmodel.engine.arrays import Ints
+from rarmodel.packing import Solution
 from rarmodel.schema import Instance
 
 from .decode import decode
-from .layout import MODES, layout_of, new_work
-from .solution import Solution, decoded
+from .layout import MODES, Layout, Work, layout_of, new_work
 
 
 class Decoder:
@@ -59,3 +59,18 @@ class Decoder:
     def solution(self, order: Ints, mode: Ints, earliest: Ints) -> Solution | None:
         """The solution of an order; None if some ring of it never ends."""
         return None if self.makespan(order, mode, earliest) < 0 else self.last()
+
+
+def decoded(layout: Layout, work: Work, state: State) -> Solution:
+    """The decoder's last solution."""
+    at = np.concatenate(([0], np.cumsum(work.used)))
+    source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
+    completions = state.rings["finish"].copy()
+    return Solution(
+        makespan=int(completions.max()),
+        starts=work.starts.copy(),
+        completions=completions,
+        at=at,
+        server=work.server[source],
+        workers=work.workers[source],
+    )

@@ -40,10 +40,6 @@ class Layout(NamedTuple):
     """(jobs) Least execution time in slots."""
     packed: Ints
     """(jobs) Least execution time in slots on one server; 0 if the job fits none."""
-    by_size: Ints
-    """(packed jobs) Jobs that fit a server, by descending size, then execution time."""
-    size_rank: Ints
-    """(jobs) Index of the job in `by_size`."""
     most_modes: Ints
     """(jobs) Number of useful modes of the job, from PACK on."""
     fewest: Ints
@@ -104,10 +100,6 @@ def layout_of(instance: Instance) -> Layout:
     size = np.array([job.size for job in instance.jobs], np.int64)
     sizes, size_index = np.unique(size, return_inverse=True)
     packed = np.array([slots.packed or 0 for slots in least], np.int64)
-    by_size = np.flatnonzero(packed > 0)
-    by_size = by_size[np.lexsort((-packed[by_size], -size[by_size]))]
-    size_rank = np.zeros(len(size), np.int64)
-    size_rank[by_size] = np.arange(len(by_size))
     groups = _groups(instance)
     return Layout(
         server_gpus=np.array([server.gpus for server in cluster.servers], np.int64),
@@ -116,8 +108,6 @@ def layout_of(instance: Instance) -> Layout:
         sizes=sizes,
         least=np.array([extreme.least_slots for extreme in job_extremes(instance)], np.int64),
         packed=packed,
-        by_size=by_size,
-        size_rank=size_rank,
         most_modes=np.array([_most_modes(slots) for slots in least], np.int64),
         fewest=np.array([slots.fewest_servers or 1 for slots in least], np.int64),
         group_at=np.cumsum([0, *(len(group) for group in groups)], dtype=np.int64),

@@ -19,24 +19,24 @@ from rarmodel.dispatch.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of
 from rarmodel.model.part import part_of
+from rarmodel.packing import layout_of
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
+from rarmodel.packing.server_annealing import anneal_servers
+from rarmodel.packing.server_orders import rings_alone, settle
+from rarmodel.packing.set_tempering import temper
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
-from .buddy_annealing import anneal_blocks
-from .buddy_blocks import new_blocks, pack_blocks
 from .islands import Islands, islands_on
-from .layout import layout_of
 from .neighbourhoods import ORDERS
-from .packing import rings_alone, settle
 from .second import SecondAim, budget_after, seconds_before, wanted
-from .server_annealing import anneal_servers
-from .server_tempering import temper
 from .session import Session
 from .wide import AnySession, session_of
 
@@ -52,15 +52,15 @@ LEAST_SHARE = 0.25
 PART = 40
 """Jobs for which the search compiles."""
 PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
-"""The proof, or dives, begin after this share of the time limit, or so many seconds if that is
-less."""
+"""The proof, or packing anew, begins after this share of the time limit, or so many seconds if that
+is less."""
 
 
 @dataclass(frozen=True)
 class Search(registry.Part):
     """The improvement search as a method; see `rarmodel.search`."""
 
-    kind = "policies"
+    kind = "methods"
 
     name: str = "search"
     counts_iterations: bool = True

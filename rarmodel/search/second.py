@@ -17,11 +17,10 @@ from rarmodel.dispatch.second import SecondSearch, with_second_aim
 from rarmodel.limits import PROVEN, Limits
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import Value, objectives_of, second_aim
+from rarmodel.packing.repacking import Repacking
+from rarmodel.packing.solution import solution_of_schedule
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
-
-from .repacking import Repacking
-from .solution import solution_of_schedule
 
 SHARE = 0.2
 """Greatest share of the time limit, and share of the iterations, for the second aim."""

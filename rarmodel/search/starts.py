@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.packing import Solution, layout_of, one_after_another
+from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
+from rarmodel.packing.server_orders import rings_alone, settle, solution_of
 from rarmodel.schema import Instance
 
-from .buddy_blocks import new_blocks, pack_blocks
-from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout, layout_of
-from .packing import rings_alone, settle, solution_of
-from .solution import Solution, one_after_another
+from .layout import ANY, ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED, PACK, SPREAD, Layout
 
 
 def first_orders(layout: Layout) -> Iterator[tuple[Ints, Ints]]:

@@ -18,8 +18,8 @@ from rarmodel.bounds import (
     with_makespan,
 )
 from rarmodel.dispatch.search import Found, WideSearch
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model.objectives import MAKESPAN, objectives_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule

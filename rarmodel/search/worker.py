@@ -11,15 +11,23 @@ import numpy as np
 from rarmodel.engine import NEVER, Arrays, new_state
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.random_numbers import Generator, below_plain
+from rarmodel.packing import Layout as PackingLayout
+from rarmodel.packing import Solution
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import BuddyBlocks, new_blocks, pack_blocks
+from rarmodel.packing.server_annealing import anneal_servers, worth_annealing
+from rarmodel.packing.server_orders import (
+    Packing,
+    packing_of,
+    rings_alone,
+    settle,
+    solution_of,
+)
 
-from .buddy_annealing import anneal_blocks
-from .buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
 from .decode import decode
+from .decoder import decoded
 from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
 from .order_annealing import BEST, CURRENT, NOTHING, SHORTEST, anneal_orders, new_orders
-from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .server_annealing import anneal_servers
-from .solution import Solution, decoded
 
 ORDER_WORK = 100_000
 """Approximate number of jobs to schedule in one step over orders: less than 0.1 s."""
@@ -28,8 +36,6 @@ SERVER_WORK = 8_000_000
 FEWEST_MOVES = 50
 BLOCK_MOVES = 800_000
 """Exchanges in one step of the search over buddy blocks."""
-MOST_SERVER_WORK = 3e8
-"""If jobs times jobs per server are more, placing all jobs once takes too long to search with."""
 ORDER_STEPS, MOST_ORDER_STEPS = 20, 160
 SERVER_STEPS, MOST_SERVER_STEPS = 30, 240
 """Steps of the first turn, and most steps; each turn is twice as long as the last of its kind. If a
@@ -73,7 +79,7 @@ class _Annealing(NamedTuple):
     targets: tuple[float, ...]
     """Targets of successive turns, as positions between incumbent (0) and bound (1)."""
 
-    def heat(self, layout: Layout, moves: int) -> tuple[float, float]:
+    def heat(self, layout: PackingLayout, moves: int) -> tuple[float, float]:
         """First temperature in slots, and its factor from one of so many moves to the next."""
         first = self.hot * float(layout.packed.mean())
         return first, (self.cold / self.hot) ** (1 / moves)
@@ -103,26 +109,13 @@ class _ServerTurn:
     """Factor of the temperature from one move to the next."""
 
 
-def packed_bound(layout: Layout) -> float:
-    """Least makespan if every job that fits a server is packed, from jobs of some size or more."""
-    fits = layout.packed > 0
-    return max(
-        (
-            float(layout.packed[fits & (layout.size >= size)].sum())
-            / float((layout.server_gpus // size).sum())
-            for size in set(layout.size[fits].tolist())
-        ),
-        default=0.0,
-    )
-
-
 class Worker:
     """State of one thread's search.
 
     Parameters
     ----------
-    arrays, layout
-        The instance.
+    arrays, layout, packing
+        The instance: for the engine, for list schedules and for packings.
     index
         Number of the thread.
     starts
@@ -139,13 +132,15 @@ class Worker:
         self,
         arrays: Arrays,
         layout: Layout,
+        packing: PackingLayout,
         index: int,
         starts: Sequence[tuple[Ints, Ints]],
         odds: Floats,
         generator: Generator,
         stop: Ints,
     ) -> None:
-        self._arrays, self._layout, self._index, self._generator = arrays, layout, index, generator
+        self._arrays, self._layout, self._packing = arrays, layout, packing
+        self._index, self._generator = index, generator
         self._stop = stop
         self._state, self._work = new_state(arrays), new_work(arrays, layout, stop)
         # What was found is worth a last schedule, whoever asked to stop.
@@ -164,20 +159,16 @@ class Worker:
         self._most_server_steps = int(MOST_SERVER_STEPS * many)
         self._target = 0
         self._servers: _ServerTurn | None = None
-        self._nests = nests(layout)
+        self._nests = packing.nests
         self._longest_block_turn = BLOCK_STEPS
         self._most_block_steps = int(MOST_NEST_STEPS * max(1, len(layout.size) / BLOCK_JOBS))
-        per_server = len(layout.size) / len(layout.server_gpus)
-        self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
-        self._repacks = bool(layout.packed.any()) and (
-            len(layout.size) * per_server <= MOST_SERVER_WORK
-        )
-        work = layout.size * layout.least.astype(np.float64)
+        self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (packing.jobs_per_server**2 + 50)))
+        self._repacks = worth_annealing(packing)
         self._heats = (
             self._repacks
             and not self._nests
             and SERVER_STEPS * self._moves >= HOT_MOVES * len(layout.size)
-            and work[layout.packed > 0].sum() >= work.sum() / 2
+            and packing.mostly_packed
         )
         if self._nests or self._heats:
             self._most_order_steps = FEWEST_STEPS
@@ -186,7 +177,7 @@ class Worker:
             self._most_server_steps = FEWEST_STEPS
         elif self._heats:
             self._most_server_steps = SERVER_STEPS
-        self._packed_bound = packed_bound(layout)
+        self._packed_bound = packing.packed_bound
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
         """Search for a moment; return a solution if it is shorter than the best.
@@ -299,13 +290,13 @@ class Worker:
         if shuffles and below_plain(self._generator, 2) == 0:
             solution = self._shuffled() or solution
         if self._kind == ANEW or (self._heats and self._packed_bound <= bound):
-            solution, packing = rings_alone(self._layout, solution)
-            blocks = new_blocks(self._layout, packing, self._generator)
+            solution, packing = rings_alone(self._packing, solution)
+            blocks = new_blocks(self._packing, packing, self._generator)
             if self._heats:
-                pack_blocks(self._layout, blocks, packing)
+                pack_blocks(self._packing, blocks, packing)
                 blocks = None
         else:
-            packing = packing_of(self._layout, solution)
+            packing = packing_of(self._packing, solution)
         annealing = HOT if self._heats else COOL
         if blocks is None:
             length = min(self._longest_server_turn, self._most_server_steps)
@@ -321,7 +312,7 @@ class Worker:
         """Start to anneal."""
         self._steps = turn.length
         moves = self._moves if turn.blocks is None else BLOCK_MOVES
-        turn.temperature, turn.cooling = turn.annealing.heat(self._layout, moves * turn.length)
+        turn.temperature, turn.cooling = turn.annealing.heat(self._packing, moves * turn.length)
         turn.target = self._aim(incumbent, bound, turn.annealing.targets)
 
     def _anneal(self, turn: _ServerTurn, incumbent: int, bound: int) -> Solution | None:
@@ -331,17 +322,17 @@ class Worker:
         heat = turn.temperature, turn.cooling, self._generator, self._stop
         if turn.blocks is not None:
             moves = BLOCK_MOVES
-            done = anneal_blocks(self._layout, turn.blocks, turn.target, moves, *heat)
+            done = anneal_blocks(self._packing, turn.blocks, turn.target, moves, *heat)
         else:
             moves = self._moves
-            done = anneal_servers(self._layout, turn.packing, turn.target, moves, *heat)
+            done = anneal_servers(self._packing, turn.packing, turn.target, moves, *heat)
         turn.temperature *= turn.cooling**moves
         if not done and self._steps > 0:
             return None
         if turn.blocks is not None:
-            pack_blocks(self._layout, turn.blocks, turn.packing)
-        settle(self._layout, turn.packing, turn.target)
-        solution = solution_of(self._layout, turn.skeleton, turn.packing)
+            pack_blocks(self._packing, turn.blocks, turn.packing)
+        settle(self._packing, turn.packing, turn.target)
+        solution = solution_of(self._packing, turn.skeleton, turn.packing)
         if turn.blocks is not None and not done:
             # What is left past the target, an exchange that is not nested may mend.
             turn.blocks, turn.annealing = None, COOL

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from rarmodel.dispatch.rules import Rule
 from rarmodel.errors import NoScheduleError
-from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
+from rarmodel.methods import attempt
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 

@@ -14,8 +14,10 @@ from random_instances import instances, random_instance
 from rarmodel import generate
 from rarmodel.engine import NEVER, Engine, Placements, arrays_of, new_state
 from rarmodel.model import horizon_of, topology
+from rarmodel.packing import Solution, one_after_another
 from rarmodel.schema import Instance
 from rarmodel.search.decode import CUT_OFF, STOPPED, STUCK, decode
+from rarmodel.search.decoder import decoded
 from rarmodel.search.layout import (
     ANY_ALONE,
     FEWEST_PAIRED,
@@ -26,7 +28,6 @@ from rarmodel.search.layout import (
     layout_of,
     new_work,
 )
-from rarmodel.search.solution import Solution, decoded, one_after_another
 from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from rarmodel.api import generate, load_instance, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.errors import UsageError, VerificationError
-from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import Attempt
+from rarmodel.packing import one_after_another
+from rarmodel.packing.packer import NUMBERS
 from rarmodel.schema import Instance
 from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.wide import session_of
 
 distributed = pytest.importorskip("distributed")
@@ -112,7 +113,7 @@ def test_the_first_island_dives(scheduler: str, monkeypatch: pytest.MonkeyPatch)
         return "time limit"
 
     monkeypatch.setattr(Session, "run", run)
-    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
+    monkeypatch.setattr("rarmodel.packing.packer.NUMBERS", NUMBERS._replace(most_gap=1.0))
     instance = generate("paper", seed=7, jobs=60, servers=8)
     result = solve(instance, scheduler=scheduler, time_limit=60, second_aim=False)
     assert (result.status, result.stopped) == ("optimal", "the makespan meets the lower bound")

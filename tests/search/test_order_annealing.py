@@ -9,8 +9,10 @@ import pytest
 from random_instances import random_instance
 
 from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.packing import layout_of as packing_layout_of
 from rarmodel.search import worker as worker_module
 from rarmodel.search.decode import decode
+from rarmodel.search.decoder import decoded
 from rarmodel.search.layout import ANY_ALONE, FEWEST_PAIRED, layout_of, new_work
 from rarmodel.search.order_annealing import (
     BEST,
@@ -21,7 +23,6 @@ from rarmodel.search.order_annealing import (
     anneal_orders,
     new_orders,
 )
-from rarmodel.search.solution import decoded
 from rarmodel.search.starts import first_orders
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -83,7 +84,7 @@ def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     best = decoded(LAYOUT, work, state)
     for better in (0, 1):
         own = np.full(25, EVENLY), np.zeros(1, np.uint64), np.zeros(1, np.int64)
-        worker = Worker(ARRAYS, LAYOUT, 0, starts, *own)
+        worker = Worker(ARRAYS, LAYOUT, packing_layout_of(INSTANCE), 0, starts, *own)
         begun: list[object] = []
         monkeypatch.setattr(worker, "_reorder_from", lambda order, _, to=begun: to.append(order))
         for step in range(60):

@@ -9,15 +9,15 @@ import pytest
 from random_instances import random_instance
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
-from rarmodel.api import load_instance, solve
+from rarmodel import load_instance, solve
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model.features import DEADLINES
 from rarmodel.model.objectives import Value, objectives_of, second_aim
+from rarmodel.packing.repacking import Repacking, mirrored
+from rarmodel.packing.solution import Solution, one_after_another
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session
-from rarmodel.search.repacking import Repacking, mirrored
 from rarmodel.search.second import Budget, SecondAim, budget_after, wanted
-from rarmodel.search.solution import Solution, one_after_another
 from rarmodel.verifier import verify
 
 NAMES = [feature.name for feature in WIDE]

@@ -9,13 +9,14 @@ from time import perf_counter, sleep
 
 import pytest
 
-from rarmodel.api import generate, load_instance, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.bound import in_slots
 from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
+from rarmodel.packing.solution import one_after_another
 from rarmodel.proof import Outcome, Refutation
 from rarmodel.schema import Instance
 from rarmodel.search import Session
@@ -23,7 +24,6 @@ from rarmodel.search import session as session_module
 from rarmodel.search.decode import STOPPED
 from rarmodel.search.decoder import Decoder
 from rarmodel.search.session import MOST_IMPROVEMENTS
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
 

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.packing import Solution, one_after_another
 from rarmodel.schema import Instance
 from rarmodel.search.decode import decode
+from rarmodel.search.decoder import decoded
 from rarmodel.search.layout import ANY, FEWEST_ALONE, layout_of, new_work
-from rarmodel.search.solution import Solution, decoded, one_after_another
 
 
 def solution_to_start_from(instance: Instance, random: Random) -> Solution:

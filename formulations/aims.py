@@ -10,20 +10,23 @@ objective it is.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from math import ceil, floor, gcd, lcm
-from typing import Any, Protocol
+from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.objectives import Objective, Term, Value, exact, heaviest, objectives_of
+from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 
-from .formulation import Scope
-from .ring_links import weight_of_links
+from .component import Component
+from .composition import OBJECTIVE
+from .outcome import Outcome
+from .ring_links import most_links, weight_of_links
+from .scope import Scope
 from .values import Values, over
 
 
@@ -132,10 +135,7 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     `weight_of_links` says what links count.
     """
     if aim.objective.link_weights is not None:
-        weights = zip(scope.links, aim.objective.link_weights_of(scope.instance), strict=True)
-        return weight_of_links(
-            m, scope, place, {l: int(weight / aim.unit) for l, weight in weights}
-        )
+        return weight_of_links(m, scope, place, _weights(scope, aim))
     if aim.objective.prices is not None:
         prices = zip(scope.servers, aim.objective.prices_of(scope.instance), strict=True)
         steps = {s: int(price / aim.unit) for s, price in prices}
@@ -170,6 +170,12 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
         ),
     )
     return sum(1 - within[i] for i in places)
+
+
+def _weights(scope: Scope, aim: Aim) -> dict[str, int]:
+    """By link: what it counts for a ring that uses it, in steps of an objective."""
+    weights = zip(scope.links, aim.objective.link_weights_of(scope.instance), strict=True)
+    return {l: int(weight / aim.unit) for l, weight in weights}
 
 
 def _limits(scope: Scope, job: str, term: Term, aim: Aim) -> Iterator[tuple[int, int]]:
@@ -213,23 +219,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
     )
 
 
-class Ended(Protocol):
-    """A schedule that was carried out, as far as it matters here."""
-
-    @property
-    def scope(self) -> Scope:
-        """The scope of its models."""
-
-    @property
-    def end(self) -> Mapping[str, int]:
-        """By job: its completion."""
-
-    @property
-    def segments(self) -> Mapping[str, Sequence[Mapping[int, int]]]:
-        """By job: the workers by server index that it has, one set after another."""
-
-
-def values_of_aims(outcome: Ended) -> dict[str, Values]:
+def values_of_aims(outcome: Outcome) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
     scope, found = outcome.scope, {}
     ends = [outcome.end[j] for j in scope.jobs]
@@ -239,12 +229,15 @@ def values_of_aims(outcome: Ended) -> dict[str, Values]:
             limits = aim.values
             found[f"within_{place}"] = over(_within(value, limits), range(len(limits) - 1))
         if aim.objective.link_weights is not None:
-            weights = aim.objective.link_weights_of(scope.instance)
-            steps = [int(weight / aim.unit) for weight in weights]
-            most = {j: int(heaviest(scope.tree, steps, outcome.segments[j])) for j in scope.jobs}
-            found[f"most_links_{place}"] = over(most.__getitem__, scope.jobs)
+            found[f"most_links_{place}"] = most_links(outcome, _weights(scope, aim))
     return found
 
 
 def _within(value: Value, limits: tuple[Value, ...]) -> Callable[[int], bool]:
     return lambda i: value <= limits[i]
+
+
+OBJECTIVES = Component(
+    OBJECTIVE, add_objectives, needs=("ended", "held", "linked", "makespan"), inner=values_of_aims
+)
+"""Minimises what instances ask for. `makespan`, `held`, `linked`: only for objectives that do."""

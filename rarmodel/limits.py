@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from time import perf_counter
 
-from .arguments import Check, function, number, optional, require, scalar, text, truth, whole
+from .argument_checks import Check, function, number, optional, require, scalar, text, truth, whole
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"

@@ -15,7 +15,7 @@ from documents import assignment_data, instance_data, instance_of, job_data, sch
 
 import rarmodel
 from rarmodel import InputError, Instance, Limits, UsageError, campaigns
-from rarmodel.arguments import plain
+from rarmodel.argument_checks import plain
 from rarmodel.limits import most_threads
 
 GOOD = schedule_of(assignment_data("a", 0, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
@@ -129,8 +129,11 @@ def test_all_wrong_arguments_are_named_at_once() -> None:
 
 
 def test_a_name_where_a_list_is_meant_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"methods 'fifo': a list is expected, such as \['fifo'\]"):
-        rarmodel.compare("two-servers", methods="fifo")
+    with pytest.raises(
+        UsageError,
+        match=r"methods 'fifo-backfill': a list is expected, such as \['fifo-backfill'\]",
+    ):
+        rarmodel.compare("two-servers", methods="fifo-backfill")
 
 
 def test_an_unknown_or_missing_parameter_is_said_by_python() -> None:
@@ -221,7 +224,7 @@ def test_a_dict_is_an_instance_for_every_function() -> None:
     assert rarmodel.compare(data, methods=["first-fit"])[0].best_makespan == result.makespan
     assert len(rarmodel.compare([data, "two-servers"], methods=["first-fit"])) == 2
     assert rarmodel.simulate(data, "fifo").verified
-    assert rarmodel.plot(data, as_data).startswith(b"\x89PNG")
+    assert rarmodel.plot(data, as_data).to_dict()["vconcat"]
     assert "</html>" in rarmodel.report(data, [as_data, result.schedule])
 
 
@@ -391,7 +394,7 @@ def test_an_objective_by_its_path_stays(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.syspath_prepend(tmp_path)
     drawn = rarmodel.generate("small", jobs=3, objective="aims_by_path:LAST")
     assert rarmodel.load_instance(drawn) is drawn
-    assert rarmodel.solve(drawn, method="fifo").objective[0].name == "last"
+    assert rarmodel.solve(drawn, method="fifo-backfill").objective[0].name == "last"
 
 
 def test_a_schedule_that_is_a_wrong_copy_is_an_input_error() -> None:

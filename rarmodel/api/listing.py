@@ -189,13 +189,13 @@ def _placements() -> list[dict[str, Any]]:
 
 def _reports() -> list[dict[str, Any]]:
     """One row of plain data for each thing that looks at schedules or instances, and for what."""
-    from rarmodel import auditor, description, reports, verifier  # noqa: PLC0415 - few need them
+    from rarmodel import auditor, description, drawing, verifier  # noqa: PLC0415 - few need them
 
     looking = {
         "verify": ("checks schedules", verifier.HANDLES),
         "describe": ("summarises instances", description.HANDLES),
-        "plot": ("draws schedules", reports.HANDLES),
-        "report": ("compares schedules in a page", reports.HANDLES),
+        "plot": ("draws schedules", drawing.HANDLES),
+        "report": ("compares schedules in a page", drawing.HANDLES),
         "audit": ("checks the paper's claims", auditor.HANDLES),
     }
     return [

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.arguments import checked, expected, optional, require
-from rarmodel.arguments import names as names_given
+from rarmodel.argument_checks import checked, expected, optional, require
+from rarmodel.argument_checks import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
     STANDARD_INPUT,

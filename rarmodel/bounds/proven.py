@@ -25,7 +25,7 @@ from .bound import (
     LowerBound,
     ValueBound,
 )
-from .works import works
+from .least_demands import works
 
 EARLIEST = "earliest completions"
 """Name of the bound by which no job completes before it can."""

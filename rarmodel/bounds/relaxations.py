@@ -19,7 +19,7 @@ from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
 
 from .bound import ALWAYS, Bound
-from .works import works
+from .least_demands import works
 
 MOST_WORK = 100_000
 """Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""

@@ -15,7 +15,7 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 from rarmodel.kinds import LISTED
 
-from .inputs import read_schedules, share_stdin
+from .input_files import read_schedules, share_stdin
 from .options import (
     BOUNDS,
     DATA,
@@ -29,7 +29,7 @@ from .options import (
     limits,
     scheduler_option,
 )
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
 if TYPE_CHECKING:

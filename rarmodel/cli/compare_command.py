@@ -9,7 +9,7 @@ from rarmodel.errors import one_line
 from rarmodel.tabular import flat
 
 from .commands import FINE, UNSOLVED
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import (
     BOUNDS,
     DATA,
@@ -21,7 +21,7 @@ from .options import (
     SEVERAL,
     limits,
 )
-from .outputs import check_rows, write_rows
+from .output_files import check_rows, write_rows
 from .terminal import answer, answer_json, progress, say, show
 
 

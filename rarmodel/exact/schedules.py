@@ -14,7 +14,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search import SEARCH, Session, one_after_another, seconds_before_proof
 
 from .known import SEARCH_SHARE, Known
-from .plans import schedule_of
+from .numbered_schedules import schedule_of
 from .taken import taken_by
 
 HEURISTICS_SHARE = 0.05

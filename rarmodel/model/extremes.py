@@ -19,9 +19,9 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
-from .columns import Column, columns
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
-from .rates import Paces, each_paces, paces
+from .plain_paces import Column, columns
+from .ring_rates import Paces, each_paces, paces
 from .sharing import worst_share
 from .topology import Topology, topology
 

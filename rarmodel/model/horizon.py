@@ -12,7 +12,7 @@ from .extremes import job_extremes, slowest_with_progress
 from .left import left_of
 from .lone import lone_options, within_gbps
 from .objectives import objectives_of
-from .rates import pace
+from .ring_rates import pace
 from .sharing import bandwidths
 from .sharing_rule import RingOnLinks
 from .topology import topology

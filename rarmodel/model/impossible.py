@@ -21,7 +21,7 @@ from .extremes import job_extremes
 from .horizon import at_last, horizon_of, running_ends, unbegun
 from .left import Left, left_of
 from .lone import Lone, allowed_servers, each_lone_options, groups_of, lone_options
-from .rates import each_paces
+from .ring_rates import each_paces
 from .topology import topology
 from .windows import in_order, waited_for, windows
 

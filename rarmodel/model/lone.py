@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
 
 from .caching import once_per_instance
-from .rates import Pace, Paces, pace, paces
+from .ring_rates import Pace, Paces, pace, paces
 from .topology import Topology, topology
 
 

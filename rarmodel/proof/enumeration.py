@@ -13,7 +13,7 @@ from rarmodel.model import horizon_of
 from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE, branch, plant
-from .options import MOST, options_of
+from .placement_options import MOST, options_of
 from .tree import LEVEL, USED, Options, Tree, new_tree
 from .verdict import Plan, plan_in
 

@@ -25,7 +25,7 @@ from rarmodel.schema.instance import Preemption
 if TYPE_CHECKING:
     from invocation import Invoke
 
-NEEDED = {"plot": "matplotlib", "report": "bokeh"}
+NEEDED = {"plot": "altair", "report": "altair"}
 """Extras that commands need."""
 MEASURED = table_of(contention(0.8, 0.3, 5.0), [(2, 1, 1), (2, 2, 1), (4, 2, 2), (8, 8, 8)])
 RATES = ("--network-gbps", 10, "--intra-server-gbps", 100, "--reduction-gbps", 400)
@@ -35,7 +35,7 @@ HANDLING: dict[str, Sequence[object]] = {
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "solve": ["solve", "I", "--iterations", 1],
     "solve, objective": ["solve", "I", "--iterations", 1, "--objective", "late-jobs,cost"],
-    "solve by a rule": ["solve", "I", "--method", "fifo", "--json"],
+    "solve by a rule": ["solve", "I", "--method", "fifo-backfill", "--json"],
     "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 20],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
@@ -89,7 +89,7 @@ def wide(name: str) -> Instance:
 def solved(instance: Instance) -> str | None:
     """A schedule in JSON, by the first rule that makes one."""
     of = instance.model_copy(update={"preemption": None})
-    fifo = next(method for method in constructive_methods() if method.name == "fifo")
+    fifo = next(method for method in constructive_methods() if method.name == "fifo-backfill")
     schedule = fifo(of, Limits()).schedule
     return None if schedule is None else to_json(schedule)
 

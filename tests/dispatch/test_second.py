@@ -21,7 +21,9 @@ def test_a_schedule_is_found_again_and_none_is_worse(seed: int) -> None:
     features = NAMES if seed % 3 else [NAMES[seed % len(NAMES)]]
     objective = OBJECTIVES[seed % len(OBJECTIVES)]
     instance = random_wide(random, features, jobs=8, servers=3, objectives=(objective,))
-    found = solve(instance, method=random.choice(["fifo", "shortest-first", "earliest-due-first"]))
+    found = solve(
+        instance, method=random.choice(["fifo-backfill", "shortest-first", "earliest-due-first"])
+    )
     if found.schedule is None:
         pytest.skip("the rule finds none")
     wide = with_second_aim(instance)

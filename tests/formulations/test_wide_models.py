@@ -350,7 +350,7 @@ def test_a_deadline_that_no_placement_meets_is_named() -> None:
     instance = instance_with(release=3, deadline=7)
     line = "job 'a' can start at slot 3 at the earliest, takes 5 slots at least, and must complete "
     assert too_short(instance) == (line + "by slot 7",)
-    for options in ({"formulation": "time-indexed"}, {"method": "fifo"}):
+    for options in ({"formulation": "time-indexed"}, {"method": "fifo-backfill"}):
         result = solve(instance, **options)  # type: ignore[arg-type]
         assert result.status == "infeasible"
         assert result.reasons == too_short(instance)

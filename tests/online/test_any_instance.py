@@ -14,8 +14,7 @@ from rarmodel.engine import evaluate
 from rarmodel.engine.arrays import NEVER
 from rarmodel.model.features import RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
-from rarmodel.online.schedule import schedule_of
-from rarmodel.online.simulate import LATE, unsuitable
+from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify

@@ -14,8 +14,7 @@ from rarmodel.engine.arrays import NEVER
 from rarmodel.model.features import PREEMPTION, RESERVATIONS
 from rarmodel.model.objectives import Value
 from rarmodel.online.play import play
-from rarmodel.online.schedule import schedule_of
-from rarmodel.online.simulate import proven_of, unsuitable
+from rarmodel.online.verified_play import proven_of, schedule_of, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 

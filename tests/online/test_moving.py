@@ -18,12 +18,12 @@ from rarmodel.engine.arrays import NEVER
 from rarmodel.model import bandwidths, never_complete
 from rarmodel.model.features import RESERVATIONS
 from rarmodel.online import Decision, Placement, Policy
+from rarmodel.online.arriving_jobs import jobs_of
 from rarmodel.online.carry_out import asked_for
-from rarmodel.online.cluster import WorkingCluster
-from rarmodel.online.jobs import jobs_of
+from rarmodel.online.cluster_at_work import WorkingCluster
 from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
-from rarmodel.online.simulate import unsuitable
+from rarmodel.online.verified_play import unsuitable
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption, Tenant
 

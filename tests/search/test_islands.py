@@ -208,8 +208,10 @@ def test_workers_of_another_version_are_refused(
 
 def test_what_does_not_run_on_workers_is_refused() -> None:
     nowhere = "tcp://127.0.0.1:9"
-    with pytest.raises(UsageError, match="method 'fifo' does not run on a scheduler's workers"):
-        solve("two-servers", method="fifo", scheduler=nowhere)
+    with pytest.raises(
+        UsageError, match="method 'fifo-backfill' does not run on a scheduler's workers"
+    ):
+        solve("two-servers", method="fifo-backfill", scheduler=nowhere)
     with pytest.raises(UsageError, match="a scheduler needs a method that runs on its workers"):
         solve("two-servers", formulation="time-indexed", scheduler=nowhere)
     with pytest.raises(UsageError, match="only installed bounds and neighbourhoods"):

@@ -114,7 +114,7 @@ def test_no_schedule_gets_worse_whatever_it_is(seed: int) -> None:
     features = NAMES if seed % 2 else []
     objectives = tuple(random.sample(OBJECTIVES, 1 + seed % 3))
     instance = random_wide(random, features, jobs=7, servers=3, objectives=objectives)
-    schedule = solve(instance, method="fifo").schedule
+    schedule = solve(instance, method="fifo-backfill").schedule
     if schedule is None:
         pytest.skip("the rule finds none")
     search = SecondAim(instance, schedule, Limits(threads=2, seed=seed))
@@ -229,4 +229,4 @@ def test_results_say_both() -> None:
     assert row["second_value"] == sum(end or 0 for end in result.report.completion.values())
     assert 0 < row["second_bound"] <= row["second_value"]
     assert "at least 30" in result.lines()["total-completion"]
-    assert solve("two-servers", method="fifo").second is not None
+    assert solve("two-servers", method="fifo-backfill").second is not None

@@ -11,12 +11,12 @@ from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.problems import problems_of, show
 
+from .cluster_state import Quotas, Reservations, RunningJobs
 from .feature import Drawn
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
 from .racks import Levels
-from .state import Quotas, Reservations, RunningJobs
 from .times import Deadlines, Dependencies, DueSlots, Releases
-from .values import Preemption, Prices, Weights
+from .weights_and_prices import Preemption, Prices, Weights
 
 # Later ones may rest on earlier ones: deadlines on all that a schedule must keep.
 KNOWN: Mapping[str, type[Drawn]] = {

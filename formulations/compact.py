@@ -56,7 +56,16 @@ from rarmodel.model.features import ALL_BUT_PREEMPTION
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
-from .compact_placement import ACTIVE_SHAPES, CAPACITY, HELD, LINK_USE, PLACEMENT, QUOTAS
+from .compact_placement import (
+    ACTIVE_SHAPES,
+    CAPACITY,
+    HELD,
+    LINK_USE,
+    NEARNESS,
+    PLACEMENT,
+    QUOTAS,
+    RING_LINKS,
+)
 from .compact_speeds import (
     LOADS_ON_LINKS,
     ON_LINKS,
@@ -76,6 +85,7 @@ from .starts_and_ends import STARTS_AND_ENDS
 COMPONENTS = (
     STARTS_AND_ENDS,
     PLACEMENT,
+    NEARNESS,
     ACTIVE_SHAPES,
     HELD,
     CAPACITY,
@@ -89,6 +99,7 @@ COMPONENTS = (
     SLOWED_BY_LOADS,  # with weights
     WORK,
     LATEST_COMPLETION,
+    RING_LINKS,  # where links count
     OBJECTIVES,
 )
 

@@ -16,7 +16,9 @@ from .caps import Holder, capacity_of, quotas_of
 from .compact_coefficients import Label, coefficients
 from .component import Component
 from .outcome import Outcome
-from .scope import Scope
+from .placements import parts_of
+from .ring_links import links_count, values_of_ring_links
+from .scope import Scope, once_per_scope
 from .sharing import most_rings
 from .values import Values, over
 
@@ -147,6 +149,57 @@ PLACEMENT = Component(
     placement,
     gives=("workers", "on", "spans", "servers_used"),
     values=_values_of_placement,
+)
+
+
+@once_per_scope
+def parts_of_rings(scope: Scope) -> dict[str, list[list[str]]]:
+    """By job that must stay within one of several parts of the network: their servers."""
+    found = {
+        j: [[server.name for server in part] for part in parts_of(scope, job)]
+        for j, job in scope.jobs.items()
+        if job.running is None and job.spread is not None and job.spread.within is not None
+    }
+    return {j: parts for j, parts in found.items() if len(parts) > 1}
+
+
+def nearness(m: Any, scope: Scope) -> None:
+    """A ring that must stay within one node of a level is in one part of the network (section 18).
+
+    ```
+    Σ_g in_part_jg = 1      on_js ≤ in_part_jg      s a server of part g
+    ```
+    """
+    parts = parts_of_rings(scope)
+    pairs = [(j, g) for j, some in parts.items() for g in range(len(some))]
+    m.in_part = pyo.Var(pairs, domain=pyo.Binary)
+    m.in_one_part = pyo.Constraint(
+        list(parts), rule=lambda m, j: sum(m.in_part[j, g] for g in range(len(parts[j]))) == 1
+    )
+    m.on_in_part = pyo.Constraint(
+        [(j, g, s) for j, g in pairs for s in parts[j][g]],
+        rule=lambda m, j, g, s: m.on[j, s] <= m.in_part[j, g],
+    )
+
+
+def _values_of_nearness(outcome: Outcome) -> dict[str, Values]:
+    parts = parts_of_rings(outcome.scope)
+    return {
+        "in_part": Values(
+            lambda j, g: not outcome.workers[j].keys().isdisjoint(parts[j][g]),
+            lambda: ((j, g) for j, some in parts.items() for g in range(len(some))),
+            lambda j, g: j in parts and g in range(len(parts[j])),
+        )
+    }
+
+
+NEARNESS = Component(
+    "nearness",
+    nearness,
+    needs=("on",),
+    gives=("in_part",),
+    values=_values_of_nearness,
+    when=lambda scope: bool(parts_of_rings(scope)),
 )
 
 
@@ -319,4 +372,25 @@ LINK_USE = Component(
     needs=("on", "spans"),
     gives=("below", "above", "uses"),
     values=_values_of_links,
+)
+
+
+def ring_links(m: Any, scope: Scope) -> None:
+    """The links that a ring uses, for objectives in which links count (section 18).
+
+    ```
+    linked_jl = uses_jl
+    ```
+    """
+    data = coefficients(scope)
+    m.linked = pyo.Expression(data.rings, data.links, rule=lambda m, j, l: m.uses[j, l])
+
+
+RING_LINKS = Component(
+    "ring_links",
+    ring_links,
+    needs=("uses",),
+    gives=("linked",),
+    values=values_of_ring_links,
+    when=links_count,
 )

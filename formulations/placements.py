@@ -8,7 +8,7 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rarmodel.model import Pace, timing
-from rarmodel.model.lone import allowed_servers, within_gbps
+from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.schema import Job, Server, Spread
 
 from .scope import Scope, once_per_scope
@@ -106,8 +106,15 @@ def _ways(servers: Sequence[Server], largest: int) -> list[int]:
 
 def _servers_of(scope: Scope, job: Job) -> list[Server]:
     """The servers that a job may use, in input order."""
+    return [server for part in parts_of(scope, job) for server in part]
+
+
+def parts_of(scope: Scope, job: Job) -> list[list[Server]]:
+    """The servers that a job may use, in input order, by the part of the network it stays in."""
     servers = list(scope.servers.values())
-    return [servers[s] for s in sorted(allowed_servers(scope.instance)[scope.index[job.name]])]
+    allowed = allowed_servers(scope.instance)[scope.index[job.name]]
+    groups = groups_of(scope.tree, job.spread, allowed)
+    return [[servers[s] for s in sorted(group)] for group in groups]
 
 
 @once_per_scope
@@ -173,7 +180,6 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
     A running job is where it is, unless it may be `anywhere`.
     """
     job = scope.jobs[name]
-    servers = _servers_of(scope, job)
     if job.running is not None and not anywhere:
         held = {s: len(gpus) for s, gpus in job.running.gpus.items()}
         # A rule is asked about each step, in input order, as for the others.
@@ -186,9 +192,10 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
                 return
         yield begun
         return
-    room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
 
-    def placed(s: int, begun: dict[str, int], left: int) -> Iterator[dict[str, int]]:
+    def placed(
+        servers: list[Server], room: list[int], s: int, begun: dict[str, int], left: int
+    ) -> Iterator[dict[str, int]]:
         if begun and not (_may_go_on(job.spread, begun, left) and scope.allows(name, begun, left)):
             return
         if left == 0:
@@ -199,10 +206,13 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
             if room[here] < left:
                 return
             for count in range(min(left, servers[here].gpus), 0, -1):
-                yield from placed(here + 1, {**begun, servers[here].name: count}, left - count)
+                more = {**begun, servers[here].name: count}
+                yield from placed(servers, room, here + 1, more, left - count)
 
     for size in job.sizes:
-        yield from placed(0, {}, size)
+        for servers in parts_of(scope, job):
+            room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
+            yield from placed(servers, room, 0, {}, size)
 
 
 def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bool:

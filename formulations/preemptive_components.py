@@ -18,6 +18,7 @@ from .caps import capacity_of, quotas_of
 from .component import Component
 from .outcome import Outcome, SimulatedSegment
 from .placements import OWN
+from .ring_links import links_count
 from .scope import Scope
 from .time_indexed_numbers import Numbers, holders, numbers_of
 from .values import Values, over
@@ -94,6 +95,26 @@ HOLDING = Component(
     needs=("started", "running"),
     gives=("holds", "held"),
     inner=_values_of_holding,
+)
+
+
+def ring_links(m: Any, scope: Scope) -> None:
+    """The links that a ring uses in a slot, for objectives in which links count (section 18).
+
+    ```
+    linked_jlt = Σ_{k using ℓ} holds_jkt
+    ```
+    """
+    by_link = numbers_of(scope).by_link
+    m.linked = pyo.Expression(
+        list(by_link),
+        range(scope.horizon),
+        rule=lambda m, j, l, t: sum(m.holds[j, k, t] for k in by_link[j, l]),
+    )
+
+
+RING_LINKS = Component(
+    "ring_links", ring_links, needs=("holds",), gives=("linked",), when=links_count
 )
 CAPACITY = capacity_of(holders, "holds")
 QUOTAS = quotas_of(holders, "holds")

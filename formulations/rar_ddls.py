@@ -54,6 +54,7 @@ from .rar_ddls_contention import (
     BANDWIDTH,
     CONTENTION,
     LOADS_ON_LINKS,
+    RING_LINKS,
     RINGS_ON_LINKS,
     SHARED_BY_LOADS,
     SHARED_BY_RINGS,
@@ -81,6 +82,7 @@ COMPONENTS = (
     ITERATION_TIME,
     WORK,
     MAKESPAN,
+    RING_LINKS,  # where links count
     aims.OBJECTIVES,
 )
 """In the order of the equations."""

@@ -20,6 +20,7 @@ from rarmodel.model.sharing_rule import UNITS
 
 from .component import Component
 from .outcome import Outcome
+from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing import most_rings
 from .values import Values, over
@@ -93,6 +94,33 @@ def _values_of_contention(outcome: Outcome) -> dict[str, Values]:
 
 CONTENTION = Component(
     "contention", contention, needs=("y",), gives=("crosses", "p"), values=_values_of_contention
+)
+
+
+def ring_links(m: Any, scope: Scope) -> None:
+    """The links that a ring uses, for objectives in which links count (section 18).
+
+    ```
+    linked_jℓ ≥ crosses_jℓ[t]
+    ```
+    """
+    rings, links = wide_jobs(scope), list(most_rings(scope))
+    m.linked = pyo.Var(rings, links, bounds=(0, 1))
+    m.linked_if_crosses = pyo.Constraint(
+        rings,
+        links,
+        range(scope.horizon),
+        rule=lambda m, j, l, t: m.linked[j, l] >= m.crosses[j, l, t],
+    )
+
+
+RING_LINKS = Component(
+    "ring_links",
+    ring_links,
+    needs=("crosses",),
+    gives=("linked",),
+    values=values_of_ring_links,
+    when=links_count,
 )
 
 

@@ -92,12 +92,18 @@ def _equal_blocks(scope: Scope) -> tuple[tuple[tuple[str, ...], ...], ...]:
     kinds: dict[Hashable, int] = {}
     blocks: dict[str, tuple[int, tuple[str, ...]]] = {}
     groups = []
+    weights = [
+        dict(zip(scope.links, one.link_weights_of(scope.instance), strict=True))
+        for one in objectives_of(scope.instance)
+        if one.link_weights is not None
+    ]
     for node in nx.topological_sort(network):  # Children come before their parents.
         parts = sorted((blocks[child] for child in network.predecessors(node)), key=itemgetter(0))
         below = tuple(kind for kind, _ in parts)
         traits = below if parts else _traits(scope, node)
         link = scope.links.get(node)
-        kind = kinds.setdefault((link and link.gbps, traits), len(kinds))
+        own = link and (link.gbps, link.level, *(by_link[node] for by_link in weights))
+        kind = kinds.setdefault((own, traits), len(kinds))
         blocks[node] = kind, tuple(chain((node,) * (not parts), *(part for _, part in parts)))
         alike = (tuple(part for _, part in some) for _, some in groupby(parts, itemgetter(0)))
         groups += [group for group in alike if len(group) > 1]

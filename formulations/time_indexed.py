@@ -60,6 +60,7 @@ from .time_indexed_components import (
     CAPACITY,
     PLACEMENT,
     QUOTAS,
+    RING_LINKS,
     RINGS_ON_LINKS,
     SLOWED_BY_LOADS,
     SLOWED_BY_RINGS,
@@ -81,6 +82,7 @@ COMPONENTS = (
     WORK,
     SYMMETRY,
     MAKESPAN_BY_SLOTS,
+    RING_LINKS,  # where links count
     OBJECTIVES,
 )
 

@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 from .caps import capacity_of, quotas_of
 from .component import Component
 from .outcome import Outcome
+from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing import rings_of
 from .time_indexed_numbers import holders, labels_in, loads_of, numbers_of
@@ -138,6 +139,29 @@ WHERE_THEY_ARE = Component(
     where_they_are,
     needs=("placed", "active_in"),
     gives=("workers", "on", "servers_used", "held"),
+)
+
+
+def ring_links(m: Any, scope: Scope) -> None:
+    """The links that a ring uses, for objectives in which links count (section 18).
+
+    ```
+    linked_jl = Σ_{k using ℓ} placed_jk
+    ```
+    """
+    by_link = numbers_of(scope).by_link
+    m.linked = pyo.Expression(
+        list(by_link), rule=lambda m, j, l: sum(m.placed[j, k] for k in by_link[j, l])
+    )
+
+
+RING_LINKS = Component(
+    "ring_links",
+    ring_links,
+    needs=("placed",),
+    gives=("linked",),
+    values=values_of_ring_links,
+    when=links_count,
 )
 CAPACITY = capacity_of(holders, "active_in")
 QUOTAS = quotas_of(holders, "active_in")

@@ -48,6 +48,16 @@ class Numbers:
             if link in way.links
         ]
 
+    @property
+    def by_link(self) -> dict[tuple[str, str], list[str]]:
+        """By job and link that its ring can use: the placements in which it does."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for j, spread in self.rings.items():
+            for k, way in spread.items():
+                for link in way.links:
+                    found.setdefault((j, link), []).append(k)
+        return found
+
     def label(self, job: str, segment: SimulatedSegment) -> str | None:
         """The placement of a segment; None if it is not listed."""
         if OWN in self.options[job] and segment.own:

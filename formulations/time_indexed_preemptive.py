@@ -43,7 +43,7 @@ from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
 from .placements import MAX_PLACEMENTS, OWN, placements, ways_anywhere
 from .plan import Plan, is_set
-from .preemptive_components import CAPACITY, HOLDING, QUOTAS, RESTORATION, WORK
+from .preemptive_components import CAPACITY, HOLDING, QUOTAS, RESTORATION, RING_LINKS, WORK
 from .scope import Scope
 from .sharing import most_rings
 from .starts_and_ends import STARTS_AND_ENDS
@@ -64,6 +64,7 @@ COMPONENTS = (
     SLOWED_BY_LOADS,  # with weights
     WORK,
     MAKESPAN_BY_SLOTS,
+    RING_LINKS,  # where links count
     OBJECTIVES,
 )
 

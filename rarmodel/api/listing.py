@@ -12,7 +12,7 @@ from rarmodel.errors import UsageError
 from rarmodel.kinds import KINDS, LISTED
 from rarmodel.model import handled
 from rarmodel.model.features import OBJECTIVES, WIDER
-from rarmodel.model.objectives import MAKESPAN
+from rarmodel.model.objectives import MAKESPAN, Objective
 from rarmodel.schema import Instance
 
 from .arguments import asked_for_kind
@@ -108,10 +108,19 @@ def _objectives() -> list[dict[str, Any]]:
             "name": one.name,
             "description": one.description,
             "unit": one.unit,
-            "kind": "price" if one.prices else "greatest" if one.greatest else "sum",
+            "kind": _kind(one),
         }
         for one in registry.parts("objectives")
     ]
+
+
+def _kind(one: Objective) -> str:
+    """How an objective is made of jobs."""
+    if one.prices is not None:
+        return "price"
+    if one.link_weights is not None:
+        return "links"
+    return "greatest" if one.greatest else "sum"
 
 
 def _bounds() -> list[dict[str, Any]]:

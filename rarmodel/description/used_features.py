@@ -130,8 +130,20 @@ def _server_lists(instance: Instance) -> str:
 
 
 def _spreads(instance: Instance) -> str:
-    spreads = Counter(job.spread.told() for job in instance.jobs if job.spread is not None)
+    asked = [job.spread for job in instance.jobs if job.spread is not None and job.spread.limits]
+    spreads = Counter(spread.told() for spread in asked)
     return "; ".join(f"{_number(count, 'job')}: {told}" for told, count in spreads.most_common(3))
+
+
+def _levels(instance: Instance) -> str:
+    cluster = instance.cluster
+    jobs = Counter(job.spread.within for job in instance.jobs if job.spread and job.spread.within)
+    nodes = {level: len(set(cluster.nodes_at(level).values())) for level in jobs}
+    told = jobs.most_common(3)
+    return "; ".join(
+        f"{_number(count, 'job')} within one of {_number(nodes[level], level)}"
+        for level, count in told
+    )
 
 
 def _ring_sizes(instance: Instance) -> str:
@@ -204,6 +216,7 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.DEPENDENCIES.name: _dependencies,
     known.SERVER_LISTS.name: _server_lists,
     known.SPREADS.name: _spreads,
+    known.LEVELS.name: _levels,
     known.RING_SIZES.name: _ring_sizes,
     known.GPU_TYPES.name: _gpu_types,
     known.RUNNING_JOBS.name: _running,

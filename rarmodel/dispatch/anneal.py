@@ -189,7 +189,7 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
     for goal in range(count):
         value = genes.value[TRIAL, goal]
         if genes.scale[goal] == 0.0:
-            genes.scale[goal] = max(1e-9, abs(value))
+            genes.scale[goal] = max(goals.floor[goal], abs(value))
         if genes.cap[goal] < np.inf:
             energy += PENALTY * max(0.0, value - genes.cap[goal]) / genes.scale[goal]
         else:

@@ -301,15 +301,24 @@ def _place_in_pin(facts: Facts, work: Work, job: int, pin: int) -> int:
 def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int:
     """Choose servers for a job in one of its options; how many, 0 if there is no room."""
     size, style = facts.option_size[chosen], facts.option_style[chosen]
-    allowed = facts.allowed[facts.option_allowed[chosen]]
+    row, rows = facts.option_allowed[chosen], facts.option_rows[chosen]
     at = facts.place_at[job]
     if style == PACK:
-        server = tightest(work.room, allowed, size)
+        server = tightest(work.room, facts.allowed[row], size)
         if server == NOBODY:
             return 0
         work.server[at], work.workers[at] = server, size
         return 1
-    used = _gather(state, facts, work, job, chosen)
+    used = _gather(state, facts, work, job, chosen, row)
+    if rows > 1:
+        # The part of the network with the fewest servers; in it the pool is gathered last.
+        best, last = (row if used > 0 else -1), row
+        for other in range(row + 1, row + rows):
+            last, found = other, _gather(state, facts, work, job, chosen, other)
+            if found > 0 and (used == 0 or found < used):
+                best, used = other, found
+        if used > 0 and best != last:
+            used = _gather(state, facts, work, job, chosen, best)
     left = size - used
     for p in range(used):
         server = work.pool[p]
@@ -324,10 +333,10 @@ def _place(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int
 
 
 @_inner
-def _gather(state: State, facts: Facts, work: Work, job: int, chosen: int) -> int:
+def _gather(state: State, facts: Facts, work: Work, job: int, chosen: int, row: int) -> int:
     """Put the fewest servers that take a ring into the pool, the most idle ones; how many, or 0."""
     size, alone = facts.option_size[chosen], facts.option_style[chosen] == FEWEST_ALONE
-    allowed = facts.allowed[facts.option_allowed[chosen]]
+    allowed = facts.allowed[row]
     most = min(facts.most[job], size)
     room, pool = work.room, work.pool
     gathered = checked = together = 0
@@ -377,6 +386,29 @@ def term_of(goals: Goals, goal: int, job: int, end: int) -> float:
 
 
 @_inner
+def _weight_of_links(
+    state: State, facts: Facts, goals: Goals, work: Work, goal: int, job: int
+) -> float:
+    """What the links of a ring count: those with some of its servers below, and some above."""
+    at, used = facts.place_at[job], work.used[job]
+    total = 0.0
+    if used == 1:
+        return total
+    for p in range(at, at + used):
+        for i in range(facts.path_at[work.server[p]], facts.path_at[work.server[p] + 1]):
+            link = state.links[facts.path[i]]
+            link.below += 1
+            if link.below == 1:
+                total += goals.link[goal, facts.path[i]]
+            if link.below == used:
+                total -= goals.link[goal, facts.path[i]]
+    for p in range(at, at + used):
+        for i in range(facts.path_at[work.server[p]], facts.path_at[work.server[p] + 1]):
+            state.links[facts.path[i]].below = 0
+    return total
+
+
+@_inner
 def values(state: State, facts: Facts, goals: Goals, work: Work, into: Floats) -> None:
     """The values of the objectives for the schedule that was made last."""
     for goal in range(len(goals.greatest)):
@@ -388,6 +420,8 @@ def values(state: State, facts: Facts, goals: Goals, work: Work, into: Floats) -
             for p in range(at, at + work.used[job]):
                 price = goals.price[goal, work.server[p]]
                 total += price * work.workers[p] * (end - work.starts[job])
+            if goals.links[goal] == 1:
+                total += _weight_of_links(state, facts, goals, work, goal, job)
             if goals.weight[goal, job] == 0.0:
                 continue
             term = term_of(goals, goal, job, end)

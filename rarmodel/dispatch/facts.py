@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rarmodel.engine import Placements
 from rarmodel.engine.arrays import NEVER, Floats, Ints
 from rarmodel.model import job_extremes, lone_options, topology
-from rarmodel.model.lone import Lone
+from rarmodel.model.lone import Lone, groups_of
 from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance, Spread
 
@@ -21,6 +21,8 @@ from .room import Words, as_words
 PACK, FEWEST, FEWEST_ALONE = range(3)
 """How a ring is placed: on one server; on as few servers as possible; on as few as possible whose
 links no other ring uses."""
+MOST_GROUPS = 8
+"""Parts of the network within one of which a ring must be, at most, of which it may choose one."""
 
 
 class Facts(NamedTuple):
@@ -46,6 +48,10 @@ class Facts(NamedTuple):
     """(servers) GPUs of each server, O_s."""
     server_link: Ints
     """(servers) Each server's own link; −1 if it has none."""
+    path_at: Ints
+    """(servers + 1) Offsets into `path`."""
+    path: Ints
+    """Links from each server up to the root."""
     change_slot: Ints
     """(changes) Slots at which reservations begin or end, ascending."""
     change_server: Ints
@@ -68,6 +74,8 @@ class Facts(NamedTuple):
     """PACK, FEWEST or FEWEST_ALONE."""
     option_allowed: Ints
     """Row of `allowed`: the servers among which it is placed."""
+    option_rows: Ints
+    """How many rows there are from that one on: it is placed within one of them."""
     option_slots: Ints
     """Slots that it takes alone, at best."""
     option_line: Ints
@@ -117,6 +125,12 @@ class Goals(NamedTuple):
     """(objectives, jobs) Shape of each term."""
     price: Floats
     """(objectives, servers) Price of a GPU for a slot on each server."""
+    link: Floats
+    """(objectives, links) What each link counts for a ring that uses it."""
+    links: Ints
+    """(objectives) 1 if links count."""
+    floor: Floats
+    """(objectives) The least by which values are scaled."""
 
 
 def facts_of(instance: Instance) -> Facts:
@@ -132,20 +146,20 @@ def facts_of(instance: Instance) -> Facts:
     capped = [tenant for tenant in instance.tenants if tenant.gpus is not None]
     tenants = {tenant.name: i for i, tenant in enumerate(capped)}
     changes = sorted(_changes(instance, number))
-    sets: dict[frozenset[int], int] = {}
+    sets = _Sets(instance)
     options = [_options(instance, j, lone, sets) for j, lone in enumerate(lone_options(instance))]
     held = [job.running.gpus if job.running else {} for job in jobs]
     tree = topology(cluster)
-    allowed = np.zeros((max(1, len(sets)), servers), np.bool_)
-    for some, row in sets.items():
+    allowed = np.zeros((max(1, len(sets.rows)), servers), np.bool_)
+    for row, some in enumerate(sets.rows):
         allowed[row, list(some)] = True
     spread = [job.spread for job in jobs]
     capped_by = [tenants.get(job.tenant or "", -1) for job in jobs]
-    lines: dict[tuple[int, int, int, Spread | None, int], int] = {}
+    lines: dict[tuple[_Way, Spread | None, int], int] = {}
     option_line = [
-        lines.setdefault((size, style, row, spread[j], capped_by[j]), len(lines))
+        lines.setdefault((option.way, spread[j], capped_by[j]), len(lines))
         for j, each in enumerate(options)
-        for size, style, row, _ in each
+        for option in each
     ]
     change_left, change_floor, first_floor = _left(instance, changes)
     guarded = bool(changes) or any(job.deadline is not None for job in jobs)
@@ -166,6 +180,8 @@ def facts_of(instance: Instance) -> Facts:
         tenant_cap=_ints(tenant.gpus or 0 for tenant in capped),
         server_gpus=_ints(server.gpus for server in cluster.servers),
         server_link=_ints(path[0] if path else -1 for path in tree.paths),
+        path_at=_offsets(map(len, tree.paths)),
+        path=_ints(link for path in tree.paths for link in path),
         change_slot=_ints(slot for slot, _, _ in changes),
         change_server=_ints(server for _, server, _ in changes),
         change_gpus=_ints(gpus for _, _, gpus in changes),
@@ -174,10 +190,11 @@ def facts_of(instance: Instance) -> Facts:
         first_floor=_ints(first_floor),
         last_begin=max((i for i, (_, _, gpus) in enumerate(changes) if gpus < 0), default=-1),
         option_at=_offsets(map(len, options)),
-        option_size=_ints(size for size, _, _, _ in flat),
-        option_style=_ints(style for _, style, _, _ in flat),
-        option_allowed=_ints(row for _, _, row, _ in flat),
-        option_slots=_ints(slots for _, _, _, slots in flat),
+        option_size=_ints(option.way.size for option in flat),
+        option_style=_ints(option.way.style for option in flat),
+        option_allowed=_ints(option.way.row for option in flat),
+        option_rows=_ints(option.way.rows for option in flat),
+        option_slots=_ints(option.slots for option in flat),
         option_line=_ints(option_line),
         lines=len(lines),
         allowed=as_words(allowed),
@@ -220,10 +237,17 @@ def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) 
         offset=np.zeros(shape, np.int64),
         shape=np.zeros(shape, np.int64),
         price=np.zeros((shape[0], len(instance.cluster.servers))),
+        link=np.zeros((shape[0], len(topology(instance.cluster).links))),
+        links=_ints(one.link_weights is not None for one in found),
+        floor=np.full(shape[0], 1e-9),
     )
     for i, one in enumerate(found):
         if one.prices is not None:
             goals.price[i] = [float(price) for price in one.prices_of(instance)]
+        if one.link_weights is not None:
+            goals.link[i] = [float(weight) for weight in one.link_weights_of(instance)]
+            # Most rings often use none: a single link is not to count as much as all values.
+            goals.floor[i] = max(1e-9, goals.link[i].max(initial=0.0) * len(instance.jobs))
         for j, term in enumerate(one.terms(instance)):
             if term is not None:
                 goals.weight[i, j] = term.weight / term.divisor
@@ -231,14 +255,63 @@ def goals_of(instance: Instance, objectives: Sequence[Objective] | None = None) 
     return goals
 
 
-def _options(
-    instance: Instance, j: int, lone: Sequence[Lone], sets: dict[frozenset[int], int]
-) -> list[tuple[int, int, int, int]]:
-    """Size, style, servers and slots alone of each way to place a job, the least area first.
+class _Way(NamedTuple):
+    """Ring size and style of an option, and the rows of `allowed` within one of which it is."""
+
+    size: int
+    style: int
+    row: int
+    rows: int
+
+
+class _Option(NamedTuple):
+    """A way to place a job, and the slots that it takes then, alone, at best."""
+
+    way: _Way
+    slots: int
+
+
+class _Sets:
+    """Sets of servers as rows, and of which of them each option takes one.
+
+    Where links count in an objective, rings may also stay within a part of the network that they
+    need not stay in: below one node of those that are as far from the root.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.rows: list[frozenset[int]] = []
+        self._tree = topology(instance.cluster)
+        self._first: dict[tuple[frozenset[int], ...], int] = {}
+        links_count = any(one.link_weights is not None for one in objectives_of(instance))
+        self._layers = self._tree.layers() if links_count else ()
+
+    def ways(self, servers: frozenset[int], spread: Spread | None) -> Iterator[tuple[int, int]]:
+        """First row and number of rows of each choice of sets that a spread ring has."""
+        groups = groups_of(self._tree, spread, servers)
+        choices = [groups]
+        for layer in self._layers:
+            parts = [group & below for group in groups for below in layer]
+            choices.append([part for part in parts if len(part) > 1])
+        if 1 < len(groups) <= MOST_GROUPS:
+            choices += [[group] for group in groups]
+        for choice in dict.fromkeys(map(tuple, choices)):
+            if choice:
+                yield self.row(choice), len(choice)
+
+    def row(self, sets: tuple[frozenset[int], ...]) -> int:
+        """The first row of some sets, which follow each other."""
+        if sets not in self._first:
+            self._first[sets] = len(self.rows)
+            self.rows += sets
+        return self._first[sets]
+
+
+def _options(instance: Instance, j: int, lone: Sequence[Lone], sets: _Sets) -> list[_Option]:
+    """Ways to place a job, the least area first.
 
     Each is also there on just the servers that no faster way has: those of the slower types.
     """
-    best: dict[tuple[int, int, int], int] = {}
+    best: dict[_Way, int] = {}
     for one in lone:
         slots = one.pace.slots(one.servers, one.gbps)
         if slots is None:
@@ -248,12 +321,18 @@ def _options(
         rest = one.allowed.difference(*faster) if faster else one.allowed
         there = [rest] if faster and _room(instance, one, rest) else []
         for allowed in dict.fromkeys((one.allowed, *there)):
-            row = sets.setdefault(allowed, len(sets))
-            for style in (PACK,) if one.servers == 1 else (FEWEST, FEWEST_ALONE):
-                key = one.pace.size, style, row
-                best[key] = min(slots, best.get(key, slots))
-    found = [(size, style, row, slots) for (size, style, row), slots in best.items()]
-    return sorted(found, key=lambda option: (option[0] * option[3], option[3], option[1]))
+            if one.servers == 1:
+                ways = [_Way(one.pace.size, PACK, sets.row((allowed,)), 1)]
+            else:
+                ways = [
+                    _Way(one.pace.size, style, *rows)
+                    for rows in sets.ways(allowed, instance.jobs[j].spread)
+                    for style in (FEWEST, FEWEST_ALONE)
+                ]
+            for way in ways:
+                best[way] = min(slots, best.get(way, slots))
+    found = [_Option(way, slots) for way, slots in best.items()]
+    return sorted(found, key=lambda one: (one.way.size * one.slots, one.slots, one.way.style))
 
 
 def _room(instance: Instance, one: Lone, allowed: frozenset[int]) -> bool:

@@ -26,14 +26,15 @@ def planned(instance: Instance, facts: Facts) -> tuple[Ints, Ints] | None:
     plan = found.plan
     kinds = np.array(plan.kinds)
     allowed = as_truths(facts.allowed, len(kinds))
+    rows = zip(facts.option_allowed.tolist(), facts.option_rows.tolist(), strict=True)
+    among = [np.asarray(allowed[row : row + many].any(axis=0)) for row, many in rows]
     option = np.zeros(len(plan.starts), np.int64)
     for j, (kind, size) in enumerate(plan.offers):
         first, end = facts.option_at[j], facts.option_at[j + 1]
         fitting = [
-            (int(allowed[row].sum()), int(facts.option_style[o]), o - first)
+            (int(among[o].sum()), int(facts.option_style[o]), o - first)
             for o in range(first, end)
-            if facts.option_size[o] == size
-            and allowed[row := facts.option_allowed[o], kinds == kind].any()
+            if facts.option_size[o] == size and among[o][kinds == kind].any()
         ]
         option[j] = min(fitting, default=(0, 0, 0))[2]
     return np.argsort(plan.starts, kind="stable").astype(np.int64), option

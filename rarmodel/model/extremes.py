@@ -294,6 +294,30 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
     return tuple(slots)
 
 
+def slowest_with_progress(instance: Instance) -> tuple[int | None, ...]:
+    """The same over the placements in which a job makes progress; None if it has none.
+
+    It may be more than any placement takes: each number of servers is taken with each rate.
+    """
+    cluster = instance.cluster
+    rates = sorted({link.gbps for link in topology(cluster).links})
+    found = zip(instance.jobs, paces(instance), allowed_servers(instance), strict=True)
+    slots: list[int | None] = []
+    for job, own, allowed in found:
+        within = sorted({within_gbps(cluster, s) for s in allowed})
+        fewest, most = 1, len(allowed)
+        if job.spread is not None:
+            fewest, most = job.spread.min_servers, min(most, job.spread.max_servers or most)
+        times = [
+            next((time for gbps in some if (time := pace.slots(servers, gbps))), 0)
+            for (size, _), pace in own.items()
+            for servers in range(fewest, min(size, most) + 1)
+            for some in (within if servers == 1 else rates,)
+        ]
+        slots.append(max(times, default=0) or None)
+    return tuple(slots)
+
+
 @dataclass(frozen=True)
 class LeastSlots:
     """Least execution time of one job alone in the cluster, by placement.

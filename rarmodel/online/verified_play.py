@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import RESERVATIONS, used
+from rarmodel.model.features import LEVELS, RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.objectives import Objective
 from rarmodel.schema import Instance, Schedule
@@ -26,6 +26,7 @@ from rarmodel.verifier import Report, verify
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .idle_capacity import Ring
 from .metrics import metrics_of, of_nothing
 from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
@@ -162,6 +163,8 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "
             "where a reservation begins; give the instance preemption"
         )
+    if place := used(instance).get(LEVELS.name):
+        return f"simulate does not handle levels ({place}); leave the field out"
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
@@ -175,7 +178,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     done = (played.completion < NEVER).all()
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
-    held = _held(instance, played.stays)
+    held, rings = _held(instance, played.stays), _rings(instance, played)
     may = "are not" if instance.preemption is None else "may be"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
@@ -183,7 +186,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     for one in objectives:
         bound = objective_bound(instance, one)
         if bound is not None:
-            value = one.value(instance, completions.tolist(), held) if done else None
+            value = one.value(instance, completions.tolist(), held, rings) if done else None
             found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
     return found
 
@@ -195,6 +198,14 @@ def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:
         for server, count in stay.ring.items():
             held[server] += count * (stay.end - stay.start)
     return held
+
+
+def _rings(instance: Instance, played: Played) -> list[list[Ring]]:
+    """(jobs) Where the ring of each job was, segment by segment."""
+    rings: list[list[Ring]] = [[] for _ in instance.jobs]
+    for stay in played.stays:
+        rings[int(played.jobs.index[stay.job])].append(stay.ring)
+    return rings
 
 
 def _require_sound(instance: Instance, policy: Policy, played: Played, report: Report) -> None:

@@ -244,7 +244,7 @@ def _value(made: Plan, kept: Applied) -> float | None:
     goal = objective(made.result.objective[0].name)
     if report is None or report.objective is None or not report.feasible:
         return None
-    if goal.prices is not None:
+    if not goal.of_completions:
         return float(report.objective[goal.name])
     then, now = report.time.origin, instance.time.origin
     ends = [report.completion.get(job.name) for job in instance.jobs]

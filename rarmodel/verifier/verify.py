@@ -223,12 +223,17 @@ def _report(
     due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = None
     busy: Counter[int] = Counter()
+    rings: dict[str, list[Mapping[int, int]]] = {job.name: [] for job in instance.jobs}
     for (_, run), end in zip(sound, result.ends, strict=True):
+        rings[run.job.name].append(run.workers)
         for server, workers in run.workers.items():
             busy[server] += workers * ((end or run.start) - run.start)
     if complete:
         held = [busy[i] for i in range(len(instance.cluster.servers))]
-        objective = {one.name: one.value(instance, ends, held) for one in objectives_of(instance)}
+        objective = {
+            one.name: one.value(instance, ends, held, rings.values())
+            for one in objectives_of(instance)
+        }
     if makespan:
         utilisation = {
             server.name: busy[i] / (server.gpus * makespan)

@@ -18,7 +18,7 @@ from rarmodel.files import to_json
 from rarmodel.limits import Limits
 from rarmodel.methods import constructive_methods
 from rarmodel.model import used
-from rarmodel.model.features import DUTY, PREEMPTION
+from rarmodel.model.features import DUTY, LEVELS, PREEMPTION
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 
@@ -80,7 +80,9 @@ def wide(name: str) -> Instance:
     return next(
         one
         for one in drawn
-        if used(one).keys() == {name} and one.cluster.network.kind == "star" and solved(one)
+        if used(one).keys() == {name}
+        and one.cluster.network.kind == ("tree" if name == LEVELS.name else "star")
+        and solved(one)
     )
 
 
@@ -127,13 +129,19 @@ def test_by_duty_calibrate_asks_what_ran_beside(invoke: Invoke, asked: Asked) ->
     assert outcome.lines[-1] == last
 
 
+def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked: Asked) -> None:
+    outcome = invoke(*asked(wide(LEVELS.name), HANDLING["calibrate"]))
+    assert outcome.code == 0
+    assert outcome.lines == ["note: network_gbps is ignored: the links of a tree keep their rates"]
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [
         (command, name)
         for command in HANDLING
         for name in (*FEATURES, *OBJECTIVES)
-        if (command, name) != ("calibrate", DUTY.name)
+        if command != "calibrate" or name not in {DUTY.name, LEVELS.name}
     ],
 )
 def test_commands_work_on_wide_instances(

@@ -30,6 +30,8 @@ from rarmodel.solvers.highs import HIGHS
 GOLDEN = Path(__file__).parent / "golden"
 BY_RULE = ("time-indexed", "time-indexed-compact", "time-indexed-preemptive", "rar-ddls")
 """Formulations whose models differ by the sharing rule."""
+OF_AN_OBJECTIVE = ("within_", "most_links_")
+"""How names of variables begin of which there is one for each objective that needs them."""
 
 
 class Case(NamedTuple):
@@ -93,7 +95,7 @@ def example(rule: SharingRule = COUNT) -> dict[str, Any]:
 
 
 def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
-    """The example with most features that a formulation handles, and three objectives."""
+    """The example with most features that a formulation handles, and four objectives."""
     data = example(rule)
     if PREEMPTION.name in formulation.handles:  # Two jobs make a large model.
         del data["jobs"][2]
@@ -116,9 +118,13 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
         }
         for server, kind in zip(data["cluster"]["servers"], "AAV", strict=True):
             server["gpu_type"] = kind
+        others[1]["spread"] = {"within": "rack"}
+        for link in data["cluster"]["network"]["links"]:
+            if link["parent"] == "core":  # The third server is a rack of its own.
+                link["level"] = "rack"
     if PREEMPTION.name in formulation.handles:
         data["preemption"] = {"restore_seconds": 2 * data["time"]["slot_seconds"]}
-    data["objective"] = ["total-tardiness", "max-stretch", "makespan"]
+    data["objective"] = ["total-tardiness", "max-stretch", "makespan", "total-links"]
     return parse_instance(data)
 
 
@@ -150,7 +156,7 @@ def scope_of(case: Case) -> Scope:
         return Scope(instance, *parts, 10, 1, pooled())
     instance = wide_example(case.formulation, case.rule)
     scope = Scope(instance, topology(instance.cluster), job_extremes(instance), 4, 1)
-    return replace(scope, stage=2, at_most=(30, Fraction(30), 4))
+    return replace(scope, stage=3, at_most=(30, Fraction(30), 4, 30))
 
 
 def written(case: Case) -> str:
@@ -226,9 +232,9 @@ def test_a_component_needs_and_gives_what_it_says(name: str, every: bool) -> Non
             elif one.ctype is pyo.Expression:
                 behind[one.local_name] = {n for data in one.values() for n in names_in(data.expr)}
         made = {one.local_name for one in added if one.ctype in {pyo.Var, pyo.Expression}}
-        made -= {name for name in made if name.startswith("within_")}  # One for each objective.
+        made = {name for name in made if not name.startswith(OF_AN_OBJECTIVE)}
         assert made <= set(component.gives), component.name
-        known = {name for name in behind if name.startswith("within_")}
+        known = {name for name in behind if name.startswith(OF_AN_OBJECTIVE)}
         for given in (*component.needs, *component.gives):
             known |= behind.get(given, set())
         for one in added:

@@ -120,8 +120,15 @@ class SimpleDecoder:
         if option < 0:
             pin = self.pins[~option]
             return pin if all(self._room(s, now, self.held) >= pin[s] for s in pin) else {}
-        style = facts.option_style[chosen]
-        words = facts.allowed[facts.option_allowed[chosen]]
+        first = int(facts.option_allowed[chosen])
+        rows = range(first, first + int(facts.option_rows[chosen]))
+        found = [self._within(j, int(chosen), row, size, now) for row in rows]
+        return min((one for one in found if one), key=len, default={})
+
+    def _within(self, j: int, chosen: int, row: int, size: int, now: int) -> Workers:
+        """The same on servers of a set."""
+        facts, spread = self.facts, self.instance.jobs[j].spread
+        style, words = facts.option_style[chosen], facts.allowed[row]
         allowed = [s for s in self.servers if int(words[s // BITS]) >> s % BITS & 1]
         idle = {s: self._room(s, now, self.held) for s in allowed}
         if style == PACK:
@@ -132,7 +139,6 @@ class SimpleDecoder:
         if style == FEWEST_ALONE:
             usable = [s for s in usable if link[s] < 0 or self.state.links[link[s]]["rings"] == 0]
         usable.sort(key=lambda s: (-idle[s], s))
-        spread = job.spread
         fewest = max(2, spread.min_servers) if spread else 2
         most = (spread.max_servers if spread else None) or len(usable)
         for used in range(fewest, min(most, size, len(usable)) + 1):

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from rarmodel.model import features, lone_options, topology
-from rarmodel.model.lone import allowed_servers
+from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.schema import Instance
 from rarmodel.schema.base import Count
 from rarmodel.schema.cluster import Reservation
@@ -38,7 +38,10 @@ class RunningJobs(Drawn):
             (part,) = drawn_from(rng, self.done, 1)
             allowed = allowed_servers(instance)[j]
             order = [s for s in rng.permutation(len(free)).tolist() if s in allowed]
-            workers = _placed(job, size, {s: len(free[s]) for s in order})
+            workers: dict[int, int] = {}
+            for group in groups_of(tree, job.spread, allowed):
+                idle = {s: len(free[s]) for s in order if s in group}
+                workers = workers or _placed(job, size, idle)
             used = tree.links_used(workers)
             if size > left or not workers or not links.isdisjoint(used):
                 continue

@@ -40,7 +40,7 @@ myst_heading_anchors = 3
 
 default_role = "code"
 nitpicky = True  # a reference to a name of ours that does not exist fails the build
-nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
+nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*"), ("py:.*", r".*\._\w+")]  # and private
 nitpick_ignore = [  # groups of entry points, not modules
     ("py:obj", f"rarmodel.{group}") for group in ("policies", "placements")
 ]

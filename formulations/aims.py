@@ -24,7 +24,7 @@ from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_
 
 from .component import Component
 from .composition import OBJECTIVE
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .ring_links import most_links, weight_of_links
 from .scope import Scope
 from .values import Values, over
@@ -219,7 +219,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
     )
 
 
-def values_of_aims(outcome: Outcome) -> dict[str, Values]:
+def values_of_aims(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
     scope, found = outcome.scope, {}
     ends = [outcome.end[j] for j in scope.jobs]

@@ -15,7 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .scope import Scope
 from .values import Values, over
 
@@ -193,7 +193,7 @@ def keep_caps(
 
 
 def _yields(
-    name: str, caps: Callable[[Scope], Mapping[str, Cap]], outcome: Outcome
+    name: str, caps: Callable[[Scope], Mapping[str, Cap]], outcome: ScheduleOutcome
 ) -> dict[str, Values]:
     """The values of `…_yields`: whether running jobs hold more than a cap."""
     found = caps(outcome.scope)

@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from .caps import Holder, capacity_of, quotas_of
 from .compact_coefficients import Label, coefficients
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .placements import parts_of
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope, once_per_scope
@@ -110,7 +110,7 @@ def placement(m: Any, scope: Scope) -> None:
 
 
 def by_shape(
-    outcome: Outcome,
+    outcome: ScheduleOutcome,
     at: Callable[..., float],
     labels: Callable[[str], Iterable[Label]],
     *sets: range,
@@ -129,17 +129,17 @@ def by_shape(
     )
 
 
-def label_in(outcome: Outcome, j: str) -> Label | None:
+def label_in(outcome: ScheduleOutcome, j: str) -> Label | None:
     """The shape of a job's ring in a schedule."""
     return coefficients(outcome.scope).label(j, outcome.workers[j])
 
 
-def shapes_of(outcome: Outcome, j: str) -> Iterable[Label]:
+def shapes_of(outcome: ScheduleOutcome, j: str) -> Iterable[Label]:
     """The shapes of a job."""
     return coefficients(outcome.scope).shapes[j]
 
 
-def _values_of_placement(outcome: Outcome) -> dict[str, Values]:
+def _values_of_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
     shapes, label = partial(shapes_of, outcome), cache(partial(label_in, outcome))
     return {"spans": by_shape(outcome, lambda j, h: label(j) == h, shapes)}
 
@@ -182,7 +182,7 @@ def nearness(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_nearness(outcome: Outcome) -> dict[str, Values]:
+def _values_of_nearness(outcome: ScheduleOutcome) -> dict[str, Values]:
     parts = parts_of_rings(outcome.scope)
     return {
         "in_part": Values(
@@ -223,7 +223,7 @@ def active_shapes(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_shapes(outcome: Outcome) -> dict[str, Values]:
+def _values_of_shapes(outcome: ScheduleOutcome) -> dict[str, Values]:
     shapes, label = partial(shapes_of, outcome), cache(partial(label_in, outcome))
 
     def active(j: str, h: Label, t: int) -> bool:
@@ -346,7 +346,7 @@ def link_use(m: Any, scope: Scope) -> None:
     )
 
 
-def over_links(outcome: Outcome, at: Callable[..., float], *sets: range) -> Values:
+def over_links(outcome: ScheduleOutcome, at: Callable[..., float], *sets: range) -> Values:
     """Values by job that may use several servers, and link, and perhaps slot."""
     scope = outcome.scope
 
@@ -356,7 +356,7 @@ def over_links(outcome: Outcome, at: Callable[..., float], *sets: range) -> Valu
     return over(at, scope.jobs, most_rings(scope), *sets, where=can_ring)
 
 
-def _values_of_links(outcome: Outcome) -> dict[str, Values]:
+def _values_of_links(outcome: ScheduleOutcome) -> dict[str, Values]:
     o = outcome
     below = {l: frozenset(o.scope.below[l]) for l in most_rings(o.scope)}
     return {

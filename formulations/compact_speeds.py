@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from .compact_coefficients import Label, coefficients, loads_of
 from .compact_placement import by_shape, label_in, over_links
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .scope import Scope, once_per_scope
 from .sharing import rings_of
 from .time_indexed_components import count_rings
@@ -35,7 +35,7 @@ def on_links(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_on_link(outcome: Outcome) -> dict[str, Values]:
+def _values_of_on_link(outcome: ScheduleOutcome) -> dict[str, Values]:
     def on_link(j: str, l: str, t: int) -> bool:
         return l in outcome.links[j] and outcome.runs(j, t)
 
@@ -101,7 +101,7 @@ def loads_on_links(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_counts(outcome: Outcome) -> dict[str, Values]:
+def _values_of_counts(outcome: ScheduleOutcome) -> dict[str, Values]:
     label = cache(partial(label_in, outcome))
 
     def counts(j: str, l: str, t: int) -> int:
@@ -140,7 +140,7 @@ def speed(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_progress(outcome: Outcome) -> dict[str, Values]:
+def _values_of_progress(outcome: ScheduleOutcome) -> dict[str, Values]:
     scope, label = outcome.scope, cache(partial(label_in, outcome))
 
     def progress(j: str, h: Label, t: int) -> int:
@@ -275,7 +275,7 @@ def slowed_by_loads(m: Any, scope: Scope) -> None:
     m.slowed = pyo.Constraint(list(limits), slots, rule=beside)
 
 
-def _levels_reached(outcome: Outcome) -> dict[str, Values]:
+def _levels_reached(outcome: ScheduleOutcome) -> dict[str, Values]:
     levels = levels_of(outcome.scope)
 
     def reaches(j: str, i: int, t: int) -> bool:

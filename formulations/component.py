@@ -12,7 +12,7 @@ from rarmodel.model.sharing_rule import RULES, SharingRule
 from .scope import Scope
 
 if TYPE_CHECKING:
-    from .outcome import Outcome
+    from .outcome import ScheduleOutcome
     from .values import Values
 
 
@@ -51,8 +51,8 @@ class Component:
     build: Callable[[Any, Scope], None]
     needs: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
-    values: Callable[[Outcome], Mapping[str, Values]] | None = None
-    inner: Callable[[Outcome], Mapping[str, Values]] | None = None
+    values: Callable[[ScheduleOutcome], Mapping[str, Values]] | None = None
+    inner: Callable[[ScheduleOutcome], Mapping[str, Values]] | None = None
     equal_weights: bool | None = None
     when: Callable[[Scope], bool] = _always
 

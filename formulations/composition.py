@@ -115,11 +115,11 @@ class Composition:
 
     def load(self, model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         """Set every variable to its value in a feasible schedule."""
-        from .outcome import Outcome  # noqa: PLC0415 - loads Pyomo
+        from .outcome import ScheduleOutcome  # noqa: PLC0415 - loads Pyomo
         from .values import set_variables, usual_values  # noqa: PLC0415 - loads Pyomo
 
         scope = self.scope_of(scope)
-        outcome = Outcome(scope, self.in_order(scope, schedule))
+        outcome = ScheduleOutcome(scope, self.in_order(scope, schedule))
         values = usual_values(outcome)
         for component in self.chosen(scope):
             for stated in (component.values, component.inner):
@@ -128,11 +128,11 @@ class Composition:
 
     def evaluate(self, scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
         """The values of the components in a schedule, with components of a user's."""
-        from .outcome import Outcome  # noqa: PLC0415 - loads Pyomo
+        from .outcome import ScheduleOutcome  # noqa: PLC0415 - loads Pyomo
         from .values import model_of, usual_values  # noqa: PLC0415 - loads Pyomo
 
         scope = self.scope_of(scope)
-        outcome = Outcome(scope, schedule)
+        outcome = ScheduleOutcome(scope, schedule)
         chosen = self.chosen(scope)
         usual = usual_values(outcome)
         values: dict[str, Values] = {}

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 
 from .aims import needs_makespan
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .scope import Scope
 from .values import Values, over
 
@@ -42,7 +42,7 @@ def _low(scope: Scope) -> int:
     return min(scope.lower_bound, scope.horizon)
 
 
-def _values_of_done(outcome: Outcome) -> dict[str, Values]:
+def _values_of_done(outcome: ScheduleOutcome) -> dict[str, Values]:
     slots = range(_low(outcome.scope), outcome.scope.horizon)
     return {"done": over(lambda t: t >= outcome.latest, slots)}
 

@@ -38,7 +38,7 @@ class SimulatedSegment(NamedTuple):
     first: bool
 
 
-class Outcome:
+class ScheduleOutcome:
     """A simulated schedule, by the names of jobs, servers and links.
 
     Attributes

@@ -16,7 +16,7 @@ from rarmodel.model.timing import restore_slots
 
 from .caps import capacity_of, quotas_of
 from .component import Component
-from .outcome import Outcome, SimulatedSegment
+from .outcome import ScheduleOutcome, SimulatedSegment
 from .placements import OWN
 from .ring_links import links_count
 from .scope import Scope
@@ -71,7 +71,7 @@ def holding(m: Any, scope: Scope) -> None:
     )
 
 
-def _placed(outcome: Outcome, j: str, k: str, t: int) -> SimulatedSegment | None:
+def _placed(outcome: ScheduleOutcome, j: str, k: str, t: int) -> SimulatedSegment | None:
     """The segment that a job holds in a placement in a slot."""
     segment = outcome.at(j, t)
     if segment is None or numbers_of(outcome.scope).label(j, segment) != k:
@@ -79,11 +79,11 @@ def _placed(outcome: Outcome, j: str, k: str, t: int) -> SimulatedSegment | None
     return segment
 
 
-def _values_of_holding(outcome: Outcome) -> dict[str, Values]:
+def _values_of_holding(outcome: ScheduleOutcome) -> dict[str, Values]:
     return {"holds": _over_placements(outcome, lambda j, k, t: bool(_placed(outcome, j, k, t)))}
 
 
-def _over_placements(outcome: Outcome, at: Callable[[str, str, int], bool]) -> Values:
+def _over_placements(outcome: ScheduleOutcome, at: Callable[[str, str, int], bool]) -> Values:
     options, slots = numbers_of(outcome.scope).options, range(outcome.scope.horizon)
     labels = {k for ways in options.values() for k in ways}
     return over(at, options, labels, slots, where=lambda j, k, _: k in options[j])
@@ -195,7 +195,7 @@ def restoration(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_restoration(outcome: Outcome) -> dict[str, Values]:
+def _values_of_restoration(outcome: ScheduleOutcome) -> dict[str, Values]:
     def active(j: str, k: str, t: int) -> bool:
         segment = _placed(outcome, j, k, t)
         return segment is not None and t >= segment.up

@@ -19,7 +19,7 @@ from rarmodel.model.sharing import worst_share
 from rarmodel.model.sharing_rule import UNITS
 
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing import most_rings
@@ -79,16 +79,16 @@ def contention(m: Any, scope: Scope) -> None:
     m.indicator = pyo.Constraint(rings, list(most), slots, rule=indicator)
 
 
-def _crosses(outcome: Outcome, j: str, l: str, t: int) -> bool:
+def _crosses(outcome: ScheduleOutcome, j: str, l: str, t: int) -> bool:
     return l in outcome.links[j] and outcome.runs(j, t)
 
 
-def _over_links(outcome: Outcome, at: Callable[[str, str, int], float]) -> Values:
+def _over_links(outcome: ScheduleOutcome, at: Callable[[str, str, int], float]) -> Values:
     scope = outcome.scope
     return over(at, wide_jobs(scope), most_rings(scope), range(scope.horizon))
 
 
-def _values_of_contention(outcome: Outcome) -> dict[str, Values]:
+def _values_of_contention(outcome: ScheduleOutcome) -> dict[str, Values]:
     return {"crosses": _over_links(outcome, partial(_crosses, outcome))}
 
 
@@ -142,7 +142,7 @@ def rings_on_links(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_rings(outcome: Outcome) -> dict[str, Values]:
+def _values_of_rings(outcome: ScheduleOutcome) -> dict[str, Values]:
     def rings(j: str, l: str, t: int) -> float:
         return outcome.rings_on(l, t) if _crosses(outcome, j, l, t) else 0
 
@@ -222,7 +222,7 @@ def bandwidth(m: Any, scope: Scope) -> None:
     )
 
 
-def values_of_bandwidth(outcome: Outcome) -> dict[str, Values]:
+def values_of_bandwidth(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The bandwidth of an inactive ring may have any value; here it is the least."""
     o, scope, rings = outcome, outcome.scope, wide_jobs(outcome.scope)
     low, _ = bandwidths(scope)
@@ -300,7 +300,7 @@ def loads_on_links(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_loads(outcome: Outcome) -> dict[str, Values]:
+def _values_of_loads(outcome: ScheduleOutcome) -> dict[str, Values]:
     o, scope, rings = outcome, outcome.scope, wide_jobs(outcome.scope)
 
     def counts(j: str, l: str, t: int) -> float:

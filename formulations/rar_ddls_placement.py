@@ -14,7 +14,7 @@ from rarmodel.model.lone import allowed_servers
 
 from .caps import Holder, capacity_of, quotas_of
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .scope import Scope
 from .starts_and_ends import keep_windows, may_have_started
 from .values import Values, usual_values
@@ -60,7 +60,7 @@ def gang(m: Any, scope: Scope) -> None:
     )
 
 
-def _values_of_gang(outcome: Outcome) -> dict[str, Values]:
+def _values_of_gang(outcome: ScheduleOutcome) -> dict[str, Values]:
     usual = usual_values(outcome)
     return {"y": usual["held"], "x": usual["running"]}
 

@@ -14,7 +14,7 @@ from rarmodel.model import timing
 from .aims import needs_makespan
 from .arithmetic import greatest_speeds
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .rar_ddls_contention import inner_gbps, values_of_bandwidth, wide_jobs
 from .scope import Scope
 from .values import Values, over
@@ -83,7 +83,7 @@ def iteration_time(m: Any, scope: Scope) -> None:
     m.floor = pyo.Constraint(list(scope.jobs), slots, rule=floor)
 
 
-def _values_of_time(outcome: Outcome) -> dict[str, Values]:
+def _values_of_time(outcome: ScheduleOutcome) -> dict[str, Values]:
     o, scope, rings = outcome, outcome.scope, wide_jobs(outcome.scope)
     most, slots = greatest_speeds(scope), range(scope.horizon)
     bandwidth = values_of_bandwidth(outcome)["bandwidth"].at

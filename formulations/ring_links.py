@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 
 from rarmodel.model.objectives import heaviest, objectives_of
 
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .scope import Scope
 from .sharing import most_rings
 from .values import Values, over
@@ -26,7 +26,7 @@ def links_count(scope: Scope) -> bool:
     return any(one.link_weights is not None for one in few)
 
 
-def values_of_ring_links(outcome: Outcome) -> dict[str, Values]:
+def values_of_ring_links(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The links that each job's ring uses, where it has one placement."""
     scope = outcome.scope
     return {"linked": over(lambda j, l: l in outcome.links[j], scope.jobs, most_rings(scope))}
@@ -63,7 +63,7 @@ def weight_of_links(m: Any, scope: Scope, place: int, weight: Mapping[str, int])
     return sum(most.values())
 
 
-def most_links(outcome: Outcome, weight: Mapping[str, int]) -> Values:
+def most_links(outcome: ScheduleOutcome, weight: Mapping[str, int]) -> Values:
     """What the links of each job's ring count in a schedule: the most over its placements."""
     scope, index = outcome.scope, outcome.scope.server_index
     steps = [weight[l] for l in scope.links]

@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 
 from .caps import capacity_of, quotas_of
 from .component import Component
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing import rings_of
@@ -65,7 +65,7 @@ def placement(m: Any, scope: Scope) -> None:
     m.duration = pyo.Constraint(pairs, rule=duration)
 
 
-def _placed(outcome: Outcome, labels: Mapping[str, str | None]) -> dict[str, Values]:
+def _placed(outcome: ScheduleOutcome, labels: Mapping[str, str | None]) -> dict[str, Values]:
     """Values of the placements that jobs have; the others, which may be very many, are 0."""
     slots = range(outcome.scope.horizon)
 
@@ -82,11 +82,11 @@ def _placed(outcome: Outcome, labels: Mapping[str, str | None]) -> dict[str, Val
     }
 
 
-def _values_of_placement(outcome: Outcome) -> dict[str, Values]:
+def _values_of_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
     return _placed(outcome, labels_in(outcome))
 
 
-def _listed_placement(outcome: Outcome) -> dict[str, Values]:
+def _listed_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The same by the labels of the model: servers may have names that read like labels."""
     numbers = numbers_of(outcome.scope)
     return _placed(outcome, {j: numbers.label(j, one[0]) for j, one in outcome.segments.items()})
@@ -253,7 +253,7 @@ def _able(scope: Scope) -> dict[tuple[str, int], list[str]]:
     }
 
 
-def _levels_reached(outcome: Outcome) -> dict[str, Values]:
+def _levels_reached(outcome: ScheduleOutcome) -> dict[str, Values]:
     levels = numbers_of(outcome.scope).levels
 
     def reaches(j: str, i: int, t: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .caps import Holder
-from .outcome import Outcome, SimulatedSegment
+from .outcome import ScheduleOutcome, SimulatedSegment
 from .placements import OWN, Placement, label_of, placements
 from .scope import Scope, once_per_scope
 from .sharing import Loads, rings_of
@@ -109,7 +109,7 @@ def loads_of(scope: Scope) -> Loads:
     return Loads(scope, weights)
 
 
-def labels_in(outcome: Outcome) -> dict[str, str]:
+def labels_in(outcome: ScheduleOutcome) -> dict[str, str]:
     """By job: the usual label of its one placement in a schedule, without a list of placements."""
     return {j: label_of(workers) for j, workers in outcome.workers.items()}
 

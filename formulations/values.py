@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from .outcome import Outcome
+from .outcome import ScheduleOutcome
 from .plan import put
 from .scope import Scope
 from .sharing import most_rings
@@ -59,7 +59,9 @@ def over(
 
 
 def reached(
-    outcome: Outcome, levels: Mapping[str, Collection[int]], at: Callable[[str, int, int], bool]
+    outcome: ScheduleOutcome,
+    levels: Mapping[str, Collection[int]],
+    at: Callable[[str, int, int], bool],
 ) -> Values:
     """Values by job, each of its levels, and slot."""
     most = max(map(len, levels.values()), default=0)
@@ -76,7 +78,7 @@ def _is_in(index: Any, names: Collection[Any]) -> bool:
     return index in names
 
 
-def usual_values(outcome: Outcome) -> dict[str, Values]:
+def usual_values(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The values of components that have the same meaning in all formulations.
 
     `time_indexed` explains them. A job that runs at slot 0 has started there, wherever it goes on.
@@ -108,7 +110,7 @@ def usual_values(outcome: Outcome) -> dict[str, Values]:
     }
 
 
-def set_variables(m: Any, outcome: Outcome, components: Mapping[str, Values]) -> None:
+def set_variables(m: Any, outcome: ScheduleOutcome, components: Mapping[str, Values]) -> None:
     """Set a model's variables to the values of a schedule, as a starting solution."""
     for name, values in components.items():
         component = m.component(name)
@@ -169,7 +171,7 @@ class Known(Mapping[Any, Any]):
         return sum(1 for _ in self._values.keys())  # noqa: SIM118
 
 
-def model_of(outcome: Outcome, components: Mapping[str, Values]) -> Any:
+def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     """A model without variables: a schedule's values, for your constraints and objectives.
 
     Its constraints ensure that the schedule keeps the rules on placements and the horizon; its

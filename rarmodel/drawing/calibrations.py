@@ -88,7 +88,8 @@ def _against(
     both = [*points["measured"], *points["predicted"]]
     ends = [min(both) / 1.1, max(both) * 1.1]
     kind = "log" if max(both) > 20 * min(both) else "linear"
-    scale = alt.Scale(type=kind, domain=ends, nice=False)
+    linear = {"zero": False} if kind == "linear" else {}
+    scale = alt.Scale(type=kind, domain=ends, nice=False, **linear)
     axis = alt.Axis(format=",~f", tickCount=5)
     x = alt.X("measured:Q", title=f"measured {unit}", scale=scale, axis=axis)
     y = alt.Y("predicted:Q", title="predicted", scale=scale, axis=axis)
@@ -133,7 +134,7 @@ def _errors(residuals: Sequence[Residual]) -> alt.LayerChart:
         else alt.Axis(grid=False)
     )
     title = "line of the file" if named else "row"
-    scale = alt.Scale(domain=[-0.5, len(residuals) - 0.5], nice=False)
+    scale = alt.Scale(domain=[-0.5, len(residuals) - 0.5], nice=False, zero=False)
     x = alt.X("place:Q", title=title, axis=axis, scale=scale)
     y = alt.Y("error:Q", title="error, %")
     return alt.layer(

@@ -81,13 +81,18 @@ def spread_chart(
     x = alt.X(
         "x:Q",
         title=title,
-        scale=alt.Scale(type="log" if log else "linear", domain=limits, nice=False),
+        scale=alt.Scale(
+            type="log" if log else "linear",
+            domain=limits,
+            nice=False,
+            zero=alt.Undefined if log else False,
+        ),
         axis=alt.Axis(format=",~f", tickCount=6),
     )
     labels = levels(methods, range(len(methods) + 1), letters=LETTERS)[0].names
     y = alt.Y(
         "row:Q",
-        scale=alt.Scale(domain=[len(methods), 0], nice=False),
+        scale=alt.Scale(domain=[len(methods), 0], nice=False, zero=False),
         axis=alt.Axis(
             title=None,
             values=[i + 0.5 for i in range(len(methods))],
@@ -117,7 +122,8 @@ def spread_chart(
     median = summary.mark_rule(color=EDGE, strokeWidth=4).encode(
         x=alt.X("middle:Q"), y=alt.Y("top:Q"), y2="bottom:Q"
     )
-    return alt.layer(dots.properties(name="spread"), box, median, height=height)
+    # Points last, so that nothing stands between them and the pointer.
+    return alt.layer(box, median, dots.properties(name="spread"), height=height)
 
 
 def varied_settings(runs: Sequence[Run]) -> list[str]:
@@ -196,7 +202,7 @@ def setting_chart(runs: Sequence[Run], column: str, title: str) -> alt.LayerChar
     scale = alt.Scale(domain=names, range=[line.colour for line in lines])
     dashes = alt.Scale(domain=names, range=[list(line.dash) for line in lines])
     legend = alt.Legend(columns=2 if max(map(len, names)) > 40 else 4)
-    limits = alt.Scale(domain=_limits([*found["low"], *found["high"]]), nice=False)
+    limits = alt.Scale(domain=_limits([*found["low"], *found["high"]]), nice=False, zero=False)
     base = rows(found)
     line = base.mark_line(strokeWidth=2).encode(
         x=x,

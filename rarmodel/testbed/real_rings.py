@@ -19,7 +19,7 @@ from rarmodel.errors import RarmodelError
 
 from .network import address, namespace
 
-WORKER = Path(__file__).with_name("worker.py")
+WORKER = Path(__file__).with_name("ring_worker.py")
 CONGESTION_CONTROL = "cubic"
 _FIRST_PORT = 20_000
 _ISOLATED = ("-I", "-S")

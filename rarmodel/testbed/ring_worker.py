@@ -1,4 +1,4 @@
-"""One worker of a ring, as a program of its own: `python worker.py TASK`, TASK in JSON.
+"""One worker of a ring, as a program of its own: `python ring_worker.py TASK`, TASK in JSON.
 
 It needs the standard library only, so that it starts quickly in a network namespace. The workers of
 a ring sum vectors of 32-bit numbers by a ring all-reduce over TCP: each passes pieces to the next,

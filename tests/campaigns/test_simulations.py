@@ -101,7 +101,7 @@ def test_rows_are_those_of_simulate_and_of_solve(folder: Path, arriving: Instanc
     assert standing(folder / "out").open == 0
     compared = simulations_report(folder / "out")
     for heading in ("arriving: total-flow", "arriving: makespan,total-flow"):
-        assert f">{heading}</button>" in compared
+        assert f"<summary>{heading}</summary>" in compared
     assert "srtf placement=first-fit, round_slots=3" in compared
     page = campaign_report(folder / "out")
     assert "srtf option" not in page

@@ -63,7 +63,9 @@ def frames_of(root: ET.Element) -> list[tuple[float, float, float]]:
     found = set()
     for element, x, y in placed(root):
         size = re.match(r"M[\d.]+,[\d.]+h([\d.]+)v([\d.]+)h", element.get("d") or "")
-        if element.get("class") == "background" and size and float(size[2]) > 0:
+        # Legends have a background, too, but no line around it.
+        framed = element.get("class") == "background" and element.get("stroke")
+        if framed and size and float(size[2]) > 0:
             found.add((y, x, float(size[1]), float(size[2])))
     return [frame for _, *frame in sorted(found)]  # type: ignore[misc]
 

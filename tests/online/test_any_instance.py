@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wide_instances import FEATURES, random_wide
+from wide_instances import PLAYED, random_wide
 
 from rarmodel import registry
 from rarmodel.engine import evaluate
@@ -31,7 +31,7 @@ def any_instance(random: Random, *, preemption: bool, elastic: bool = False) -> 
 
 
 def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instance:
-    features = [name for name in FEATURES if random.random() < 0.5]
+    features = [name for name in PLAYED if random.random() < 0.5]
     if elastic:
         features = [*{*features, RING_SIZES.name}]
     if not preemption:

@@ -7,7 +7,7 @@ from random import Random
 import preemptive_optimum
 import pytest
 import wide_optimum
-from wide_instances import FEATURES, OBJECTIVES, random_wide
+from wide_instances import OBJECTIVES, PLAYED, random_wide
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
@@ -25,7 +25,7 @@ POLICIES = [one for one in registry.parts("policies") if one.name != "replan"]
 def tiny(random: Random, *, preemption: bool) -> Instance:
     """Two or three jobs on at most 4 GPUs."""
     while True:
-        features = {*random.sample(FEATURES, random.randint(0, 3))}
+        features = {*random.sample(PLAYED, random.randint(0, 3))}
         features -= set() if preemption else {RESERVATIONS.name}
         found = random_wide(
             random,

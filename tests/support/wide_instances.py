@@ -45,6 +45,8 @@ WIDE = (
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
+PLAYED = tuple(name for name in FEATURES if name != LEVELS.name)
+"""Those that `simulate` handles, but preemption."""
 
 
 def random_wide(

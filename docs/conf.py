@@ -40,7 +40,7 @@ myst_heading_anchors = 3
 
 default_role = "code"
 nitpicky = True  # a reference to a name of ours that does not exist fails the build
-nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*"), ("py:.*", r".*\._\w+")]  # and private
+nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
 nitpick_ignore = [  # groups of entry points, not modules
     ("py:obj", f"rarmodel.{group}") for group in ("policies", "placements")
 ]
@@ -172,9 +172,7 @@ def _tables_of_parts(app, page, source):
 def _names_as_links(app, doctree):
     """Link the names of ours in pages to the API reference; a name that is wrong is a warning."""
     page = app.env.docname
-    # The page of migration names what is gone.
-    plain = page == "migration" or page.startswith("api/")
-    for code in [] if plain else list(doctree.findall(nodes.literal)):
+    for code in [] if page.startswith("api/") else list(doctree.findall(nodes.literal)):
         name = code.astext()
         if re.fullmatch(r"rarmodel(\.\w+)+", name) and not isinstance(code.parent, nodes.reference):
             link = addnodes.pending_xref(

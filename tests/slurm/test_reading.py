@@ -55,6 +55,7 @@ def test_requests_become_sizes_and_spreads(shapes: Outputs) -> None:
         "min_servers": 2,
         "max_servers": 2,
         "equal": True,
+        "within": None,
     }  # -N2 --gres=gpu:4
     assert found["7"].gpus == (4, 6, 8)  # --nodes=2-4 --gpus-per-node=2
     assert found["8"].gpus == 5  # --gpus-per-task=1 --ntasks=5

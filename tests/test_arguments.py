@@ -101,7 +101,7 @@ def test_every_parameter_refuses_what_it_cannot_be(
         ({"log": "yes"}, "log 'yes': it must be a function"),
         ({"progress": 1}, "progress 1: it must be a function"),
         ({"iterations": 1.5}, "iterations 1.5: it must be a whole number of at least 1"),
-        ({"second_aim": 0}, "second aim 0: it must be True or False"),
+        ({"model_only": 0}, "model only 0: it must be True or False"),
         ({"scheduler": 8786}, "scheduler 8786: it must be a text"),
         ({"bounds": "area"}, "bounds 'area': a list is expected, such as ['area']"),
         ({"data": [1]}, "data a list: a dict or a file's name is expected"),
@@ -149,13 +149,11 @@ def test_numbers_of_numpy_are_numbers() -> None:
         time_limit=np.float64(3),
         threads=np.int64(2),  # type: ignore[arg-type]
         seed=np.int32(7),  # type: ignore[arg-type]
-        second_aim=np.bool_(False),  # type: ignore[arg-type]
     )
-    assert limits == Limits(3.0, threads=2, seed=7, second_aim=False)
+    assert limits == Limits(3.0, threads=2, seed=7)
     assert [type(one) for one in (limits.time_limit, limits.threads, limits.seed)] == [
         *(float, int, int)
     ]
-    assert type(limits.second_aim) is bool
     for seed in np.arange(2):
         options: dict[str, Any] = {"method": "random", "seed": seed}
         result = rarmodel.solve("two-servers", **options)

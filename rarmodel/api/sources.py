@@ -127,7 +127,8 @@ def with_objective(instance: Instance, objective: str | Sequence[str] | None) ->
         find_objective(name)
         if name in names[:i]:
             raise UsageError(f"objective {name!r} is named twice")
-    return instance.model_copy(update={"objective": names[0] if len(names) == 1 else tuple(names)})
+    asked = objective if isinstance(objective, str) else tuple(names)
+    return instance.model_copy(update={"objective": asked})
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:

@@ -133,12 +133,15 @@ def _state(outcome: Outcome) -> str:
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run; several objectives as the command line takes them."""
     return {
-        name: _joined(value) if name == "objective" else value for name, value in options.items()
+        name: _as_option(value) if name == "objective" else value for name, value in options.items()
     }
 
 
-def _joined(names: str | Sequence[str]) -> str:
-    return names if isinstance(names, str) else ",".join(names)
+def _as_option(names: str | Sequence[str]) -> str:
+    """As the command line takes names; a comma makes a list of one."""
+    if isinstance(names, str):
+        return names
+    return f"{names[0]}," if len(names) == 1 else ",".join(names)
 
 
 def _objectives(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +149,7 @@ def _objectives(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
     names = result.get("objective") or task.options.get("objective")
     if not isinstance(names, list):
         return {"objective": names}
-    found: dict[str, Any] = {"objective": _joined(names)}
+    found: dict[str, Any] = {"objective": ",".join(names)}
     for column in ("objective_value", "objective_bound", "proved_by"):
         values = result.get(column) or [None] * len(names)
         pairs = zip(names, values, strict=True)

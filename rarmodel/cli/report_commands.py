@@ -39,7 +39,7 @@ def plot(
     schedules: tuple[str, ...],
     output: str,
     parts: tuple[str, ...],
-    objective: list[str] | None,
+    objective: str | list[str] | None,
 ) -> int:
     """Draw schedules of INSTANCE, one below the other.
 
@@ -76,7 +76,7 @@ def report(
     schedules: tuple[str, ...],
     output: str,
     simulations: bool,  # noqa: FBT001
-    objective: list[str] | None,
+    objective: str | list[str] | None,
 ) -> int:
     """Compare schedules of INSTANCE in one HTML page that opens offline.
 

@@ -46,7 +46,7 @@ def simulate(
     policy: list[str],
     placement: str,
     round_slots: int | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     seed: int,
     output: str | None,
     as_json: bool,  # noqa: FBT001

@@ -155,7 +155,7 @@ def slurm() -> None:
 def read(
     source: str | None,
     record_to: str | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
@@ -192,7 +192,7 @@ def read(
 def plan(
     instance: str | None,
     source: str | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     output: str | None,
     picture: str | None,
     as_json: bool,  # noqa: FBT001
@@ -292,7 +292,7 @@ def apply_plan(
     script: str | None,
     undo: str | None,
     replan: bool,  # noqa: FBT001
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
@@ -396,7 +396,7 @@ def watch(
     threshold: float,
     most: int,
     looks: int | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     **options: Any,
 ) -> int:
     """Plan the queue again as it changes, and hand back each job shortly before its start.

@@ -60,7 +60,8 @@ def first_schedules(known: Known) -> None:
         search_until(known, share, FIRST_PATIENCE)
     if plain is not None and known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
-            if perf_counter() > share and known.schedule is not None:
+            # Only the model can judge some; those, too, are schedules that are known.
+            if perf_counter() > share and (known.schedule is not None or known.unjudged):
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
             known.collect(schedule_of(instance, Plan(starts, workers, gpus), "heuristic"))

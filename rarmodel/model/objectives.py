@@ -20,6 +20,7 @@ from rarmodel import registry
 from rarmodel.schema import Instance, Job, SlotTime
 from rarmodel.tabular import NONE
 
+from .caching import once_per_instance
 from .extremes import slots_alone
 from .topology import Topology, topology
 
@@ -266,14 +267,45 @@ def objectives_of(instance: Instance) -> tuple[Objective, ...]:
     return tuple(objective(name) for name in instance.objectives)
 
 
-def second_aim(instance: Instance) -> Objective | None:
-    """What is worth minimising once nothing that an instance asks for can be given up.
+@once_per_instance
+def ties_of(instance: Instance) -> tuple[Objective, ...]:
+    """What decides between schedules that are equal in all that an instance asks for (section 18).
 
-    Total completion: without it, jobs wait for nothing where only the last one counts. None if the
-    instance asks for it, or for total flow, which is the same but for a constant.
+    An instance that names one objective, or none, goes on to total completion, for else jobs wait
+    for nothing where only the last one counts, and then to total links, for else rings are
+    scattered where nobody slows them. A list of objectives is taken as it is, also a list of one.
+    What cannot differ between such schedules is left out.
     """
-    asked = {TOTAL_COMPLETION.name, TOTAL_FLOW.name}
-    return None if asked & set(instance.objectives) else TOTAL_COMPLETION
+    if not isinstance(instance.objective, str):
+        return ()
+    asked = objective(instance.objective)
+    ties = []
+    if not _same_but_for_a_constant(instance, asked, TOTAL_COMPLETION):
+        ties.append(TOTAL_COMPLETION)
+    if asked is not TOTAL_LINKS and _rings_may_use_links(instance):
+        ties.append(TOTAL_LINKS)
+    return tuple(ties)
+
+
+def _same_but_for_a_constant(instance: Instance, one: Objective, other: Objective) -> bool:
+    """Whether two objectives of completions order all schedules alike: terms differ in offsets."""
+    if one is other:
+        return True
+    if one.greatest or other.greatest:
+        return False
+
+    def slopes(some: Objective) -> list[tuple[int, int, Shape] | None]:
+        terms = some.terms(instance)
+        return [term and (term.weight, term.divisor, term.shape) for term in terms]
+
+    return slopes(one) == slopes(other) and all(
+        term is not None and term.shape is Shape.LINEAR for term in one.terms(instance)
+    )
+
+
+def _rings_may_use_links(instance: Instance) -> bool:
+    """Whether a ring can be on more than one server."""
+    return len(instance.cluster.servers) > 1 and any(max(job.sizes) > 1 for job in instance.jobs)
 
 
 def _prices(instance: Instance) -> list[Fraction]:

@@ -66,12 +66,13 @@ def solved(
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> rarmodel.Result:
     """The result of the search for the objective alone, on one thread."""
+    instance = rarmodel.generate(**FAMILIES[family], seed=seed)
     return rarmodel.solve(
-        rarmodel.generate(**FAMILIES[family], seed=seed),
+        instance,
         method="search",
         time_limit=seconds,
         threads=1,
-        second_aim=False,
+        objective=instance.objectives,
         progress=progress,
     )
 

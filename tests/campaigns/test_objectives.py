@@ -114,15 +114,19 @@ def test_patience_is_for_methods_that_count_iterations(folder: Path) -> None:
     assert line.endswith("formulation 'time-indexed' does not count iterations")
 
 
-def test_the_second_aim_can_be_turned_off(folder: Path) -> None:
-    text = TEXT.replace("{threads: 1}", "{second_aim: [true, false]}")
+def test_a_list_of_one_leaves_ties_out(folder: Path) -> None:
+    text = TEXT.replace("options:", "objectives: [makespan, [makespan]]\noptions:")
     runs = plan_campaigns([write_campaign(folder, text)]).runs
-    assert [run.task.options["second_aim"] for run in runs] == [True, False] * 2
-    (line,) = problems(folder, text.replace("[true, false]", "1"))
-    assert line == "line 4, options.second_aim: 1; true or false is expected"
-    path = write_campaign(folder, text.replace("[true, false]", "false"))
-    assert run_campaigns(path, folder / "out").done == 2
-    assert [row["option_second_aim"] for row in rows(folder / "out")] == [False, False]
+    assert [run.task.options["objective"] for run in runs] == [
+        *["makespan"] * 2,
+        *[["makespan"]] * 2,
+    ]
+    assert run_campaigns(write_campaign(folder, text), folder / "out").done == 4
+    assert [row["option_objective"] for row in rows(folder / "out")] == [
+        *["makespan"] * 2,
+        *["makespan,"] * 2,
+    ]
+    assert [row["objective"] for row in rows(folder / "out")] == ["makespan"] * 4
 
 
 @pytest.mark.usefixtures("wide")

@@ -54,7 +54,7 @@ def test_search_packs_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Session, "run", run)
     instance = generate("paper", seed=7, jobs=60, servers=8)
-    result = solve(instance, method="search", time_limit=60, threads=2, second_aim=False)
+    result = solve(instance, method="search", time_limit=60, threads=2, objective=["makespan"])
     assert result.status == "optimal"
 
 

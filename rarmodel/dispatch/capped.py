@@ -1,4 +1,4 @@
-"""The search for what comes after the objectives: more for the second aim, nothing given up.
+"""The search for the last of several objectives: less of it, and nothing of the others given up.
 
 It starts from a schedule. Each job is pinned to its place there, so that the schedule itself is one
 of those that can be made; annealing then reorders jobs, swaps places, and lets some go elsewhere.
@@ -13,7 +13,6 @@ import numpy as np
 from rarmodel.engine import decisions
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import Limits
-from rarmodel.model.objectives import second_aim
 from rarmodel.schema import Instance, Schedule
 
 from .anneal import BEST, CURRENT, NOTHING, Genes
@@ -26,15 +25,7 @@ AS_IT_IS, UNDELAYED, RULE = range(3)
 """How rounds begin, by turns."""
 
 
-def with_second_aim(instance: Instance) -> Instance:
-    """The same with its second aim as the last objective, if it has one."""
-    aim = second_aim(instance)
-    if aim is None:
-        return instance
-    return instance.model_copy(update={"objective": (*instance.objectives, aim.name)})
-
-
-class SecondSearch(WideSearch):
+class CappedSearch(WideSearch):
     """A search that lowers the last objective of an instance, and raises none of the others.
 
     Parameters

@@ -1,6 +1,6 @@
-"""Mean completions of `search` with and without its second aim, beside SJF-BCO's.
+"""Mean completions and links of `search` with and without ties, beside SJF-BCO's.
 
-Run with `python tests/benchmarks/second_aim.py [--seconds S] [INSTANCE...]`, by default on all
+Run with `python tests/benchmarks/ties.py [--seconds S] [INSTANCE...]`, by default on all
 bundled instances and with the time that `search` takes if nothing is asked.
 """
 
@@ -21,28 +21,30 @@ def row(name: str, seconds: float | None) -> str:
 
     results = [
         solved("sjf-bco"),
-        solved("search", time_limit=seconds, second_aim=False),
+        solved("search", time_limit=seconds, objective=["makespan"]),
         solved("search", time_limit=seconds),
     ]
     cells = []
     for result in results:
         if result.report is None or result.report.mean_completion is None:
-            cells += ["-", "-"]
-        else:
-            cells += [f"{result.makespan}", f"{result.report.mean_completion:.1f}"]
-    second = results[-1].second
-    bound = "-"
-    if second is not None and second.bound is not None:
+            cells += ["-", "-", "-"]
+            continue
+        links = rarmodel.verify(name, result.schedule, objective="total-links").objective or {}
+        cells += [f"{result.makespan}", f"{result.report.mean_completion:.1f}"]
+        cells.append(f"{links['total-links']}")
+    completion, bound = results[-1].ties[0], "-"
+    if completion.bound is not None:
         jobs = sum(job.weight for job in rarmodel.load_instance(name).jobs)
-        bound = f"{float(second.bound) / jobs:.1f}"
+        bound = f"{float(completion.bound) / jobs:.1f}"
     return f"| `{name}` | {' | '.join(cells)} | {bound} | {results[-1].seconds:.1f} |"
 
 
 def main(options: argparse.Namespace) -> None:
     """Print a row for each instance."""
     names = options.instances or [entry["name"] for entry in rarmodel.list_instances("examples")]
-    heads = "SJF-BCO | mean | no second aim | mean | search | mean | at least | seconds"
-    print(f"| instance | {heads} |\n|---|{'---:|' * 8}")
+    columns = " | ".join(f"{name} | mean | links" for name in ("SJF-BCO", "no ties", "search"))
+    heads = f"{columns} | mean at least | seconds"
+    print(f"| instance | {heads} |\n|---|{'---:|' * 11}")
     for name in names:
         print(row(name, options.seconds), flush=True)
 

@@ -26,7 +26,11 @@ def row(name: str, seconds: float | None) -> str:
     ]
     cells = []
     for result in results:
-        if result.report is None or result.report.mean_completion is None:
+        if (
+            result.schedule is None
+            or result.report is None
+            or result.report.mean_completion is None
+        ):
             cells += ["-", "-", "-"]
             continue
         links = rarmodel.verify(name, result.schedule, objective="total-links").objective or {}

@@ -30,25 +30,37 @@ from .work import Work
 _inner = partial(compiled, inner=True)
 
 CURRENT, BEST, TRIAL = range(3)
-MOST_CHANGES = 3
-"""Changes in one move, at most."""
-OPTION_SHARE, DELAY_SHARE, NEAR_SHARE = 0.15, 0.05, 0.5
-"""Parts of the changes that are to a job's option, to its delay, and, of those to the order, that
-move a job by a few places only."""
-HURRY_SHARE, RIVALS = 0.3, 8
-"""Under a greatest term, the part of the changes that are to the job of the greatest term among
-some, and how many."""
-NEAR = 8
-"""So many places at most."""
-LATER_GOALS, SMOOTHING = 1e-4, 1e-3
-"""What each further objective counts, relative to the one before; and what the sum of weighted
-completions counts under a greatest term."""
-GREATEST_SHARE, EXCESS_SHARE = 0.1, 4.0
-"""Under a greatest term: what it counts itself, and what the mean excess of all terms counts."""
-SWAP_SHARE = 0.5
-"""Part of the swaps of two jobs of the order that swap their places, too, if they can."""
-PENALTY = 2.0
-"""What an objective counts above its cap, relative to the one that is minimised."""
+
+
+class Numbers(NamedTuple):
+    """How list schedules are changed, and what counts."""
+
+    most_changes: int = 3
+    """Changes in one move, at most."""
+    option_share: float = 0.15
+    delay_share: float = 0.05
+    """Parts of the changes that are to a job's option, and to its delay."""
+    near_share: float = 0.5
+    near: int = 8
+    """Of those to the order, the part that move a job by a few places only, and how many."""
+    hurry_share: float = 0.3
+    rivals: int = 8
+    """Under a greatest term, the part of the changes that are to the job of the greatest term among
+    some, and how many."""
+    later_goals: float = 1e-4
+    """What each further objective counts, relative to the one before."""
+    smoothing: float = 1e-3
+    """What the sum of weighted completions counts under a greatest term."""
+    greatest_share: float = 0.1
+    excess_share: float = 4.0
+    """Under a greatest term: what it counts itself, and what the mean excess of all counts."""
+    swap_share: float = 0.5
+    """Part of the swaps of two jobs of the order that swap their places, too, if they can."""
+    penalty: float = 2.0
+    """What an objective counts above its cap, relative to the one that is minimised."""
+
+
+NUMBERS = Numbers()
 NOTHING = 1e300
 """Energy of what gives no schedule."""
 
@@ -117,7 +129,7 @@ def _hurry(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Ge
     order = genes.order[TRIAL]
     place = 0
     greatest = -np.inf
-    for _ in range(RIVALS):
+    for _ in range(NUMBERS.rivals):
         other = below(generator, jobs)
         job = order[other]
         if goals.weight[0, job] > 0.0:
@@ -137,7 +149,7 @@ def _hurry(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Ge
 def _change(facts: Facts, state: State, goals: Goals, genes: Genes, generator: Generator) -> None:
     """One change of the trial."""
     aimed = goals.greatest[0] == 1 and genes.cap[0] == np.inf
-    if aimed and fraction(generator) < HURRY_SHARE:
+    if aimed and fraction(generator) < NUMBERS.hurry_share:
         _hurry(facts, state, goals, genes, generator)
         return
     jobs = genes.order.shape[1]
@@ -146,23 +158,27 @@ def _change(facts: Facts, state: State, goals: Goals, genes: Genes, generator: G
     kind = fraction(generator)
     options = facts.option_at[job + 1] - facts.option_at[job]
     pinned = len(facts.pin_at) > 1
-    if pinned and kind < OPTION_SHARE and below(generator, 2) == 0:
+    if pinned and kind < NUMBERS.option_share and below(generator, 2) == 0:
         if _may_swap(facts, genes, job, other):
             _swap_places(genes, job, other)
-    elif kind < OPTION_SHARE and (options > 1 or genes.option[TRIAL, job] < 0):
+    elif kind < NUMBERS.option_share and (options > 1 or genes.option[TRIAL, job] < 0):
         genes.option[TRIAL, job] = below(generator, options)
-    elif kind < OPTION_SHARE + DELAY_SHARE:
+    elif kind < NUMBERS.option_share + NUMBERS.delay_share:
         # Until another job completes, as far as the last schedule tells; or no more.
         delay = genes.earliest[TRIAL, job] == 0
         genes.earliest[TRIAL, job] = state.rings[other].finish if delay else 0
     elif below(generator, 2) == 0:
         one, two = order[job], order[other]
         order[job], order[other] = two, one
-        if pinned and fraction(generator) < SWAP_SHARE and _may_swap(facts, genes, one, two):
+        if (
+            pinned
+            and fraction(generator) < NUMBERS.swap_share
+            and _may_swap(facts, genes, one, two)
+        ):
             _swap_places(genes, one, two)
     else:
-        if fraction(generator) < NEAR_SHARE:
-            other = job + below(generator, 2 * NEAR + 1) - NEAR
+        if fraction(generator) < NUMBERS.near_share:
+            other = job + below(generator, 2 * NUMBERS.near + 1) - NUMBERS.near
             other = max(0, min(jobs - 1, other))
         _move(order, job, other)
 
@@ -191,10 +207,10 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
         if genes.scale[goal] == 0.0:
             genes.scale[goal] = max(goals.floor[goal], abs(value))
         if genes.cap[goal] < np.inf:
-            energy += PENALTY * max(0.0, value - genes.cap[goal]) / genes.scale[goal]
+            energy += NUMBERS.penalty * max(0.0, value - genes.cap[goal]) / genes.scale[goal]
         else:
             energy += share * value / genes.scale[goal]
-            share *= LATER_GOALS
+            share *= NUMBERS.later_goals
     if goals.greatest[0] == 1 and genes.cap[0] == np.inf:
         over = 0.0
         for job in range(len(facts.release)):
@@ -202,13 +218,13 @@ def _energy(state: State, facts: Facts, goals: Goals, genes: Genes) -> float:
                 term = term_of(goals, 0, job, state.rings[job].finish)
                 over += max(0.0, term - genes.aim[0])
         over /= genes.scale[0] * len(facts.release)
-        energy = GREATEST_SHARE * energy + EXCESS_SHARE * over
+        energy = NUMBERS.greatest_share * energy + NUMBERS.excess_share * over
         total = 0.0
         for job in range(len(facts.release)):
             total += max(1e-3, goals.weight[0, job]) * state.rings[job].finish
         if genes.scale[count] == 0.0:
             genes.scale[count] = max(1e-9, total)
-        energy += SMOOTHING * total / genes.scale[count]
+        energy += NUMBERS.smoothing * total / genes.scale[count]
     return energy
 
 
@@ -264,7 +280,7 @@ def anneal(
         temperature *= cooling
         _copy(genes, CURRENT, TRIAL)
         if genes.energy[CURRENT] < NOTHING:
-            for _ in range(1 + below(generator, MOST_CHANGES)):
+            for _ in range(1 + below(generator, NUMBERS.most_changes)):
                 _change(facts, state, goals, genes, generator)
         made = decode(
             arrays,
@@ -281,7 +297,7 @@ def anneal(
         if made != 0:
             if genes.energy[CURRENT] == NOTHING:
                 # Nothing is known that works: walk on at random.
-                for _ in range(1 + below(generator, MOST_CHANGES)):
+                for _ in range(1 + below(generator, NUMBERS.most_changes)):
                     _change(facts, state, goals, genes, generator)
                 _copy(genes, TRIAL, CURRENT)
             continue

@@ -23,17 +23,25 @@ from .layout import ANY, ANY_ALONE, FEWEST_PAIRED, Layout, Work
 
 _inner = partial(compiled, inner=True)
 
-PASSES = 3
-"""List schedules for each change: forwards, backwards, and forwards again."""
-MOST_CHANGES = 4
-MODE_SHARE, DELAY_SHARE = 0.1, 0.01
-"""Shares of the changes to a job's mode, and to its earliest start."""
-ANY_SHARE = 0.2
-"""Share of modes without restriction, among those that let a job share links by its odds."""
+
+class Numbers(NamedTuple):
+    """How orders are changed."""
+
+    passes: int = 3
+    """List schedules for each change: forwards, backwards, and forwards again."""
+    most_changes: int = 4
+    mode_share: float = 0.1
+    delay_share: float = 0.01
+    """Shares of the changes to a job's mode, and to its earliest start."""
+    any_share: float = 0.2
+    """Share of modes without restriction, among those that let a job share links by its odds."""
+    history: int = 5
+    """A change is also kept if it is no worse than the current order this many iterations ago."""
+
+
+NUMBERS = Numbers()
 EVENLY = -1.0
 """Odds of a job for which all modes are as likely."""
-HISTORY = 5
-"""A change is also kept if it is no worse than the current order this many iterations ago."""
 NOTHING = 1e300
 """Excess of an order without a schedule."""
 
@@ -48,7 +56,7 @@ class Orders(NamedTuple):
     earliest: Ints
     """(5, jobs) Earliest start of each job."""
     excess: Floats
-    """(2 + HISTORY) Excess of CURRENT and BEST, and of what was current in the last iterations;
+    """(2 + history) Excess of CURRENT and BEST, and of what was current in the last iterations;
     NOTHING where it is not known for the present target."""
     makespan: Ints
     """(1) Makespan of SHORTEST in slots."""
@@ -66,7 +74,7 @@ def new_orders(order: Ints, mode: Ints, odds: Floats) -> Orders:
         order=np.tile(order, (5, 1)),
         mode=np.tile(mode, (5, 1)),
         earliest=np.zeros((5, jobs), np.int64),
-        excess=np.full(2 + HISTORY, NOTHING),
+        excess=np.full(2 + NUMBERS.history, NOTHING),
         makespan=np.array([NEVER], np.int64),
         odds=odds,
     )
@@ -100,9 +108,9 @@ def _change(
     order = orders.order[TRIAL]
     one, other = below(generator, jobs), below(generator, jobs)
     kind = fraction(generator)
-    if kind < MODE_SHARE:
+    if kind < NUMBERS.mode_share:
         orders.mode[TRIAL, one] = _mode(layout, orders, one, generator)
-    elif kind < MODE_SHARE + DELAY_SHARE:
+    elif kind < NUMBERS.mode_share + NUMBERS.delay_share:
         # Until another job completes, as far as the last schedule tells.
         slot = state.rings[other].finish
         orders.earliest[TRIAL, one] = slot if slot < target and below(generator, 2) == 0 else 0
@@ -124,7 +132,7 @@ def _mode(layout: Layout, orders: Orders, job: int, generator: Generator) -> int
         return below(generator, layout.most_modes[job])
     if fraction(generator) >= orders.odds[job]:
         return below(generator, ANY_ALONE + 1)
-    return ANY if fraction(generator) < ANY_SHARE else FEWEST_PAIRED
+    return ANY if fraction(generator) < NUMBERS.any_share else FEWEST_PAIRED
 
 
 @partial(compiled, parallel=True)
@@ -168,11 +176,11 @@ def anneal_orders(
             break
         _copy(orders, CURRENT, TRIAL)
         if iteration > 0 or orders.excess[CURRENT] < NOTHING:
-            for _ in range(1 + below(generator, MOST_CHANGES)):
+            for _ in range(1 + below(generator, NUMBERS.most_changes)):
                 _change(layout, state, orders, generator, target)
         least = NOTHING
         _copy(orders, TRIAL, PASS)
-        for turn in range(PASSES):
+        for turn in range(NUMBERS.passes):
             makespan = decode(
                 arrays,
                 state,
@@ -195,11 +203,11 @@ def anneal_orders(
                 _copy(orders, PASS, TRIAL)
             if excess == 0.0:
                 break
-            if turn + 1 < PASSES:
+            if turn + 1 < NUMBERS.passes:
                 for place in range(jobs):
                     orders.order[PASS, place] = work.finished[jobs - 1 - place]
                     orders.earliest[PASS, place] = 0  # It meant a slot of time run forwards.
-        then = 2 + iteration % HISTORY
+        then = 2 + iteration % NUMBERS.history
         if orders.excess[then] == NOTHING:
             orders.excess[then] = orders.excess[CURRENT]
         limit = max(orders.excess[CURRENT], orders.excess[then])

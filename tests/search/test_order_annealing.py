@@ -10,7 +10,7 @@ from random_instances import random_instance
 
 from rarmodel.engine import NEVER, arrays_of, new_state
 from rarmodel.packing import layout_of as packing_layout_of
-from rarmodel.search import worker as worker_module
+from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS, order_turns, packing_turns
 from rarmodel.search.decode import decode
 from rarmodel.search.decoder import decoded
 from rarmodel.search.layout import ANY_ALONE, FEWEST_PAIRED, layout_of, new_work
@@ -23,7 +23,9 @@ from rarmodel.search.order_annealing import (
     anneal_orders,
     new_orders,
 )
+from rarmodel.search.order_turns import OrderTurns
 from rarmodel.search.starts import first_orders
+from rarmodel.search.thread import Thread
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
 
@@ -76,20 +78,24 @@ def test_told_to_stop_it_tries_nothing() -> None:
 def test_where_nothing_gets_better_a_thread_begins_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("ORDER_STEPS", "MOST_ORDER_STEPS", "SERVER_STEPS", "MOST_SERVER_STEPS"):
-        monkeypatch.setattr(worker_module, name, 2)
+    for module, name in ((order_turns, "NUMBERS"), (packing_turns, "SERVER_NUMBERS")):
+        short = getattr(module, name)._replace(steps=2, most_steps=2)
+        monkeypatch.setattr(module, name, short)
     starts = list(first_orders(LAYOUT))
     state, work = new_state(ARRAYS), new_work(ARRAYS, LAYOUT)
     decode(ARRAYS, state, LAYOUT, work, *starts[0], np.zeros(25, np.int64), NEVER)
     best = decoded(LAYOUT, work, state)
     for better in (0, 1):
         own = np.full(25, EVENLY), np.zeros(1, np.uint64), np.zeros(1, np.int64)
-        worker = Worker(ARRAYS, LAYOUT, packing_layout_of(INSTANCE), 0, starts, *own)
+        packing, some = packing_layout_of(INSTANCE), [BUDDY_BLOCKS, ORDERS, SERVERS]
+        worker = Worker(Thread(ARRAYS, LAYOUT, packing, 0, starts, *own, some), some)
         begun: list[object] = []
-        monkeypatch.setattr(worker, "_reorder_from", lambda order, _, to=begun: to.append(order))
+        turns = worker._orders[0]
+        assert isinstance(turns, OrderTurns)
+        monkeypatch.setattr(turns, "_reorder_from", lambda order, _, to=begun: to.append(order))
         for step in range(60):
             # It is told of a shorter solution at each step, or of the same one.
             worker.step(best._replace(makespan=200 - better * step), 1)
         elsewhere = any(order is start for order in begun for start, _ in starts)
         assert elsewhere == (better == 0)
-        assert worker._temperature > 0.0
+        assert turns._temperature > 0.0

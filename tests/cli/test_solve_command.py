@@ -38,6 +38,7 @@ def test_default_method_solves_and_exits_0(invoke: Invoke, instance_file: Path) 
         "lower bound",
         "gap",
         "total-completion",
+        "total-links",
         "mean completion",
         "seconds",
     ]

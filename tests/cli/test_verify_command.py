@@ -106,6 +106,7 @@ def test_json_of_a_feasible_schedule(
         "end": None,
         "mean_completion": 1.5,
         "objective": {"makespan": 2},
+        "ties": {"total-completion": 3, "total-links": 0},
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},
         "violations": [],

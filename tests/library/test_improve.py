@@ -67,11 +67,12 @@ def test_better_schedule_replaces_the_old_and_an_equal_or_worse_one_does_not() -
 
 
 def test_result_of_rarmodel_brings_its_proof() -> None:
-    assert searched().bound is not None
+    bound = searched().bound
+    assert bound is not None
     library, changes, _ = took(small_library(), searched())
     assert known_of(library).optimal
-    assert known_of(library).bound.by == searched().bound.name
-    assert changes[1] == f"makespan: bound {QUICK} → {OPTIMUM}, by {searched().bound.name}"
+    assert known_of(library).bound.by == bound.name
+    assert changes[1] == f"makespan: bound {QUICK} → {OPTIMUM}, by {bound.name}"
 
 
 @pytest.mark.parametrize("name", ["checked proof", "cutting stock", "cpsat"])
@@ -144,12 +145,13 @@ def test_schedule_that_breaks_constraints_is_refused_with_all_of_them() -> None:
 
 
 def test_schedule_belongs_to_the_instance_of_its_bound_whatever_the_name() -> None:
-    assert searched().bound is not None
+    bound = searched().bound
+    assert bound is not None
     renamed = searched().model_copy(update={"instance": "small-2"})
     assert (
         took(small_library(), renamed)[1][0] == f"makespan: best {AT_RANDOM} → {OPTIMUM}, by search"
     )
-    bound = searched().bound.model_copy(update={"instance_sha256": "0" * 64})
+    bound = bound.model_copy(update={"instance_sha256": "0" * 64})
     (problem,) = took(small_library(), searched().model_copy(update={"bound": bound}))[2]
     assert problem == f"file.json: the library does not have its instance, '{FIRST}'"
     (problem,) = took(small_library(), best().model_copy(update={"instance": "nope"}))[2]

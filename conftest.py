@@ -109,7 +109,10 @@ class Page(pytest.Item):
 
     def runtest(self) -> None:
         """Run the examples in order."""
+        from runs_here import runs_in_this_process  # noqa: PLC0415
+
         with (
+            runs_in_this_process(),
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
             contextlib.chdir(folder),
             # By its name, as "" stands for another folder in processes of `spawn`.

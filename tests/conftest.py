@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,3 +26,12 @@ def idle_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "run", lambda *_, **__: "idle")
     monkeypatch.setattr(Session, "close_gap", lambda *_: "idle")
     monkeypatch.setattr(Ties, "run", lambda *_, **__: None)
+
+
+@pytest.fixture
+def runs_here() -> Iterator[None]:
+    """Do runs of campaigns in this process; drivers started as processes are as ever."""
+    from runs_here import runs_in_this_process
+
+    with runs_in_this_process():
+        yield

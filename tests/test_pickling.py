@@ -142,6 +142,7 @@ def test_a_model_is_solved_in_another_process_as_here() -> None:
 CAMPAIGN = "name: one\ninstances: [one.json]\nmethods: [first-fit]\n"
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_what_campaigns_return_can_be_pickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

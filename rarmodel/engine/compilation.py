@@ -9,6 +9,7 @@ Who runs Python in a checkout imports the package there, and not the one install
 compile the same code, they share what is on disk: the place is that of the installed package.
 
 What is compiled takes half a minute when it happens, and no time later. `told` says so meanwhile.
+Of processes that begin together, one compiles a function, and the others wait to load it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
-from typing import Any, TypeVar, cast
+from time import perf_counter, sleep
+from typing import IO, Any, TypeVar, cast
 
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.types import Literal
 from numba.np import linalg
@@ -44,6 +46,8 @@ linalg.ensure_blas = _ensure_blas
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LOG = logging.getLogger("rarmodel")
+_MOST_WAITING = 60.0
+"""Seconds to wait for another process, which may have been stopped while it compiles."""
 
 
 @cache
@@ -72,6 +76,7 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
         super().__init__(function)
         self._options = tuple(sorted(options.items()))
+        self._has_turn = False
         self._file = file = Path(inspect.getfile(function))
         if PACKAGE in file.parents and (twin := _twin()) is not None:
             self._keep_with(str(twin / file.relative_to(PACKAGE)))
@@ -90,6 +95,26 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
                 )
                 return
 
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keep other processes from loading and compiling the same function meanwhile.
+
+        They would compile it too. And two that save different versions of it at once could each
+        leave its code under the other's name.
+        """
+        if self._has_turn:  # It calls itself.
+            yield
+            return
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):  # Some file systems know no locks.
+                name = Path(self._cache_path, f"{self._impl.filename_base}.lock")
+                _lock(stack.enter_context(name.open("wb")))
+            self._has_turn = True
+            try:
+                yield
+            finally:
+                self._has_turn = False
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled earlier, unless another version of rarmodel left it unreadable.
 
@@ -106,8 +131,38 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
         return (*super()._index_key(sig, codegen), digest_of(self._file), self._options)
 
 
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed; go on without after a time.
+
+    Raises
+    ------
+    OSError
+        If it cannot be locked here.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl  # noqa: PLC0415 - there is none on Windows
+
+    last = perf_counter() + _MOST_WAITING
+    while perf_counter() < last:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sleep(0.02)
+        else:
+            return
+
+
 class _Compiled(CPUDispatcher):  # type: ignore[misc]
     """A function that Numba compiles."""
+
+    def compile(self, sig: Any) -> Any:
+        """Compile it for some types, or load what any process has compiled."""
+        if not isinstance(self._cache, _SourcesCache):
+            return super().compile(sig)
+        # Numba's lock comes first, as another thread may hold it and wait for a turn.
+        with global_compiler_lock, self._cache.turn():
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Find the version for the types of a call in compiled code, or compile it.

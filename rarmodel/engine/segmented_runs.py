@@ -88,7 +88,8 @@ def segments_of(instance: Instance, schedule: Schedule) -> Segments:
             server.extend(some)
             workers.extend(some.values())
             at.append(len(server))
-    columns_of = np.array(rows, np.int64).reshape(-1, 4).T
+    # Whatever their number, in one piece of memory: Numba compiles anew for other layouts.
+    columns_of = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
     return Segments(*columns_of, *(np.array(some, np.int64) for some in (at, server, workers)))
 
 

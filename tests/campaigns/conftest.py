@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from campaign_files import SUPPORT, TURNS, Row, lasting, write_campaign, write_instance
+from runs_here import runs_in_this_process
 
 from rarmodel.campaigns import run_campaigns
 
@@ -23,11 +24,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What TURNS leaves, done in one go."""
     folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, runs_in_this_process():
         patch.setenv("PYTHONPATH", str(SUPPORT))
         patch.chdir(folder)
         write_instance(folder)
-        found = run_campaigns(write_campaign(folder, TURNS), folder / "out", workers=2)
+        found = run_campaigns(write_campaign(folder, TURNS), folder / "out")
     assert (found.planned, found.done, found.failed) == (8, 8, 0)
     return folder / "out"
 

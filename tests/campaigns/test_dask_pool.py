@@ -19,25 +19,39 @@ from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.errors import UsageError
 
 
-@pytest.fixture
-def cluster() -> Iterator[Any]:
+def started(*, processes: bool) -> Any:
     """A local Dask cluster of two workers of one thread each."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
+    return distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        processes=True,
+        processes=processes,
+        protocol="tcp",
         dashboard_address=None,
         silence_logs=50,
-    ) as running:
+    )
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """A cluster whose workers are threads of this process; a run is a process all the same."""
+    with started(processes=False) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster_of_processes() -> Iterator[Any]:
+    """A cluster whose workers are processes, so that each can be killed or be another version."""
+    with started(processes=True) as running:
         yield running
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_dask_worker_loses_nothing(
-    folder: Path, uninterrupted: list[Row], cluster: Any
+    folder: Path, uninterrupted: list[Row], cluster_of_processes: Any
 ) -> None:
+    cluster = cluster_of_processes
     victim = cluster.workers[0].pid
     told: list[int] = []
 
@@ -133,11 +147,12 @@ def older_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_workers_of_another_version_are_refused(
-    folder: Path, older_workers: None, cluster: Any
+    folder: Path, older_workers: None, cluster_of_processes: Any
 ) -> None:
     path = write_campaign(folder, TURNS)
+    address = cluster_of_processes.scheduler_address
     with pytest.raises(UsageError, match=r"is needed on every Dask worker, and not 0.0.1 as on"):
-        run_campaigns(path, folder / "out", scheduler=cluster.scheduler_address)
+        run_campaigns(path, folder / "out", scheduler=address)
 
 
 def test_dask_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,11 +63,13 @@ limits: {seconds: 300}
     assert not _workplaces(folder / "out")
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_the_same_file_gives_the_same_table(folder: Path, uninterrupted: list[Row]) -> None:
     run_campaigns(folder / "campaign.yaml", folder / "again", workers=1)
     assert lasting(folder / "again") == uninterrupted
 
 
+@pytest.mark.usefixtures("runs_here")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_driver_loses_and_repeats_nothing(
     folder: Path, uninterrupted: list[Row], monkeypatch: pytest.MonkeyPatch
@@ -97,6 +99,7 @@ def test_a_killed_driver_loses_and_repeats_nothing(
     assert sum(begun.values()) <= 8 + 2
 
 
+@pytest.mark.usefixtures("runs_here")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_keeps_what_is_finished(folder: Path, uninterrupted: list[Row]) -> None:
     command = ["campaign", "run", "campaign.yaml", "--output", "stopped", "--workers", "2"]
@@ -124,6 +127,7 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, uninterrupted: list[Row]) -
     assert lasting(folder / "stopped") == uninterrupted
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_what_a_process_finished_after_its_driver_died_is_not_done_again(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     run = _leave_unrecorded(path, folder / "first")
@@ -135,6 +139,7 @@ def test_what_a_process_finished_after_its_driver_died_is_not_done_again(folder:
     assert not _workplaces(folder / "first")
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_the_same_holds_if_the_file_has_changed_meanwhile(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     run = _leave_unrecorded(path, folder / "out")
@@ -144,6 +149,7 @@ def test_the_same_holds_if_the_file_has_changed_meanwhile(folder: Path) -> None:
     assert not _workplaces(folder / "out")
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_the_same_holds_for_what_had_failed_before(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     run = _leave_unrecorded(path, folder / "out")
@@ -195,6 +201,7 @@ def _check_foreign(folder: Path) -> None:
     assert [name for name in FOREIGN if (folder / name).read_text() != name] == []
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_files_of_others_survive_a_run(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     run_campaigns(path, folder / "out")
@@ -207,6 +214,7 @@ def test_files_of_others_survive_a_run(folder: Path) -> None:
     _check_foreign(folder / "out")
 
 
+@pytest.mark.usefixtures("runs_here")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_files_of_others_survive_a_killed_run_and_its_resumption(
@@ -230,6 +238,7 @@ def test_files_of_others_survive_a_killed_run_and_its_resumption(
     assert not _workplaces(folder / "out")
 
 
+@pytest.mark.usefixtures("runs_here")
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 def test_a_ledger_that_names_other_folders_has_none_of_them_removed(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
@@ -270,6 +279,7 @@ def test_a_folder_of_others_is_refused_and_left_as_it_is(folder: Path, name: str
     assert found - {"ledger.lock", "ledger.lock-journal"} == {top}
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_a_campaign_that_was_killed_as_it_began_goes_on(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     (folder / "out").mkdir()
@@ -311,6 +321,7 @@ methods:
     assert same == [table[2]["run"]]
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_after_a_change_of_the_file_only_new_runs_are_done(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1, 2]"))
     run_campaigns(path, folder / "out", workers=2)
@@ -329,6 +340,7 @@ def test_after_a_change_of_the_file_only_new_runs_are_done(folder: Path) -> None
     assert table == [("other", 2), ("other", 3), ("one", 2), ("one", 3)]
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_a_run_that_two_campaigns_share_is_done_once(folder: Path) -> None:
     text = TURNS.replace("0..7", "[1]")
     paths = [
@@ -349,6 +361,7 @@ def test_the_table_can_be_exported_again(tmp_path: Path, whole: Path) -> None:
     assert output.read_bytes() == (whole / "table.parquet").read_bytes()
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_parameters_are_columns_of_their_own_type(folder: Path) -> None:
     path = write_campaign(
         folder,
@@ -377,6 +390,7 @@ options: {time_limit: 60}
     assert set(table["source_execution_slots"].to_pylist()) == {None, "[3,4]"}
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_what_is_no_text_does_not_keep_the_table_from_being_written(folder: Path) -> None:
     path = write_campaign(
         folder, "name: odd\ninstances: [one.json]\nmethods: ['campaign_methods:SAYS_NO_TEXT']\n"

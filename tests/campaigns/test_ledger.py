@@ -102,6 +102,7 @@ def test_a_ledger_without_tables_is_no_other_version(folder: Path) -> None:
         standing(folder)
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_what_makes_no_sense_in_a_ledger_is_named(folder: Path) -> None:
     path = write_campaign(folder, TURNS.replace("0..7", "[1]"))
     run_campaigns(path, folder / "out")

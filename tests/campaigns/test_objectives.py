@@ -21,6 +21,8 @@ methods: [first-fit, fifo-backfill]
 options: {threads: 1}
 """
 
+pytestmark = pytest.mark.usefixtures("runs_here")
+
 
 @pytest.fixture
 def wide(folder: Path) -> Path:

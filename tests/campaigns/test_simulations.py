@@ -33,6 +33,8 @@ methods: [fifo-backfill]
 objectives: [total-flow, [makespan, total-flow]]
 """
 
+pytestmark = pytest.mark.usefixtures("runs_here")
+
 
 @pytest.fixture
 def arriving(folder: Path) -> Instance:

@@ -55,6 +55,7 @@ def test_run_status_and_export(invoke: Invoke, folder: Path) -> None:
     assert pq.read_table("copy.parquet").num_rows == 2
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_schedules_that_are_gone_are_mentioned_and_made_again(invoke: Invoke, folder: Path) -> None:
     write_campaign(folder, TEXT)
     command = ("campaign", "run", "campaign.yaml", "--output", "out")
@@ -98,6 +99,7 @@ def test_failures_are_named_and_exit_with_1(invoke: Invoke, folder: Path) -> Non
     assert (again.code, again.out, again.err) == (0, outcome.out, outcome.err)
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_of_many_failures_the_first_are_shown(invoke: Invoke, folder: Path) -> None:
     write_campaign(folder, TEXT.replace("sjf-bco, ", "").replace("TURNS", "RAISES"))
     assert invoke("campaign", "run", "campaign.yaml", "--output", "out").code == 1

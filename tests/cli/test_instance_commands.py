@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from small_library import FIRST, SEEDS, small_library, solved
+from small_library import FIRST, SEEDS, searched, small_library
 
 import rarmodel
 from rarmodel.files import format_json, read_record, to_json, write_text
@@ -14,8 +14,6 @@ from rarmodel.instances import Library, changed, names
 
 if TYPE_CHECKING:
     from invocation import Invoke
-
-SEARCHED = solved(5, "search", iterations=60, threads=1)
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def library(tmp_path: Path) -> Path:
 @pytest.fixture
 def schedule(tmp_path: Path) -> Path:
     path = tmp_path / "schedule.json"
-    write_text(path, to_json(SEARCHED))
+    write_text(path, to_json(searched()))
     return path
 
 
@@ -151,7 +149,7 @@ def test_schedules_of_no_use_exit_1_and_malformed_ones_2(
     invoke: Invoke, library: Path, schedule: Path, tmp_path: Path
 ) -> None:
     before = library.read_bytes()
-    stranger = SEARCHED.model_copy(update={"instance": "nope", "bound": None})
+    stranger = searched().model_copy(update={"instance": "nope", "bound": None})
     write_text(schedule, to_json(stranger))
     words = ["--library", library, "--output", library]
     outcome = invoke("instances", "improve", schedule, *words)

@@ -81,6 +81,7 @@ def test_other_names_are_refused(name: str) -> None:
     assert [check_table(f"x{ending}") for ending in TABLES] == list(TABLES)
 
 
+@pytest.mark.usefixtures("runs_here")
 def test_a_campaign_is_exported_as_the_name_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:

@@ -86,11 +86,11 @@ def test_schedules_are_those_of_the_simple_decoder(
 def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None:
     random = Random(seed)
     gpus = [random.choice([1, 2, random.randint(1, most_gpus)]) for _ in range(servers)]
-    names = [f"s{i}" for i in range(servers)]
+    gpus_of = {f"s{i}": count for i, count in enumerate(gpus)}
     jobs = []
     for i in range(60):
-        allowed = random.choice([names, random.sample(names, random.randint(2, servers))])
-        room = sum(gpus[names.index(name)] for name in allowed)
+        allowed = random.choice([[*gpus_of], random.sample([*gpus_of], random.randint(2, servers))])
+        room = sum(gpus_of[name] for name in allowed)
         size = min(room, random.choice([1, 2, random.randint(1, most_gpus), max(1, room // 3)]))
         job = job_data(f"j{i}", size, random.randint(1, 60), servers=allowed)
         job["gradient_mb"] = random.choice([0.0, 20.0])

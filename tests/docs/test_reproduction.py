@@ -11,20 +11,15 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
 import yaml
 
 import rarmodel
-from rarmodel.campaigns import driver, run_campaigns
-from rarmodel.campaigns.run_pools import Pool
-from rarmodel.campaigns.run_process import outcome_of
+from rarmodel.campaigns import run_campaigns
 from rarmodel.cli import main
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
@@ -54,25 +49,7 @@ def rows_in(text: str) -> dict[Key, list[str]]:
 SHOWN = rows_in(TEXT)
 
 
-class AtOnce(Executor):
-    """An executor that calls a function when it is handed over."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The result, as there is no waiting for it."""
-        future = Future[Any]()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
-@pytest.fixture(autouse=True)
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of campaigns one after another here, which saves the start of a process for each."""
-
-    @contextlib.contextmanager
-    def pool(*_: object) -> Iterator[Pool]:
-        yield Pool(AtOnce(), outcome_of, lambda: 1)
-
-    monkeypatch.setattr(driver, "local_pool", pool)
+pytestmark = pytest.mark.usefixtures("runs_here")
 
 
 def printed(line: str) -> str:

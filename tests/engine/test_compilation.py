@@ -245,6 +245,35 @@ def test_a_checkout_does_not_compile_again_what_is_installed(tmp_path: Path) -> 
     assert run_in(elsewhere, site) == (f"{site / file} False\n", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="locks")
+def test_of_processes_that_begin_together_one_compiles(tmp_path: Path) -> None:
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", IN_A_CHECKOUT],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    compiled_something = [one.communicate()[0].split()[-1] for one in begun]
+    assert sorted(compiled_something) == ["False", "False", "True"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks")
+def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    monkeypatch.setattr("rarmodel.engine.compilation._MOST_WAITING", 0.1)
+    path = tmp_path / "doubling.py"
+    path.write_text(SOURCE)
+    assert of_file(path)(3) == 6
+    (lock,) = tmp_path.glob("__pycache__/*.lock")
+    with lock.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert of_file(path)(3) == 6
+
+
 def in_a_namespace(source: str, **names: Any) -> Callable[..., int]:
     """The function `wanted` of a source that may use some names."""
     exec(source, names)  # noqa: S102

@@ -11,15 +11,13 @@ from small_library import FIRST, known_of, small_library
 from rarmodel.instances import Library, Listed, bundled_library, changed
 from rarmodel.library import check
 
-LIBRARY = small_library()
-
 
 def with_first(change: Callable[[Listed], Listed]) -> Library:
-    return changed(LIBRARY, lambda one: change(one) if one.name == FIRST else one)
+    return changed(small_library(), lambda one: change(one) if one.name == FIRST else one)
 
 
 def with_known(**update: Any) -> Library:
-    known = known_of(LIBRARY).model_copy(update=update)
+    known = known_of(small_library()).model_copy(update=update)
     return with_first(lambda one: one.model_copy(update={"known": (known,)}))
 
 
@@ -36,18 +34,18 @@ def test_bundled_library_is_as_it_says() -> None:
 
 
 def test_sound_library_has_no_problems() -> None:
-    found = check(LIBRARY)
+    found = check(small_library())
     assert (found.problems, found.instances, found.schedules) == ((), 2, 2)
 
 
 def test_value_is_that_of_the_schedule() -> None:
-    best = known_of(LIBRARY).best.model_copy(update={"value": 14})
+    best = known_of(small_library()).best.model_copy(update={"value": 14})
     place = "families[0].instances[0].known[0]"
     assert problems_of(with_known(best=best)) == [f"{place}.best.value: 14; the schedule has 15"]
 
 
 def test_schedule_keeps_the_constraints() -> None:
-    first, *others = known_of(LIBRARY).schedule
+    first, *others = known_of(small_library()).schedule
     later = ((first[0] + 100, first[1]), *others)
     problem, value = problems_of(with_known(schedule=later))
     assert problem.startswith("families[0].instances[0].known[0].schedule: horizon: ")
@@ -63,7 +61,7 @@ def test_schedule_keeps_the_constraints() -> None:
     ],
 )
 def test_schedule_can_be_carried_out(change: Callable[[Any], Any], problem: str) -> None:
-    (found,) = problems_of(with_known(schedule=change(known_of(LIBRARY).schedule)))
+    (found,) = problems_of(with_known(schedule=change(known_of(small_library()).schedule)))
     assert found.startswith(f"families[0].instances[0].known[0].{problem}")
 
 
@@ -75,22 +73,22 @@ def test_instance_has_its_digest() -> None:
 
 
 def test_instance_can_be_made() -> None:
-    family = LIBRARY.families[0]
+    family = small_library().families[0]
     assert family.generate is not None
     made = family.generate.model_copy(update={"family": "nope"})
-    library = LIBRARY.model_copy(
+    library = small_library().model_copy(
         update={"families": (family.model_copy(update={"generate": made}),)}
     )
     one, two = problems_of(library)
     assert one.startswith("families[0].instances[0]: no family 'nope'; choose one of paper")
     assert two.startswith("families[0].instances[1]: ")
     files = family.model_copy(update={"generate": None})
-    (one, two) = problems_of(LIBRARY.model_copy(update={"families": (files,)}))
+    (one, two) = problems_of(small_library().model_copy(update={"families": (files,)}))
     assert one.startswith(f"families[0].instances[0]: {FIRST}: no bundled file")
 
 
 def test_bounds_that_the_quick_bounds_prove_again_are_reproduced() -> None:
-    bound = known_of(LIBRARY).bound.model_copy(update={"value": 11, "by": "proof"})
+    bound = known_of(small_library()).bound.model_copy(update={"value": 11, "by": "proof"})
     one, two = check(with_known(bound=bound), seconds=0.0).bounds
     assert (one.instance, one.recorded, one.by) == (FIRST, 11, "proof")
     assert (one.proven, one.name, one.reproduced) == (10, "long jobs", False)

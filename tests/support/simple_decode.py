@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class SimpleDecoder:
             if job.running is not None
         }
         self.pins: list[Workers] = []
+        self.sets: dict[int, list[int]] = {}
 
     def __call__(self, order: Sequence[int], option: Ints, earliest: Ints) -> Made | None:
         """The schedule; None if some job can never start."""
@@ -99,11 +101,13 @@ class SimpleDecoder:
         count = complete_next(self.arrays, state, completed)
         return [int(j) for j in completed[:count]]
 
-    def _room(self, server: int, slot: int, held: dict[int, Workers]) -> int:
-        """GPUs of a server that are left in a slot; below 0 if jobs hold too many."""
-        kept = sum(w.get(server, 0) for j, w in held.items() if j in self.running)
-        others = sum(w.get(server, 0) for j, w in held.items() if j not in self.running)
-        return max(0, self.instance.cluster.capacity(server, slot) - kept) - others
+    def _rooms(self, servers: Iterable[int], slot: int, held: dict[int, Workers]) -> dict[int, int]:
+        """GPUs of servers that are left in a slot; below 0 where jobs hold too many."""
+        kept, others = Counter[int](), Counter[int]()
+        for j, workers in held.items():
+            (kept if j in self.running else others).update(workers)
+        capacity = self.instance.cluster.capacity
+        return {s: max(0, capacity(s, slot) - kept[s]) - others[s] for s in servers}
 
     def _placed(self, j: int, option: int, now: int) -> Workers:
         """Workers by server of a job that starts now; none if there is no room."""
@@ -119,18 +123,25 @@ class SimpleDecoder:
                 return {}
         if option < 0:
             pin = self.pins[~option]
-            return pin if all(self._room(s, now, self.held) >= pin[s] for s in pin) else {}
+            rooms = self._rooms(pin, now, self.held)
+            return pin if all(rooms[s] >= pin[s] for s in pin) else {}
         first = int(facts.option_allowed[chosen])
         rows = range(first, first + int(facts.option_rows[chosen]))
         found = [self._within(j, int(chosen), row, size, now) for row in rows]
         return min((one for one in found if one), key=len, default={})
 
+    def _allowed(self, row: int) -> list[int]:
+        """The servers of a set."""
+        if row not in self.sets:
+            words = self.facts.allowed[row].tolist()
+            self.sets[row] = [s for s in self.servers if words[s // BITS] >> s % BITS & 1]
+        return self.sets[row]
+
     def _within(self, j: int, chosen: int, row: int, size: int, now: int) -> Workers:
         """The same on servers of a set."""
         facts, spread = self.facts, self.instance.jobs[j].spread
-        style, words = facts.option_style[chosen], facts.allowed[row]
-        allowed = [s for s in self.servers if int(words[s // BITS]) >> s % BITS & 1]
-        idle = {s: self._room(s, now, self.held) for s in allowed}
+        style, allowed = facts.option_style[chosen], self._allowed(row)
+        idle = self._rooms(allowed, now, self.held)
         if style == PACK:
             roomy = [s for s in allowed if idle[s] >= size]
             return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
@@ -164,7 +175,7 @@ class SimpleDecoder:
         while held:
             end = next_completion(self.arrays, state)
             for slot in self.facts.change_slot:
-                if now < slot < end and min(self._room(s, slot, held) for s in self.servers) < 0:
+                if now < slot < end and min(self._rooms(self.servers, slot, held).values()) < 0:
                     return False
             if end == NEVER:
                 return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import rarmodel
@@ -24,6 +25,12 @@ def solved(seed: int, method: str = "random", **options: Any) -> Schedule:
     return schedule
 
 
+@cache
+def searched() -> Schedule:
+    """An optimal schedule of the first instance, with what the search has proven of it."""
+    return solved(5, "search", iterations=60, threads=1)
+
+
 def unsolved() -> Library:
     """The library before anything is known."""
     listed = tuple(
@@ -39,6 +46,7 @@ def unsolved() -> Library:
     return Library(schema_version=1, families=(family,))
 
 
+@cache
 def small_library() -> Library:
     """The library with a schedule at random for each instance."""
     schedules = {f"{seed}.json": solved(seed).model_copy(update={"bound": None}) for seed in SEEDS}

@@ -267,14 +267,3 @@ def optimum(instance: Instance, latest: int | None = None) -> tuple[Value, ...] 
         values = tuple(report.objective[name] for name in instance.objectives)
         best = values if best is None or values < best else best
     return best
-
-
-def optima(instance: Instance, latest: int | None = None) -> dict[str, Value]:
-    """The least value of each objective, whatever the instance's; empty if it is infeasible."""
-    of_all = instance.model_copy(update={"objective": OBJECTIVES})
-    best: dict[str, Value] = {}
-    for _, report in every_wide_report(of_all, latest or horizon_of(of_all)):
-        assert report.objective is not None
-        for name, value in report.objective.items():
-            best[name] = min(value, best.get(name, value))
-    return best

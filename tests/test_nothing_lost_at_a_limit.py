@@ -259,7 +259,7 @@ def test_an_exact_solve_keeps_time_for_its_last_check(monkeypatch: pytest.Monkey
 
     def noted(_: object, model: object, bounded: Limits) -> Answer:
         limits.append(bounded.time_limit)
-        return Answer("time-limit", has_solution=False, bound=None, seconds=0.0, message="time limit")
+        return Answer("time-limit", has_solution=False, bound=None, seconds=0.0, message="")
 
     instance = load_instance("two-servers")
     monkeypatch.setattr("rarmodel.exact.known.CHECK_SECONDS_PER_JOB", 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -152,14 +153,14 @@ class SimpleDecoder:
         usable.sort(key=lambda s: (-idle[s], s))
         fewest = max(2, spread.min_servers) if spread else 2
         most = (spread.max_servers if spread else None) or len(usable)
+        room = [0, *accumulate(idle[s] for s in usable)]
         for used in range(fewest, min(most, size, len(usable)) + 1):
-            first = usable[:used]
             if spread and spread.equal:
-                if size % used == 0 and idle[first[-1]] >= size // used:
-                    return dict.fromkeys(first, size // used)
-            elif sum(idle[s] for s in first) >= size:
-                workers, left = dict.fromkeys(first, 1), size - used
-                for s in first:
+                if size % used == 0 and idle[usable[used - 1]] >= size // used:
+                    return dict.fromkeys(usable[:used], size // used)
+            elif room[used] >= size:
+                workers, left = dict.fromkeys(usable[:used], 1), size - used
+                for s in usable[:used]:
                     more = min(left, idle[s] - 1)
                     workers[s] += more
                     left -= more

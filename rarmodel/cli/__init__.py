@@ -13,6 +13,7 @@ from .process import main
 from .report_commands import plot, report
 from .simulate_command import simulate
 from .slurm_commands import slurm
+from .solve_command import solve
 from .testbed_commands import testbed
 from .workload_commands import generate, import_trace
 
@@ -28,6 +29,7 @@ rarmodel.add_command(plot)
 rarmodel.add_command(report)
 rarmodel.add_command(simulate)
 rarmodel.add_command(slurm)
+rarmodel.add_command(solve)
 rarmodel.add_command(testbed)
 complete(rarmodel)
 protect(rarmodel)

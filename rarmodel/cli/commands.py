@@ -9,28 +9,19 @@ import rich_click as click
 from rarmodel.defaults import (
     AUDIT_SECONDS,
     AUTO,
-    DEFAULT_METHOD,
-    SEARCH_SECONDS,
 )
-from rarmodel.errors import one_line
 from rarmodel.kinds import LISTED
 
 from .input_files import read_schedules, share_stdin
 from .options import (
-    BOUNDS,
     DATA,
     INSTANCE,
     JSON,
-    MODEL_ONLY,
-    NEIGHBOURHOODS,
     OBJECTIVE,
     POSITIVE,
     THREADS,
-    limits,
-    scheduler_option,
 )
-from .output_files import check_output, write_json
-from .terminal import answer, answer_json, progress, say, say_first, show
+from .terminal import answer, answer_json, progress, say_first, show
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -64,122 +55,6 @@ class Commands(click.RichGroup):
 @click.version_option(package_name="rarmodel")
 def rarmodel() -> None:
     """The group of all commands."""
-
-
-@rarmodel.command()
-@INSTANCE
-@click.option(
-    "--method",
-    metavar="NAME",
-    help=f"Method to use; `rarmodel list methods` lists them. By default {DEFAULT_METHOD}.",
-)
-@click.option(
-    "--formulation",
-    metavar="NAME",
-    help="Formulation to solve, instead of a method; `rarmodel list formulations` lists them.",
-)
-@click.option(
-    "--solver",
-    metavar="NAME",
-    help="Solver of the formulation; `rarmodel list solvers` lists them. By default "
-    f"{AUTO}: the installed solver that usually proves most.",
-)
-@OBJECTIVE
-@DATA
-@BOUNDS
-@NEIGHBOURHOODS
-@MODEL_ONLY
-@click.option(
-    "--time-limit",
-    type=POSITIVE,
-    metavar="SECONDS",
-    help="Stop after this time with the best schedule so far. By default there is no limit, but "
-    f"search alone stops after {SEARCH_SECONDS:g} s.",
-)
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Stop search after N iterations. The same seed and threads then give the same schedule.",
-)
-@click.option(
-    "--patience",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Stop search after N iterations without a better schedule or bound.",
-)
-@limits
-@scheduler_option("search together instead of this machine")
-@click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
-@JSON
-def solve(
-    instance: str,
-    method: str | None,
-    formulation: str | None,
-    solver: str | None,
-    objective: str | list[str] | None,
-    data: str | None,
-    bounds: tuple[str, ...],
-    neighbourhoods: tuple[str, ...],
-    model_only: bool,  # noqa: FBT001
-    time_limit: float | None,
-    iterations: int | None,
-    patience: int | None,
-    gap: float,
-    threads: int | None,
-    seed: int,
-    log: bool,  # noqa: FBT001
-    scheduler: str | None,
-    output: str | None,
-    as_json: bool,  # noqa: FBT001
-) -> int:
-    """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance.
-
-    By default, search improves a schedule for at most 10 s and proves a lower bound.
-    """
-    from rarmodel import files  # noqa: PLC0415
-    from rarmodel.api import solving, sources  # noqa: PLC0415
-
-    from . import tables  # noqa: PLC0415
-
-    check_output(output, as_json=as_json)
-    share_stdin(instance, data)
-    problem = sources.load_instance(instance)
-    with progress() as (name, report):
-        name(f"{instance}: {method or formulation or DEFAULT_METHOD}", problem.time)
-        result = solving.solve(
-            problem,
-            method=method,
-            formulation=formulation,
-            solver=solver,
-            objective=objective,
-            data=data,
-            bounds=bounds,
-            neighbourhoods=neighbourhoods,
-            model_only=model_only,
-            time_limit=time_limit,
-            iterations=iterations,
-            patience=patience,
-            gap=gap,
-            scheduler=scheduler,
-            threads=threads,
-            seed=seed,
-            log=say if log else None,
-            progress=report,
-        )
-    if output is not None and result.schedule is not None:
-        write_json(files.to_json(result.schedule), output)
-    if as_json:
-        answer_json(result.summary())
-    else:
-        for line in tables.aligned(result.lines()):
-            (say if output == "-" else answer)(line)
-    if result.schedule is None:
-        say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
-        for reason in result.reasons:
-            say(one_line(reason))
-        return UNSOLVED
-    return FINE
 
 
 @rarmodel.command()

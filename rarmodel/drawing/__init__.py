@@ -2,6 +2,10 @@
 
 Each chart is declared once, for pages, notebooks and pictures. The content is plain data, which
 needs no library that draws.
+
+A new chart is a function from that data to an Altair chart, in a file of its own beside `gantt`,
+`heat`, `lines` and `spreads`. `figures` makes it a part of `plot`, under the name that `parts`
+gives it, and `linked_charts` puts it on pages.
 """
 
 from typing import TYPE_CHECKING, Any

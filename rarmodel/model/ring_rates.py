@@ -1,8 +1,8 @@
 """How fast rings are: equation (8) for every shape that a ring can have, put together once.
 
 A shape is a ring size, the slowest type of GPU that the ring uses, and the number of servers. With
-a bandwidth it gives the time of an iteration and the speed. All parts ask here; only the verifier
-reads (8) by itself.
+a bandwidth it gives the time of an iteration and the speed. The formula itself is in `timing`: the
+verifier calls it without these shapes, and the engine compiles it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,10 @@ the factor `f(α, k)` of (7) divides what the resource gives. A link is a resour
 cross it are its users, and a ring gets `gbps/f` of it.
 
 All that differs between values of `contention.model` is in these records, and every part asks the
-record. So a new rule is a record in `RULES` and a word in the schema. Two laws hold for each, and
+record. So a new rule is a record in `RULES` and a word in `Contention.model` of the schema. If
+users weigh differently by it, `engine/formulas.py` must compile its two functions beside those of
+`DUTY`. A resource that is no link, such as a GPU that jobs share, belongs here too: its users have
+weights, and the same rule gives each its part. Two laws hold for each, and
 bounds, proofs and formulations rest on them: a weight does not depend on who else is there, and a
 level never falls when the load grows. So a user more never makes another faster.
 

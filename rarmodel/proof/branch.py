@@ -1,6 +1,6 @@
 """Branch over schedules in the order of time, to find one that ends by a target, or prove none.
 
-A node is a state of `steps`, whose arguments prune branches. Two more are about the target:
+A node is a state of `event_steps`, whose arguments prune branches. Two more are about the target:
 
 - Time and GPUs. The rest of every job, alone in its best placement, must end by the target, and all
   rests together must fit the GPU slots until then.

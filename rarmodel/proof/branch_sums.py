@@ -1,6 +1,6 @@
 """Branch over schedules in the order of time, for sums of what completions cost.
 
-The question is whether a schedule costs at most a limit. A node is a state of `steps`, whose
+The question is whether a schedule costs at most a limit. A node is a state of `event_steps`, whose
 arguments prune branches. Two more are:
 
 - Cost. `least_sums` says what a state costs at least.

@@ -79,7 +79,7 @@ from .formulation import Formulation
 from .latest import LATEST_COMPLETION
 from .plan import plan_of_starts
 from .scope import Scope
-from .sharing import most_rings, several_rates
+from .sharing_forms import most_rings, several_rates
 from .starts_and_ends import STARTS_AND_ENDS
 
 COMPONENTS = (

@@ -10,7 +10,7 @@ from rarmodel.model.lone import allowed_servers, within_gbps
 from rarmodel.schema import Job
 
 from .scope import Scope, once_per_scope
-from .sharing import Loads, capped_speed, rings_of
+from .sharing_forms import Loads, capped_speed, rings_of
 
 Label = int | str
 """Of a shape, by job: the number of servers, or words if that is not all that tells them apart."""

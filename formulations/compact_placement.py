@@ -19,7 +19,7 @@ from .outcome import ScheduleOutcome
 from .placements import parts_of
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope, once_per_scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 from .values import Values, over
 
 

@@ -18,7 +18,7 @@ from .compact_placement import by_shape, label_in, over_links
 from .component import Component
 from .outcome import ScheduleOutcome
 from .scope import Scope, once_per_scope
-from .sharing import rings_of
+from .sharing_forms import rings_of
 from .time_indexed_components import count_rings
 from .values import Values, reached
 

@@ -12,7 +12,7 @@ from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.schema import Job, Server, Spread
 
 from .scope import Scope, once_per_scope
-from .sharing import capped_speed
+from .sharing_forms import capped_speed
 
 
 @dataclass(frozen=True)

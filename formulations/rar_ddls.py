@@ -63,7 +63,7 @@ from .rar_ddls_contention import (
 from .rar_ddls_placement import CAPACITY, GANG, NO_PREEMPTION, QUOTAS
 from .rar_ddls_work import ITERATION_TIME, MAKESPAN, WORK
 from .scope import Scope
-from .sharing import most_rings, several_rates
+from .sharing_forms import most_rings, several_rates
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

@@ -14,15 +14,15 @@ from typing import Any
 import pyomo.environ as pyo
 
 from rarmodel.model.contention import linear_degradation
+from rarmodel.model.link_shares import worst_share
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.sharing import worst_share
 from rarmodel.model.sharing_rule import UNITS
 
 from .component import Component
 from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 from .values import Values, over
 
 

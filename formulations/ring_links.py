@@ -16,7 +16,7 @@ from rarmodel.model.objectives import heaviest, objectives_of
 
 from .outcome import ScheduleOutcome
 from .scope import Scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 from .values import Values, over
 
 

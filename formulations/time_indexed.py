@@ -53,7 +53,7 @@ from .latest import MAKESPAN_BY_SLOTS
 from .placements import MAX_PLACEMENTS, number_of_placements
 from .plan import plan_of_starts
 from .scope import Scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 from .starts_and_ends import STARTS_AND_ENDS
 from .symmetry import SYMMETRY, in_order
 from .time_indexed_components import (

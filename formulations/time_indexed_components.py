@@ -18,7 +18,7 @@ from .component import Component
 from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
-from .sharing import rings_of
+from .sharing_forms import rings_of
 from .time_indexed_numbers import holders, labels_in, loads_of, numbers_of
 from .values import Values, reached
 

@@ -10,7 +10,7 @@ from .caps import Holder
 from .outcome import ScheduleOutcome, SimulatedSegment
 from .placements import OWN, Placement, label_of, placements
 from .scope import Scope, once_per_scope
-from .sharing import Loads, rings_of
+from .sharing_forms import Loads, rings_of
 
 
 @dataclass(frozen=True)

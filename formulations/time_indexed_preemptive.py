@@ -45,7 +45,7 @@ from .placements import MAX_PLACEMENTS, OWN, placements, ways_anywhere
 from .plan import Plan, is_set
 from .preemptive_components import CAPACITY, HOLDING, QUOTAS, RESTORATION, RING_LINKS, WORK
 from .scope import Scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 from .starts_and_ends import STARTS_AND_ENDS
 from .time_indexed_components import RINGS_ON_LINKS, SLOWED_BY_LOADS, SLOWED_BY_RINGS, SPEED
 

@@ -18,7 +18,7 @@ import pyomo.environ as pyo
 from .outcome import ScheduleOutcome
 from .plan import put
 from .scope import Scope
-from .sharing import most_rings
+from .sharing_forms import most_rings
 
 GIVEN = "_given"
 """Attribute in which a model of values keeps its variables."""

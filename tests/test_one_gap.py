@@ -11,9 +11,9 @@ import pytest
 import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import Bound, ValueBound, best_bound, value_bounds
-from rarmodel.drawing.aims import aims_of, shown_bounds
-from rarmodel.drawing.comparison import draw_all, rows_of
+from rarmodel.drawing.objective_values import aims_of, shown_bounds
 from rarmodel.drawing.page import report_page
+from rarmodel.drawing.side_by_side import draw_all, rows_of
 from rarmodel.files import read_schedule, to_json, write_text
 from rarmodel.methods import Result
 

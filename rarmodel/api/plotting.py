@@ -119,7 +119,7 @@ def report_simulations(instance: Source, schedules: Schedules) -> str:
         If some job of a schedule never completes, or the libraries are not installed.
     """
     from rarmodel.drawing import Group, simulations_page  # noqa: PLC0415 - few need it
-    from rarmodel.drawing.comparison import distinct  # noqa: PLC0415
+    from rarmodel.drawing.side_by_side import distinct  # noqa: PLC0415
 
     problem = load_instance(instance)
     found = load_schedules(schedules)

@@ -27,8 +27,8 @@ from rarmodel.methods import (
     Neighbourhood,
     Result,
     attempt,
-    compact,
     goals_of,
+    move_to_fewer_links,
     prepare_method,
     status_of,
     ties_in,
@@ -282,7 +282,9 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     if schedule is not None and report is not None:
         if stopped != INTERRUPTED:
             try:
-                schedule, report = compact(instance, schedule, report, _over(limits.since(begun)))
+                schedule, report = move_to_fewer_links(
+                    instance, schedule, report, _over(limits.since(begun))
+                )
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
         require_true(instance, report, bound, aim=aim)

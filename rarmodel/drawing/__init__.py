@@ -16,22 +16,22 @@ from rarmodel.model.features import ALL
 from .extra import require_extra
 
 if TYPE_CHECKING:
-    from .aims import shown_bounds as shown_bounds
     from .calibrations import calibration_chart as calibration_chart
     from .calibrations import models_chart as models_chart
     from .campaign import campaign_page as campaign_page
-    from .comparison import draw_all as draw_all
     from .drawing import Bar as Bar
     from .drawing import Drawing as Drawing
     from .drawing import Drawn as Drawn
     from .drawing import LinkRings as LinkRings
     from .drawing import draw as draw
     from .figures import schedules_chart as schedules_chart
+    from .objective_values import shown_bounds as shown_bounds
     from .output import form_of as form_of
     from .output import image_of as image_of
     from .page import report_page as report_page
     from .reserved import Away as Away
     from .shown import Shown as Shown
+    from .side_by_side import draw_all as draw_all
     from .simulations import Group as Group
     from .simulations import simulations_page as simulations_page
     from .steps import Steps as Steps

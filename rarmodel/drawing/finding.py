@@ -10,8 +10,8 @@ from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, SLOTS, in_digits
 from rarmodel.schema import SlotTime
 
-from .aims import Aim, ranked
 from .drawing import Drawing
+from .objective_values import Aim, ranked
 from .words import counted, joined, percent, shortened
 
 LETTERS = 40

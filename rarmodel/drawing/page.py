@@ -13,8 +13,6 @@ from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, MAX_STRETCH, SLOTS, Value
 from rarmodel.schema import AnyAssignment, Instance, Schedule
 
-from .aims import Aim, ranked
-from .comparison import draw_all, rows_of
 from .drawing import Drawing, Drawn
 from .extra import require_extra
 from .figures import linked_charts, look
@@ -22,10 +20,12 @@ from .finding import finding_of
 from .gantt import has_single_jobs
 from .lines import flow_times
 from .moments import waits
+from .objective_values import Aim, ranked
 from .rendering import rendered
 from .reserved import blocks
 from .row_labels import LETTERS
 from .shown import Shown
+from .side_by_side import draw_all, rows_of
 
 MAX_VIOLATIONS = 100
 MAX_JOBS = 300

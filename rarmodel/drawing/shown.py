@@ -8,10 +8,10 @@ from functools import cached_property
 
 from rarmodel.schema import Instance, SlotTime
 
-from .aims import Aim, aims_of, asks_for_length, on_length, values_told
-from .comparison import ends_of
 from .drawing import Drawing
 from .grids import is_large, ring_scale
+from .objective_values import Aim, aims_of, asks_for_length, on_length, values_told
+from .side_by_side import ends_of
 from .words import counted, shortened
 
 LETTERS = 70

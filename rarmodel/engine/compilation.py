@@ -37,7 +37,7 @@ from numba.np import linalg
 
 from rarmodel.duration import duration
 
-from .sources import PACKAGE, digest_of, digest_of_all
+from .source_files import PACKAGE, digest_of, digest_of_all
 
 # Numba would load SciPy's linear algebra, for a tenth of a second, just to know that it is there.
 _ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None

@@ -1,6 +1,6 @@
 """What a method is: what it gets, what it returns, and what rarmodel makes of that."""
 
-from .compact_rings import compact
+from .fewer_links import move_to_fewer_links
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .neighbourhood import NOTHING_TO_TRY, Better, Neighbourhood, Turn, Turns, installed
@@ -27,7 +27,6 @@ __all__ = [
     "Turn",
     "Turns",
     "attempt",
-    "compact",
     "constructive_methods",
     "gap_of",
     "goals_of",
@@ -35,6 +34,7 @@ __all__ = [
     "installed",
     "is_number",
     "is_whole",
+    "move_to_fewer_links",
     "order_of",
     "prepare_method",
     "proven_aim",

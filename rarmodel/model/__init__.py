@@ -14,9 +14,9 @@ from .features import handled, unhandled, used
 from .horizon import horizon_of
 from .impossible import never_complete, too_short
 from .instance_check import check_instance
+from .link_shares import bandwidths, best_share, worst_share
 from .lone import lone_options
 from .ring_rates import Pace, pace, paces, plain_pace
-from .sharing import bandwidths, best_share, worst_share
 from .sharing_rule import RULES, RingOnLinks, SharingRule, sharing_rule
 from .timing import (
     compute_seconds,

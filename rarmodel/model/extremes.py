@@ -19,10 +19,10 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .link_shares import worst_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
 from .plain_paces import Column, columns
 from .ring_rates import Paces, each_paces, paces
-from .sharing import worst_share
 from .topology import Topology, topology
 
 

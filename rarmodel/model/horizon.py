@@ -10,10 +10,10 @@ from . import timing
 from .caching import once_per_instance
 from .extremes import job_extremes, slowest_with_progress
 from .left import left_of
+from .link_shares import bandwidths
 from .lone import lone_options, within_gbps
 from .objectives import objectives_of
 from .ring_rates import pace
-from .sharing import bandwidths
 from .sharing_rule import RingOnLinks
 from .topology import topology
 

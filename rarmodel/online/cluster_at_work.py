@@ -13,9 +13,9 @@ from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds
+from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, pace
-from rarmodel.model.sharing import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
 from rarmodel.model.timing import restore_slots
 from rarmodel.model.topology import topology

@@ -32,7 +32,7 @@ from .layout import Layout
 from .order_annealing import EVENLY
 from .packing_threads import pack, worth_packing
 from .proving import provable, prove
-from .sharing import sharing_odds
+from .sharing_odds import sharing_odds
 from .starts import first_orders, without_contention
 from .thread import OnThreads, Thread
 from .worker import Worker

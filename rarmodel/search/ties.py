@@ -17,7 +17,7 @@ from rarmodel import registry
 from rarmodel.bounds import objective_bound
 from rarmodel.dispatch.capped import CappedSearch
 from rarmodel.limits import PROVEN, Limits
-from rarmodel.methods.compact_rings import compact
+from rarmodel.methods.fewer_links import move_to_fewer_links
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import (
     TOTAL_COMPLETION,
@@ -175,7 +175,11 @@ class Ties:
                 budget = budget.without(own)
                 self._repack(own, least)
         if tie is TOTAL_LINKS:
-            self._keep(*compact(self._instance, self.schedule, self._report, lambda: budget.over))
+            self._keep(
+                *move_to_fewer_links(
+                    self._instance, self.schedule, self._report, lambda: budget.over
+                )
+            )
         if listed and not proven():
             self._list(capped, budget, least)
 

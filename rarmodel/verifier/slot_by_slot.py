@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
-from rarmodel.model.sharing import bandwidths
+from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance

@@ -17,8 +17,8 @@ from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, object
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
 
-from .caps import caps_kept
 from .demands import asks_for_places, placement_demands, time_demands
+from .holding_caps import caps_kept
 from .report import Report, Violation
 from .segments import ends_with_completion, never_interrupted, run_of, stays_where_it_runs
 from .simulate import simulate

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rarmodel
 from rarmodel.bounds import ValueBound
 from rarmodel.drawing import draw_all, shown_bounds
-from rarmodel.drawing.aims import aims_of
 from rarmodel.drawing.finding import finding_of
+from rarmodel.drawing.objective_values import aims_of
 from rarmodel.drawing.standing import standing
 from rarmodel.drawing.summaries import MethodRow, Spread
 from rarmodel.drawing.words import percent

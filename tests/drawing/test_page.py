@@ -17,9 +17,9 @@ from shown import ENTITY, MARKUP, TEX, of_many_jobs, with_markup
 import rarmodel
 from rarmodel.bounds import LowerBound, with_bound
 from rarmodel.drawing import draw_all, image_of, report_page
-from rarmodel.drawing.aims import aims_of
-from rarmodel.drawing.comparison import distinct, ends_of
+from rarmodel.drawing.objective_values import aims_of
 from rarmodel.drawing.page import chosen
+from rarmodel.drawing.side_by_side import distinct, ends_of
 from rarmodel.errors import UsageError
 from rarmodel.schema.base import MAX_INTEGER
 

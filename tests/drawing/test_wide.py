@@ -15,8 +15,6 @@ from wide_instances import wide_instances
 import rarmodel
 from rarmodel.bounds import ValueBound, objective_bounds
 from rarmodel.drawing import Drawing, Shown, draw, draw_all, schedules_chart
-from rarmodel.drawing.aims import aims_of, ranked
-from rarmodel.drawing.comparison import rows_of
 from rarmodel.drawing.finding import finding_of
 from rarmodel.drawing.moments import (
     MOST_MARKED,
@@ -26,7 +24,9 @@ from rarmodel.drawing.moments import (
     restored_parts,
     ticks_of,
 )
+from rarmodel.drawing.objective_values import aims_of, ranked
 from rarmodel.drawing.page import chosen
+from rarmodel.drawing.side_by_side import rows_of
 from rarmodel.files import parse_instance, parse_schedule
 from rarmodel.model.objectives import objective
 from rarmodel.schema import Instance, Schedule

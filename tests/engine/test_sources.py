@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from rarmodel.engine.sources import PACKAGE, digest_of, digest_of_all, files_from
+from rarmodel.engine.source_files import PACKAGE, digest_of, digest_of_all, files_from
 
 
 def function_of(value: Any) -> Any:

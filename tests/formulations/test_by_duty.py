@@ -18,7 +18,7 @@ from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
-from rarmodel.formulations.sharing import Loads
+from rarmodel.formulations.sharing_forms import Loads
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.model import paces

@@ -10,7 +10,7 @@ from rarmodel.schema import Instance
 from rarmodel.schema.instance import LinearDegradation
 from rarmodel.search.layout import layout_of
 from rarmodel.search.order_annealing import EVENLY
-from rarmodel.search.sharing import LEAST, MOST, sharing_odds
+from rarmodel.search.sharing_odds import LEAST, MOST, sharing_odds
 
 
 def odds_of(instance: Instance) -> Floats:

@@ -10,7 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.sharing import bandwidths
+from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.schema import Cluster, Held, Instance, Job, Schedule
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.extremes import job_extremes
-from rarmodel.model.sharing import bandwidths
+from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance

@@ -19,8 +19,8 @@ from rarmodel.model.objectives import Value, objective
 from rarmodel.model.topology import topology
 from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import Run, simulate, verify
-from rarmodel.verifier.caps import caps_kept
 from rarmodel.verifier.demands import placement_demands, time_demands
+from rarmodel.verifier.holding_caps import caps_kept
 
 
 def optimum(

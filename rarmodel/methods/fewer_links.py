@@ -37,7 +37,7 @@ Workers = Mapping[int, int]
 Ints = NDArray[np.int64]
 
 
-def compact(
+def move_to_fewer_links(
     instance: Instance, schedule: Schedule, report: Report, stop: Callable[[], bool] = lambda: False
 ) -> tuple[Schedule, Report]:
     """Move rings to fewer links, if links decide between equal schedules of the instance.

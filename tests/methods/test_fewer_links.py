@@ -14,7 +14,7 @@ from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel import parts, solve
 from rarmodel.files import parse_instance
-from rarmodel.methods import compact
+from rarmodel.methods import move_to_fewer_links
 from rarmodel.model import topology
 from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Assignment, Instance, Schedule
@@ -83,7 +83,7 @@ def links(instance: Instance, schedule: Schedule) -> list[int]:
 def moved(instance: Instance, *rings: tuple[int, dict[str, int]]) -> list[int]:
     """The links of each ring after rings have moved."""
     schedule, report = placed(instance, *rings)
-    found, checked = compact(instance, schedule, report)
+    found, checked = move_to_fewer_links(instance, schedule, report)
     assert checked.feasible
     assert checked.completion == report.completion
     assert [one.start for one in found.assignments] == [one.start for one in schedule.assignments]
@@ -141,7 +141,7 @@ def test_all_rings_are_placed_anew_where_single_ones_cannot_move() -> None:
             Assignment(job="j1", start=0, gpus=dict.fromkeys(nodes, (4, 5, 6, 7))),
         ),
     )
-    found, report = compact(instance, schedule, verify(instance, schedule))
+    found, report = move_to_fewer_links(instance, schedule, verify(instance, schedule))
     assert report.feasible
     assert links(instance, found) == [2, 2]
 
@@ -158,14 +158,14 @@ def test_a_ring_that_shares_a_link_stays() -> None:
     instance = halls(heavy, heavy)
     shared = [(0, {"n0": 4, "n4": 4}), (0, {"n1": 4, "n5": 4})]
     schedule, report = placed(instance, *shared)
-    found, _ = compact(instance, schedule, report)
+    found, _ = move_to_fewer_links(instance, schedule, report)
     assert found is schedule
 
 
 def test_a_ring_that_would_be_faster_stays() -> None:
     heavy = halls({"gpus": 8, "gradient_mb": 2000.0})
     schedule, report = placed(heavy, (0, {"n0": 4, "n4": 4}))
-    assert compact(heavy, schedule, report)[0] is schedule
+    assert move_to_fewer_links(heavy, schedule, report)[0] is schedule
     # On two nodes of one rack it is as fast as on nodes of two.
     assert moved(halls({"gpus": 16, "gradient_mb": 2000.0}), (0, {"n0": 8, "n4": 8})) == [2]
 
@@ -208,7 +208,7 @@ def test_starts_and_completions_stay_and_links_never_grow(seed: int) -> None:
     if schedule is None:
         return
     report = verify(instance, schedule)
-    found, checked = compact(instance, schedule, report)
+    found, checked = move_to_fewer_links(instance, schedule, report)
     assert checked.feasible
     assert checked.completion == report.completion
     assert [one.start for one in found.assignments] == [one.start for one in schedule.assignments]

@@ -9,8 +9,8 @@ from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import FlowTimes, Lateness, verify
 
-from .aims import Aim
 from .drawing import Drawing, draw
+from .objective_values import Aim
 
 
 @dataclass(frozen=True)

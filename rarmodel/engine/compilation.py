@@ -44,7 +44,7 @@ linalg.ensure_blas = _ensure_blas
 _F = TypeVar("_F", bound=Callable[..., Any])
 _COMPILED_FOLDERS = (
     "bounds",
-    "dispatch",
+    "lists",
     "engine",
     "heuristics",
     "model",

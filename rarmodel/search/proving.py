@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
-from rarmodel.dispatch.search import Found, WideSearch
+from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import objectives_of
@@ -88,7 +88,7 @@ def prove(session: Session, limits: Limits, deadline: float) -> str:
     return stopped
 
 
-def prove_sum(search: WideSearch, sums: SumSearch, deadline: float) -> ValueBound | None:
+def prove_sum(search: OrderSearch, sums: SumSearch, deadline: float) -> ValueBound | None:
     """Look for better schedules until there is none; None if that is not known in time.
 
     Parameters

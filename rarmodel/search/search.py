@@ -14,8 +14,8 @@ from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.search import WideSearch
-from rarmodel.dispatch.second import with_second_aim
+from rarmodel.lists.order_search import OrderSearch
+from rarmodel.lists.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
@@ -75,7 +75,7 @@ class Search(registry.Part):
             if ORDERS.supports(part, objectives_of(part)):
                 self._prepare_plain(part)
                 return
-            WideSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
+            OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
             if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)
 
@@ -110,7 +110,7 @@ class Search(registry.Part):
             target, random = int(layout.packed[0]), np.random.default_rng(0)
             temper(layout, alone, target, np.zeros(1, np.int64), random, lambda: False)
         # What the second aim needs beside that: list schedules, as of a wider instance.
-        WideSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
+        OrderSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""

@@ -17,7 +17,7 @@ from rarmodel.bounds import (
     with_aim,
     with_makespan,
 )
-from rarmodel.dispatch.search import Found, WideSearch
+from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.model.objectives import MAKESPAN, objectives_of
@@ -58,7 +58,7 @@ class WideSession:
         self.bound: LowerBound = best_bound(instance)
         self.aim: ValueBound | None = None
         self._limits = limits
-        self._search = WideSearch(instance, limits, "search", turns, first)
+        self._search = OrderSearch(instance, limits, "search", turns, first)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from rarmodel.dispatch.rules import Rule
+from rarmodel.lists.dispatching_rules import Rule
 from rarmodel.errors import NoScheduleError
 from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits

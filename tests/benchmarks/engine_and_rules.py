@@ -55,7 +55,7 @@ from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
 try:
-    from rarmodel import dispatch
+    from rarmodel import lists
 except ImportError:  # An older checkout.
     KINDS: tuple[str, ...] = ()
 else:
@@ -272,7 +272,7 @@ def with_features(instance: Instance, kind: str) -> Instance:
 
 def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
     """Seconds of one list schedule of a dispatching rule, and a digest of starts and places."""
-    lists = importlib.import_module("rarmodel.dispatch.list_schedules")
+    lists = importlib.import_module("rarmodel.lists.list_schedules")
     instance = with_features(cluster_of(jobs), kind)
     made = lists.ListSchedules(instance)
     order = np.array(getattr(dispatch, name).order(instance), np.int64)
@@ -288,8 +288,8 @@ def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
 
 def annealed(kind: str) -> dict[str, Any]:
     """Seconds of a move of the search on wider instances: a list schedule and its value."""
-    wide = importlib.import_module("rarmodel.dispatch.search")
-    search = wide.WideSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
+    wide = importlib.import_module("rarmodel.lists.order_search")
+    search = wide.OrderSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
     least = least_seconds([lambda: search._step(0)])
     return {"seconds": [least[0] / search._moves]}
 

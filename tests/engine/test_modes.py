@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 
-from rarmodel.dispatch.decode import values
-from rarmodel.dispatch.facts import goals_of
-from rarmodel.dispatch.list_schedules import ListSchedules
+from rarmodel.lists.decoding import values
+from rarmodel.lists.instance_arrays import goals_of
+from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
 from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.lone import allowed_servers, realised

@@ -15,7 +15,7 @@ from random_instances import instances, random_instance
 from scopes import scope_of
 from wide_instances import wide_instances
 
-from rarmodel.dispatch import shortest_first
+from rarmodel.lists import shortest_first
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT

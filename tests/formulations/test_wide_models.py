@@ -24,7 +24,7 @@ from wide_optimum import optimum
 
 from rarmodel.api import solve
 from rarmodel.bounds import best_bound, least_values
-from rarmodel.dispatch import shortest_first
+from rarmodel.lists import shortest_first
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
 from rarmodel.exact.diagnosis import explain

@@ -11,8 +11,8 @@ from documents import instance_data, job_data
 
 from rarmodel import registry
 from rarmodel.api import list_neighbourhoods, load_instance, solve
-from rarmodel.dispatch import LIST_SCHEDULES
-from rarmodel.dispatch import search as wide_module
+from rarmodel.lists import LIST_SCHEDULES
+from rarmodel.lists import search as wide_module
 from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
 from rarmodel.heuristics import Neighbourhood, Turn

@@ -1,4 +1,4 @@
-"""List schedules of wider instances as simply as possible: every job is tried at every event."""
+"""List schedules as simply as possible: every job is tried at every event."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rarmodel.dispatch.facts import FEWEST_ALONE, PACK, facts_of
-from rarmodel.dispatch.room import BITS
 from rarmodel.engine.arrays import NEVER, Ints, State, arrays_of, new_state
 from rarmodel.engine.kernel import (
     CLOCK,
@@ -18,6 +16,19 @@ from rarmodel.engine.kernel import (
     start,
 )
 from rarmodel.engine.modes import mode_of, modes_of
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.placement_options import (
+    ANY,
+    ANY_ALONE,
+    EMPTIEST,
+    FEWEST_ALONE,
+    FEWEST_PAIRED,
+    NEVER_PACKS,
+    PACK,
+    PACKS_FIRST,
+)
+from rarmodel.lists.server_bits import BITS
+from rarmodel.model import topology
 from rarmodel.schema import Instance
 
 Workers = dict[int, int]
@@ -29,7 +40,7 @@ class SimpleDecoder:
     """Makes list schedules of one instance; the engine simulates them."""
 
     def __init__(self, instance: Instance) -> None:
-        self.instance, self.facts = instance, facts_of(instance)
+        self.instance, self.facts = instance, instance_arrays(instance)
         self.arrays, self.modes = arrays_of(instance), modes_of(instance)
         self.compute = np.ascontiguousarray(self.arrays.modes["compute"])
         self.servers = range(len(instance.cluster.servers))
@@ -40,6 +51,25 @@ class SimpleDecoder:
             if job.running is not None
         }
         self.pins: list[Workers] = []
+        self.paths = topology(instance.cluster).paths
+        groups: dict[frozenset[int], int] = {}
+        for path in self.paths:
+            for link in path:
+                switch = topology(instance.cluster).links[link].parent
+                below = frozenset(s for s in self.servers if switch in self._switches(s))
+                hops = min(self._switches(s).index(switch) + 1 for s in below)
+                groups[below] = min(hops, groups.get(below, hops))
+        groups.setdefault(frozenset(self.servers), max(map(len, self.paths)))
+        self.groups = sorted((some for some in groups if len(some) > 1), key=self._by_size)
+        self.hops = groups
+
+    def _by_size(self, group: frozenset[int]) -> tuple[int, int]:
+        return len(group), min(group)
+
+    def _switches(self, server: int) -> list[str]:
+        """The switches above a server, the nearest first."""
+        links = topology(self.instance.cluster).links
+        return [links[link].parent for link in self.paths[server]]
 
     def __call__(self, order: Sequence[int], option: Ints, earliest: Ints) -> Made | None:
         """The schedule; None if some job can never start."""
@@ -47,6 +77,7 @@ class SimpleDecoder:
         self.state = new_state(self.arrays)
         reset(self.arrays, self.state)
         self.held: dict[int, Workers] = {}
+        self.alone: dict[int, set[int]] = {}
         starts, ends, rings = [0] * len(jobs), [NEVER] * len(jobs), [Workers() for _ in jobs]
         for j in order:
             if j in self.running:
@@ -68,6 +99,8 @@ class SimpleDecoder:
                     if self._kept(state, {**self.held, j: workers}, now):
                         self._start(self.state, j, workers)
                         self.held[j] = rings[j] = workers
+                        if self._style(j, int(option[j])) in (ANY_ALONE, FEWEST_ALONE):
+                            self.alone[j] = self._links(workers)
                         starts[j] = now
                         waiting.remove(j)
             if not self.state.counters[RUNNING] and not waiting:
@@ -78,7 +111,7 @@ class SimpleDecoder:
                 for j in waiting
                 if set(jobs[j].after) <= done
             ]
-            moments += [int(slot) for slot in self.facts.change_slot]
+            moments += [int(slot) for slot in self.facts.reserved.slot]
             later = [int(slot) for slot in moments if slot > now]
             if not later or min(later) == NEVER:
                 return None
@@ -88,6 +121,7 @@ class SimpleDecoder:
                     ends[j] = now
                     done.add(jobs[j].name)
                     del self.held[j]
+                    self.alone.pop(j, None)
             self.state.counters[CLOCK] = now
 
     def _start(self, state: State, j: int, workers: Workers) -> None:
@@ -108,8 +142,8 @@ class SimpleDecoder:
     def _placed(self, j: int, option: int, now: int) -> Workers:
         """Workers by server of a job that starts now; none if there is no room."""
         facts, job = self.facts, self.instance.jobs[j]
-        chosen = facts.option_at[j] + option
-        size = int(facts.option_size[chosen]) if option >= 0 else sum(self.pins[~option].values())
+        chosen = facts.options.at[j] + option
+        size = int(facts.options.size[chosen]) if option >= 0 else sum(self.pins[~option].values())
         caps = {one.name: one.gpus for one in self.instance.tenants if one.gpus is not None}
         if job.tenant in caps:
             of_tenant = [i for i in self.held if self.instance.jobs[i].tenant == job.tenant]
@@ -120,34 +154,90 @@ class SimpleDecoder:
         if option < 0:
             pin = self.pins[~option]
             return pin if all(self._room(s, now, self.held) >= pin[s] for s in pin) else {}
-        style = facts.option_style[chosen]
-        words = facts.allowed[facts.option_allowed[chosen]]
+        words = facts.options.sets[facts.options.allowed[chosen]]
         allowed = [s for s in self.servers if int(words[s // BITS]) >> s % BITS & 1]
         idle = {s: self._room(s, now, self.held) for s in allowed}
-        if style == PACK:
-            roomy = [s for s in allowed if idle[s] >= size]
-            return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
-        link = facts.server_link
-        usable = [s for s in allowed if idle[s] > 0]
-        if style == FEWEST_ALONE:
-            usable = [s for s in usable if link[s] < 0 or self.state.links[link[s]]["rings"] == 0]
-        usable.sort(key=lambda s: (-idle[s], s))
-        spread = job.spread
+        style, packs = facts.options.style[chosen], facts.options.packs[chosen]
+        packed = self._packed(idle, size)
+        if style == PACK or (packs == PACKS_FIRST and packed):
+            return packed
+        spread = self._spread(j, style, idle, size, int(facts.options.fewest[chosen]))
+        return spread or ({} if packs == NEVER_PACKS else packed)
+
+    def _style(self, j: int, option: int) -> int:
+        return (
+            -1 if option < 0 else int(self.facts.options.style[self.facts.options.at[j] + option])
+        )
+
+    def _links(self, workers: Workers) -> set[int]:
+        """The links that a ring uses: those with some of its servers below, but not all."""
+        paths = [set(self.paths[s]) for s in workers]
+        return set().union(*paths).difference(set.intersection(*paths))
+
+    def _packed(self, idle: Workers, size: int) -> Workers:
+        roomy = [s for s in idle if idle[s] >= size]
+        return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
+
+    def _spread(self, j: int, style: int, idle: Workers, size: int, few: int) -> Workers:
+        """Workers of a ring on several servers, below the first switch that has room."""
+        spread = self.instance.jobs[j].spread
         fewest = max(2, spread.min_servers) if spread else 2
-        most = (spread.max_servers if spread else None) or len(usable)
-        for used in range(fewest, min(most, size, len(usable)) + 1):
-            first = usable[:used]
-            if spread and spread.equal:
-                if size % used == 0 and idle[first[-1]] >= size // used:
-                    return dict.fromkeys(first, size // used)
-            elif sum(idle[s] for s in first) >= size:
-                workers, left = dict.fromkeys(first, 1), size - used
-                for s in first:
-                    more = min(left, idle[s] - 1)
-                    workers[s] += more
-                    left -= more
-                return workers
+        most = (spread.max_servers if spread else None) or len(idle)
+        equal = spread is not None and spread.equal
+        if style in (FEWEST_ALONE, FEWEST_PAIRED):
+            fewest = most = few
+        others = {ANY_ALONE: 0, FEWEST_ALONE: 0, FEWEST_PAIRED: 1}.get(style, len(self.held))
+        taken = set().union(*self.alone.values())
+        rings = [self._links(workers) for workers in self.held.values()]
+        for group in self.groups[-1:] if style == EMPTIEST else self.groups:
+            usable = []
+            for s in sorted(group & idle.keys(), key=lambda s: (-idle[s], s)):
+                links = set(self.paths[s][: self.hops[group]])
+                full = any(sum(link in ring for ring in rings) > others for link in links)
+                if idle[s] > 0 and not full and not links & taken:
+                    usable.append(s)
+            for used in range(fewest, min(most, size, len(usable)) + 1):
+                first = usable[:used]
+                share = size // used
+                if not equal and sum(idle[s] for s in first) >= size:
+                    return self._filled(style, idle, size, first, usable)
+                if equal and size % used == 0 and idle[first[-1]] >= share:
+                    if style in (FEWEST_ALONE, FEWEST_PAIRED):
+                        roomy = [s for s in usable if idle[s] >= share]
+                        first = self._tight(first, roomy, idle, dict.fromkeys(usable, share), 0)
+                    return dict.fromkeys(first, share)
         return {}
+
+    def _tight(
+        self, first: list[int], usable: list[int], idle: Workers, least: Workers, spare: int
+    ) -> list[int]:
+        """Servers in place of the first ones: the fullest that do, from the last place on."""
+        chosen = [*first]
+        for p in reversed(range(len(chosen))):
+            own = chosen[p]
+            need = least.get(own) or max(1, idle[own] - spare)
+            fuller = [s for s in usable if need <= idle[s] < idle[own] and s not in chosen]
+            if fuller:
+                chosen[p] = min(fuller, key=lambda s: (idle[s], s))
+                spare -= idle[own] - idle[chosen[p]]
+        return chosen
+
+    def _filled(
+        self, style: int, idle: Workers, size: int, first: list[int], usable: list[int]
+    ) -> Workers:
+        """Workers on the emptiest servers, or on the fullest that do."""
+        workers, left = Workers(), size
+        if style in (FEWEST_ALONE, FEWEST_PAIRED):
+            spare = sum(idle[s] for s in first) - size
+            first = self._tight(first, usable, idle, {}, spare)[::-1]
+        for p, s in enumerate(first):
+            others = len(first) - 1 - p
+            if others == 0 and style in (ANY, ANY_ALONE):
+                fuller = [t for t in usable if left <= idle[t] < idle[s] and t not in workers]
+                s = min(fuller, key=lambda t: (idle[t], t), default=s)
+            workers[s] = min(left - others, idle[s])
+            left -= workers[s]
+        return workers
 
     def _kept(self, running: State, jobs: dict[int, Workers], now: int) -> bool:
         """Whether deadlines and reservations are kept if nothing starts any more."""
@@ -157,7 +247,7 @@ class SimpleDecoder:
         held = dict(jobs)
         while held:
             end = next_completion(self.arrays, state)
-            for slot in self.facts.change_slot:
+            for slot in self.facts.reserved.slot:
                 if now < slot < end and min(self._room(s, slot, held) for s in self.servers) < 0:
                     return False
             if end == NEVER:

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
-from rarmodel.dispatch import shortest_first
-from rarmodel.dispatch.facts import facts_of
-from rarmodel.dispatch.list_schedules import ListSchedules
-from rarmodel.dispatch.plans import planned
-from rarmodel.dispatch.room import as_truths
+from rarmodel.lists import shortest_first
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.bound_plans import planned
+from rarmodel.lists.server_bits import as_truths
 from rarmodel.files import parse_instance
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
@@ -60,7 +60,7 @@ def two_types(*jobs: int, objective: str = "total-completion") -> Instance:
 
 
 def test_a_job_may_be_kept_off_the_fast_servers() -> None:
-    facts = facts_of(two_types(5))
+    facts = instance_arrays(two_types(5))
     allowed = as_truths(facts.allowed, 2)
     sets = {tuple(allowed[row].tolist()) for row in facts.option_allowed}
     assert {(True, False), (False, True), (True, True)} <= sets
@@ -83,7 +83,7 @@ def test_the_plan_uses_the_slow_server_where_that_helps() -> None:
 
 def test_the_plan_starts_short_jobs_first() -> None:
     instance = two_types(9, 1, 5)
-    plan = planned(instance, facts_of(instance))
+    plan = planned(instance, instance_arrays(instance))
     assert plan is not None
     order = plan[0].tolist()
     assert order.index(1) < order.index(0)

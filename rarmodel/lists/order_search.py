@@ -18,17 +18,18 @@ from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
 
-from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
-from .facts import facts_of, goals_of
-from .list_schedules import ListSchedules
-from .plans import planned
-from .rules import (
+from .bound_plans import planned
+from .dispatching_rules import (
     Rule,
     earliest_due_first,
     first_come_first_served,
     shortest_first,
     weighted_shortest_first,
 )
+from .instance_arrays import instance_arrays
+from .list_schedules import ListSchedules
+from .objective_arrays import objective_arrays
+from .order_annealing import BEST, CURRENT, NOTHING, NUMBERS, anneal, new_encodings
 
 STEP_WORK = 20_000
 """Jobs placed in one step, about: some tenth of a second."""
@@ -70,7 +71,7 @@ class Found:
     schedule: Schedule | None = None
 
 
-class WideSearch:
+class OrderSearch:
     """A search for one wider instance that goes on where it was each time it is run.
 
     Parameters
@@ -102,13 +103,13 @@ class WideSearch:
     ) -> None:
         self.instance = instance
         self._turns, self._first = turns, first
-        facts, goals = facts_of(instance), goals_of(instance)
-        self._goals, self.method = goals, method
+        arrays, objectives = instance_arrays(instance), objective_arrays(instance)
+        self._objectives, self.method = objectives, method
         self._stop = np.zeros(1, np.int64)
         self._threads = limits.threads or processors()
-        self._lists = [ListSchedules(instance, facts) for _ in range(self._threads)]
+        self._lists = [ListSchedules(instance, arrays, self._stop) for _ in range(self._threads)]
         jobs = len(instance.jobs)
-        self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
+        self._encodings = [new_encodings(jobs, len(objectives.greatest)) for _ in self._lists]
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
@@ -119,7 +120,7 @@ class WideSearch:
         self._round = [0] * self._threads
         self._left = [0] * self._threads
         self._length = [FIRST_ROUND] * self._threads
-        self.best = Found((NOTHING,) * len(goals.greatest))
+        self.best = Found((NOTHING,) * len(objectives.greatest))
 
     def run(
         self,
@@ -174,9 +175,9 @@ class WideSearch:
     def _guide(self) -> None:
         """Find out what the first objective is worth at least, and the plan behind that."""
         self._least = float(least_values(self.instance)[0])
-        self._planned = planned(self.instance, self._lists[0].facts)
-        for genes in self._genes:
-            genes.aim[0] = self._least
+        self._planned = planned(self.instance, self._lists[0].arrays.options)
+        for encodings in self._encodings:
+            encodings.aim[0] = self._least
 
     def _take_turn(self, turns: Turns, deadline: float) -> None:
         """Let a neighbourhood of a user change the best schedule."""
@@ -189,55 +190,50 @@ class WideSearch:
 
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
-        genes = self._genes[i]
+        encodings = self._encodings[i]
         if self._left[i] == 0:
             self._begin(i)
-        before = tuple(genes.value[BEST])
+        before = tuple(encodings.value[BEST])
         moves = self._moves * self._length[i]
         cooling = (COLD / HOT) ** (1 / moves)
         done = self._moves * (self._length[i] - self._left[i])
         self._anneal(i, self._moves, HOT * cooling**done, cooling)
         self._left[i] -= 1
-        return tuple(genes.value[BEST]) < before
+        return tuple(encodings.value[BEST]) < before
 
     def _anneal(self, i: int, moves: int, hot: float, cooling: float) -> None:
         """Anneal on one thread."""
         lists = self._lists[i]
         anneal(
             lists.arrays,
-            lists.state,
-            lists.saved,
-            lists.modes,
-            lists.compute,
-            lists.facts,
-            self._goals,
-            lists.work,
-            self._genes[i],
+            lists.partial,
+            self._objectives,
+            self._encodings[i],
+            NUMBERS,
             moves,
             hot,
             cooling,
             self._generators[i],
-            self._stop,
         )
 
     def _begin(self, i: int) -> None:
         """Begin a round: with the plan, later with the best known or the order of a rule."""
-        genes, turn = self._genes[i], self._round[i]
-        if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
+        encodings, turn = self._encodings[i], self._round[i]
+        if turn % 2 == 0 or encodings.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
-            genes.order[CURRENT] = rule.order(self.instance)
-            genes.option[CURRENT] = 0
+            encodings.order[CURRENT] = rule.order(self.instance)
+            encodings.option[CURRENT] = 0
             if self._planned is not None:
                 order, option = self._planned
-                genes.option[CURRENT] = option
+                encodings.option[CURRENT] = option
                 if turn == 0:
-                    genes.order[CURRENT] = order
-            genes.earliest[CURRENT] = 0
+                    encodings.order[CURRENT] = order
+            encodings.earliest[CURRENT] = 0
         else:
-            for row in (genes.order, genes.option, genes.earliest, genes.value):
+            for row in (encodings.order, encodings.option, encodings.earliest, encodings.value):
                 row[CURRENT] = row[BEST]
-            genes.aim[0] = self._least + AIM * (genes.value[BEST, 0] - self._least)
-        genes.energy[CURRENT] = NOTHING  # Not known for this aim.
+            encodings.aim[0] = self._least + AIM * (encodings.value[BEST, 0] - self._least)
+        encodings.energy[CURRENT] = NOTHING  # Not known for this aim.
         if turn > 0:
             self._length[i] = min(MOST_ROUND, 2 * self._length[i])
         self._left[i] = self._length[i]
@@ -245,12 +241,12 @@ class WideSearch:
 
     def _take(self, i: int) -> None:
         """Make a thread's best schedule the best of all if it is better, and within the horizon."""
-        genes, lists = self._genes[i], self._lists[i]
-        found = tuple(genes.value[BEST].tolist())
+        encodings, lists = self._encodings[i], self._lists[i]
+        found = tuple(encodings.value[BEST].tolist())
         if found >= self.best.values:
             return
-        genes_of_best = genes.order[BEST], genes.option[BEST], genes.earliest[BEST]
-        if not lists.made(*genes_of_best):
+        of_best = encodings.order[BEST], encodings.option[BEST], encodings.earliest[BEST]
+        if not lists.made(*of_best):
             return
-        if int(lists.state.rings["finish"].max()) <= horizon_of(self.instance):
+        if int(lists.partial.state.rings["finish"].max()) <= horizon_of(self.instance):
             self.best = Found(found, lists.schedule(self.method))

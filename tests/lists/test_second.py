@@ -8,7 +8,7 @@ import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel.api import solve
-from rarmodel.dispatch.second import SecondSearch, with_second_aim
+from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.limits import Limits
 from rarmodel.verifier import verify
 

@@ -28,7 +28,7 @@ from .commitments import keeps_commitments, projected, save, watch
 from .free_gpus import free_all, set_idle, total_free
 from .instance_arrays import InstanceArrays
 from .partial_schedule import DEADLINES, ENDS_KNOWN, PartialSchedule
-from .placement import place
+from .placement import place, ring_size
 from .placement_options import ANY_ALONE, FEWEST_ALONE
 from .queues import (
     ASIDE,
@@ -47,21 +47,16 @@ from .queues import (
 
 _inner = partial(compiled, inner=True)
 
-STUCK, CUT_OFF, STOPPED = -1, -2, -3
+STUCK, STOPPED = -1, -2
 """Why there is no schedule: some job can never start or never completes, or jobs that run already
-miss a deadline; the makespan is past the cutoff; another thread asked to stop."""
+miss a deadline; another thread asked to stop."""
 
 
 @partial(compiled, parallel=True)
 def decode(
-    instance: InstanceArrays,
-    schedule: PartialSchedule,
-    order: Ints,
-    option: Ints,
-    earliest: Ints,
-    cutoff: int,
+    instance: InstanceArrays, schedule: PartialSchedule, order: Ints, option: Ints, earliest: Ints
 ) -> int:
-    """Make a schedule; its makespan, or STUCK, CUT_OFF or STOPPED.
+    """Make a schedule; its makespan, or STUCK or STOPPED.
 
     Parameters
     ----------
@@ -73,8 +68,6 @@ def decode(
         (jobs) Which of its options each job takes; −1 − i for pin i.
     earliest
         (jobs) Slot from which on each may start, beside its release.
-    cutoff
-        Give up once the schedule is known to end past this slot.
     """
     arrays, state, queues = instance.engine, schedule.state, schedule.queues
     reserved = instance.reserved
@@ -105,8 +98,6 @@ def decode(
             following = min(following, reserved.slot[change])
         if following == NEVER:
             return STUCK
-        if following > cutoff:
-            return CUT_OFF
         now = following
         if completion == now:
             count = complete_next(arrays, state, schedule.ended)
@@ -144,6 +135,7 @@ def _begin(
         if option[job] >= 0:
             queue = options.queue[options.at[job] + option[job]]
         queues.queue[job] = queue
+        queues.size[queue] = ring_size(instance, job, option[job])
     empty_queues(queues, order)
     for job in order:
         first, end = instance.running_at[job], instance.running_at[job + 1]
@@ -238,10 +230,12 @@ def _start_some(
     """Start the jobs that can start now, the most urgent first."""
     queues, counters = schedule.queues, schedule.queues.counters
     counters[OPEN] = counters[ASIDE] = 0
-    if total_free(schedule.free) == 0:
+    free = total_free(schedule.free)
+    if free == 0:
         return
     for i in range(counters[QUEUES]):
-        open_queue(queues, queues.used[i])
+        if queues.size[queues.used[i]] <= free:
+            open_queue(queues, queues.used[i])
     while counters[OPEN] > 0:
         job = order[next_to_try(queues)]
         used = place(instance, schedule, job, option[job])

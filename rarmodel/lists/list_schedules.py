@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.engine.arrays import Ints
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
 
@@ -63,7 +63,6 @@ class ListSchedules:
             np.asarray(order, np.int64),
             none if option is None else option,
             none if earliest is None else earliest,
-            NEVER,
         )
 
     def made(

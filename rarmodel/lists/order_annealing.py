@@ -19,211 +19,133 @@ from __future__ import annotations
 
 from functools import partial
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine.arrays import NEVER, Floats, Ints
+from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .decoding import decode
 from .instance_arrays import InstanceArrays
+from .list_schedules import ListSchedules
 from .objective_arrays import ObjectiveArrays, term_of, values
+from .order_moves import (
+    BEST,
+    CURRENT,
+    NOTHING,
+    PASS,
+    TRIAL,
+    Encodings,
+    Numbers,
+    change,
+    copy_row,
+    new_encodings,
+)
 from .partial_schedule import PartialSchedule
 
 _inner = partial(compiled, inner=True)
 
-CURRENT, BEST, TRIAL, PASS = range(4)
-NOTHING = 1e300
-"""Energy of what gives no schedule."""
 
+class OrderAnnealing:
+    """One thread's annealing of the orders of an instance, which goes on where it was.
 
-class Numbers(NamedTuple):
-    """How often annealing makes which changes, and what counts how much."""
+    Parameters
+    ----------
+    lists
+        The instance laid out, with the memory of the thread.
+    objectives
+        What is minimised.
+    numbers
+        How to anneal.
+    generator
+        The thread's random numbers.
 
-    passes: int = 1
-    """List schedules for each trial: forwards, then in turn backwards and forwards."""
-    most_changes: int = 3
-    """Changes in one move, at most."""
-    option_share: float = 0.15
-    """Part of the changes that are to a job's option."""
-    delay_share: float = 0.05
-    """Part of the changes that are to its delay."""
-    near_share: float = 0.5
-    """Part of the moves in the order that are by a few places only."""
-    near: int = 8
-    """So many places at most."""
-    hurry_share: float = 0.3
-    """Under a greatest term, the part of the changes that are to the job of the greatest term among
-    some."""
-    rivals: int = 8
-    """How many these are."""
-    swap_share: float = 0.5
-    """Part of the swaps of two jobs of the order that swap their places, too, if they can."""
-    later: float = 1e-4
-    """What each further objective counts, relative to the one before."""
-    greatest: float = 0.1
-    """Under a greatest term: what it counts itself."""
-    excess: float = 4.0
-    """And what the mean excess of all terms counts."""
-    smoothing: float = 1e-3
-    """And what the sum of weighted completions counts."""
-    penalty: float = 2.0
-    """What an objective counts above its cap, relative to the one that is minimised."""
+    Attributes
+    ----------
+    lists, encodings
+        The memory of the thread, and the decisions that it anneals.
+    temperature
+        The present temperature, as a part of the first objective.
+    """
 
+    def __init__(
+        self,
+        lists: ListSchedules,
+        objectives: ObjectiveArrays,
+        numbers: Numbers,
+        generator: Generator,
+    ) -> None:
+        self.lists, self.temperature = lists, 0.0
+        self.encodings = new_encodings(len(lists.instance.jobs), len(objectives.greatest))
+        self._objectives, self._numbers, self._generator = objectives, numbers, generator
+        self._cooling = 1.0
 
-NUMBERS = Numbers()
-JUSTIFIED = Numbers(passes=3)
-"""For the makespan without releases, deadlines and the like."""
+    def begin(self, order: Ints, option: Ints | int, earliest: Ints | int = 0) -> None:
+        """Continue with another order; see `ListSchedules.makespan`."""
+        encodings = self.encodings
+        encodings.order[CURRENT] = order
+        encodings.option[CURRENT] = option
+        encodings.earliest[CURRENT] = earliest
+        encodings.energy[CURRENT] = NOTHING
 
+    def begin_from(self, row: int) -> None:
+        """Continue with one of the rows."""
+        encodings = self.encodings
+        self.begin(encodings.order[row], encodings.option[row], encodings.earliest[row])
 
-class Encodings(NamedTuple):
-    """What schedules are decoded from, in rows CURRENT, BEST, TRIAL and PASS."""
+    def aim_at(self, aim: float) -> None:
+        """Let the terms of a greatest objective count from another value on."""
+        if aim != self.encodings.aim[0]:
+            self.encodings.aim[0] = aim
+            self.encodings.energy[CURRENT] = NOTHING  # Not known for this aim.
 
-    order: Ints
-    """(4, jobs) Jobs, most urgent first."""
-    option: Ints
-    """(4, jobs) Which of its options each takes."""
-    earliest: Ints
-    """(4, jobs) Slot from which on each may start."""
-    value: Floats
-    """(4, objectives) Values."""
-    energy: Floats
-    """(4) What is annealed."""
-    aim: Floats
-    """(1) What the terms of a greatest one should be at most: those up to it count nothing."""
-    cap: Floats
-    """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
-    scale: Floats
-    """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
+    def heat(self, hot: float, cold: float, moves: int) -> None:
+        """Cool from one temperature to another in so many moves; 0 for no heat at all."""
+        self.temperature = hot
+        self._cooling = (cold / hot) ** (1 / moves) if hot > 0.0 else 1.0
 
+    def step(self, moves: int) -> bool:
+        """Make so many moves; whether the best became better."""
+        before = tuple(self.encodings.value[BEST])
+        anneal(
+            self.lists.arrays,
+            self.lists.partial,
+            self._objectives,
+            self.encodings,
+            self._numbers,
+            moves,
+            self.temperature,
+            self._cooling,
+            self._generator,
+        )
+        self.temperature *= self._cooling**moves
+        return tuple(self.encodings.value[BEST]) < before
 
-def new_encodings(jobs: int, objectives: int) -> Encodings:
-    """Memory for the orders of so many jobs."""
-    return Encodings(
-        order=np.zeros((4, jobs), np.int64),
-        option=np.zeros((4, jobs), np.int64),
-        earliest=np.zeros((4, jobs), np.int64),
-        value=np.full((4, objectives), NOTHING),
-        energy=np.full(4, NOTHING),
-        aim=np.zeros(1),
-        cap=np.full(objectives, np.inf),
-        scale=np.zeros(objectives + 1),
-    )
+    def propose(self) -> bool:
+        """Change the current decisions into the trial's; whether there is a schedule of those."""
+        propose(
+            self.lists.arrays,
+            self.lists.partial,
+            self._objectives,
+            self.encodings,
+            self._numbers,
+            self._generator,
+        )
+        return self.decode(TRIAL)
 
+    def accept(self) -> None:
+        """Continue from the trial."""
+        encodings = self.encodings
+        for rows in (encodings.order, encodings.option, encodings.earliest):
+            rows[CURRENT] = rows[TRIAL]
 
-@_inner
-def _copy(encodings: Encodings, source: int, to: int) -> None:
-    for i in range(encodings.order.shape[1]):
-        encodings.order[to, i] = encodings.order[source, i]
-        encodings.option[to, i] = encodings.option[source, i]
-        encodings.earliest[to, i] = encodings.earliest[source, i]
-    for i in range(encodings.value.shape[1]):
-        encodings.value[to, i] = encodings.value[source, i]
-    encodings.energy[to] = encodings.energy[source]
-
-
-@_inner
-def _move(order: Ints, place: int, to: int) -> None:
-    """Move a job of the order to another place."""
-    job = order[place]
-    step = 1 if place < to else -1
-    while place != to:
-        order[place] = order[place + step]
-        place += step
-    order[place] = job
-
-
-@_inner
-def _hurry(
-    instance: InstanceArrays,
-    schedule: PartialSchedule,
-    objectives: ObjectiveArrays,
-    encodings: Encodings,
-    numbers: Numbers,
-    generator: Generator,
-) -> None:
-    """Let one of the jobs with the greatest terms be more urgent, or be placed in another way."""
-    jobs = encodings.order.shape[1]
-    order = encodings.order[TRIAL]
-    place = 0
-    greatest = -np.inf
-    for _ in range(numbers.rivals):
-        other = below(generator, jobs)
-        job = order[other]
-        if objectives.weight[0, job] > 0.0:
-            term = term_of(objectives, 0, job, schedule.state.rings[job].finish)
-            if term > greatest:
-                place, greatest = other, term
-    job = order[place]
-    options = instance.options.at[job + 1] - instance.options.at[job]
-    if options > 1 and below(generator, 2) == 0:
-        encodings.option[TRIAL, job] = below(generator, options)
-    else:
-        encodings.earliest[TRIAL, job] = 0
-        _move(order, place, below(generator, place + 1))
-
-
-@_inner
-def _change(
-    instance: InstanceArrays,
-    schedule: PartialSchedule,
-    objectives: ObjectiveArrays,
-    encodings: Encodings,
-    numbers: Numbers,
-    generator: Generator,
-) -> None:
-    """One change of the trial."""
-    aimed = objectives.greatest[0] == 1 and encodings.cap[0] == np.inf
-    if aimed and fraction(generator) < numbers.hurry_share:
-        _hurry(instance, schedule, objectives, encodings, numbers, generator)
-        return
-    jobs = encodings.order.shape[1]
-    order = encodings.order[TRIAL]
-    job, other = below(generator, jobs), below(generator, jobs)
-    kind = fraction(generator)
-    options = instance.options.at[job + 1] - instance.options.at[job]
-    pinned = len(instance.pin_at) > 1
-    if pinned and kind < numbers.option_share and below(generator, 2) == 0:
-        if _may_swap(instance, encodings, job, other):
-            _swap_places(encodings, job, other)
-    elif kind < numbers.option_share and (options > 1 or encodings.option[TRIAL, job] < 0):
-        encodings.option[TRIAL, job] = below(generator, options)
-    elif kind < numbers.option_share + numbers.delay_share:
-        # Until another job completes, as far as the last schedule tells; or no more.
-        delay = encodings.earliest[TRIAL, job] == 0
-        slot = schedule.state.rings[other].finish
-        encodings.earliest[TRIAL, job] = slot if delay and slot < NEVER else 0
-    elif below(generator, 2) == 0:
-        one, two = order[job], order[other]
-        order[job], order[other] = two, one
-        if (
-            pinned
-            and fraction(generator) < numbers.swap_share
-            and _may_swap(instance, encodings, one, two)
-        ):
-            _swap_places(encodings, one, two)
-    else:
-        if fraction(generator) < numbers.near_share:
-            other = job + below(generator, 2 * numbers.near + 1) - numbers.near
-            other = max(0, min(jobs - 1, other))
-        _move(order, job, other)
-
-
-@_inner
-def _may_swap(instance: InstanceArrays, encodings: Encodings, one: int, other: int) -> bool:
-    """Whether two jobs of the trial are pinned, and alike."""
-    option = encodings.option[TRIAL]
-    pinned = option[one] < 0 and option[other] < 0
-    return bool(pinned and instance.alike[one] == instance.alike[other])
-
-
-@_inner
-def _swap_places(encodings: Encodings, one: int, other: int) -> None:
-    """Swap the places of two jobs of the trial, and until when they wait."""
-    for row in (encodings.option, encodings.earliest):
-        row[TRIAL, one], row[TRIAL, other] = row[TRIAL, other], row[TRIAL, one]
+    def decode(self, row: int) -> bool:
+        """Make the schedule of a row again, whoever asked to stop; whether there is one."""
+        encodings, lists = self.encodings, self.lists
+        of_row = encodings.order[row], encodings.option[row], encodings.earliest[row]
+        unstopped = lists.partial._replace(stop=np.zeros(1, np.int64))
+        return decode(lists.arrays, unstopped, *of_row) >= 0
 
 
 @_inner
@@ -272,6 +194,21 @@ def _better(encodings: Encodings, one: int, other: int) -> bool:
     return False
 
 
+@compiled
+def propose(
+    instance: InstanceArrays,
+    schedule: PartialSchedule,
+    objectives: ObjectiveArrays,
+    encodings: Encodings,
+    numbers: Numbers,
+    generator: Generator,
+) -> None:
+    """Make the trial of the current decisions; see `change`."""
+    copy_row(encodings, CURRENT, TRIAL)
+    for _ in range(1 + below(generator, numbers.most_changes)):
+        change(instance, schedule, objectives, encodings, numbers, generator)
+
+
 @partial(compiled, parallel=True)
 def anneal(
     instance: InstanceArrays,
@@ -309,12 +246,12 @@ def anneal(
         if schedule.stop[0] != 0:
             return move
         temperature *= cooling
-        _copy(encodings, CURRENT, TRIAL)
+        copy_row(encodings, CURRENT, TRIAL)
         if encodings.energy[CURRENT] < NOTHING:
             for _ in range(1 + below(generator, numbers.most_changes)):
-                _change(instance, schedule, objectives, encodings, numbers, generator)
+                change(instance, schedule, objectives, encodings, numbers, generator)
         encodings.energy[TRIAL] = NOTHING
-        _copy(encodings, TRIAL, PASS)
+        copy_row(encodings, TRIAL, PASS)
         for turn in range(numbers.passes):
             made = decode(
                 instance,
@@ -322,7 +259,6 @@ def anneal(
                 encodings.order[PASS],
                 encodings.option[PASS],
                 encodings.earliest[PASS],
-                NEVER,
             )
             if made < 0:
                 break
@@ -331,9 +267,9 @@ def anneal(
                 instance, schedule, objectives, encodings, numbers, PASS
             )
             if _better(encodings, PASS, BEST):
-                _copy(encodings, PASS, BEST)
+                copy_row(encodings, PASS, BEST)
             if encodings.energy[PASS] < encodings.energy[TRIAL]:
-                _copy(encodings, PASS, TRIAL)
+                copy_row(encodings, PASS, TRIAL)
             if turn + 1 < numbers.passes:
                 for place in range(jobs):
                     encodings.order[PASS, place] = schedule.completed[jobs - 1 - place]
@@ -342,10 +278,10 @@ def anneal(
             if encodings.energy[CURRENT] == NOTHING and schedule.stop[0] == 0:
                 # Nothing is known that works: walk on at random.
                 for _ in range(1 + below(generator, numbers.most_changes)):
-                    _change(instance, schedule, objectives, encodings, numbers, generator)
-                _copy(encodings, TRIAL, CURRENT)
+                    change(instance, schedule, objectives, encodings, numbers, generator)
+                copy_row(encodings, TRIAL, CURRENT)
             continue
         limit = encodings.energy[CURRENT] - temperature * log(fraction(generator))
         if encodings.energy[TRIAL] <= limit:
-            _copy(encodings, TRIAL, CURRENT)
+            copy_row(encodings, TRIAL, CURRENT)
     return moves

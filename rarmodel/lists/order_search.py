@@ -1,4 +1,4 @@
-"""The search for wider instances: annealing over list schedules, in rounds, on all threads."""
+"""The search over list schedules: annealing in rounds, on all threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from .dispatching_rules import (
 from .instance_arrays import instance_arrays
 from .list_schedules import ListSchedules
 from .objective_arrays import objective_arrays
-from .order_annealing import BEST, CURRENT, NOTHING, NUMBERS, anneal, new_encodings
+from .order_annealing import OrderAnnealing
+from .order_moves import BEST, NOTHING, NUMBERS
 
 STEP_WORK = 20_000
 """Jobs placed in one step, about: some tenth of a second."""
@@ -72,7 +73,7 @@ class Found:
 
 
 class OrderSearch:
-    """A search for one wider instance that goes on where it was each time it is run.
+    """A search for one instance that goes on where it was each time it is run.
 
     Parameters
     ----------
@@ -104,19 +105,22 @@ class OrderSearch:
         self.instance = instance
         self._turns, self._first = turns, first
         arrays, objectives = instance_arrays(instance), objective_arrays(instance)
-        self._objectives, self.method = objectives, method
+        self.method = method
         self._stop = np.zeros(1, np.int64)
         self._threads = limits.threads or processors()
-        self._lists = [ListSchedules(instance, arrays, self._stop) for _ in range(self._threads)]
-        jobs = len(instance.jobs)
-        self._encodings = [new_encodings(jobs, len(objectives.greatest)) for _ in self._lists]
+        self._annealing = [
+            OrderAnnealing(
+                ListSchedules(instance, arrays, self._stop),
+                objectives,
+                NUMBERS,
+                np.array([limits.seed * 1_000_003 + first + i], np.uint64),
+            )
+            for i in range(self._threads)
+        ]
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
-        self._generators = [
-            np.array([limits.seed * 1_000_003 + first + i], np.uint64) for i in range(self._threads)
-        ]
-        self._moves = max(20, STEP_WORK // jobs)
+        self._moves = max(20, STEP_WORK // len(instance.jobs))
         self._round = [0] * self._threads
         self._left = [0] * self._threads
         self._length = [FIRST_ROUND] * self._threads
@@ -175,9 +179,9 @@ class OrderSearch:
     def _guide(self) -> None:
         """Find out what the first objective is worth at least, and the plan behind that."""
         self._least = float(least_values(self.instance)[0])
-        self._planned = planned(self.instance, self._lists[0].arrays.options)
-        for encodings in self._encodings:
-            encodings.aim[0] = self._least
+        self._planned = planned(self.instance, self._annealing[0].lists.arrays.options)
+        for annealing in self._annealing:
+            annealing.aim_at(self._least)
 
     def _take_turn(self, turns: Turns, deadline: float) -> None:
         """Let a neighbourhood of a user change the best schedule."""
@@ -190,63 +194,42 @@ class OrderSearch:
 
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
-        encodings = self._encodings[i]
         if self._left[i] == 0:
             self._begin(i)
-        before = tuple(encodings.value[BEST])
-        moves = self._moves * self._length[i]
-        cooling = (COLD / HOT) ** (1 / moves)
-        done = self._moves * (self._length[i] - self._left[i])
-        self._anneal(i, self._moves, HOT * cooling**done, cooling)
         self._left[i] -= 1
-        return tuple(encodings.value[BEST]) < before
-
-    def _anneal(self, i: int, moves: int, hot: float, cooling: float) -> None:
-        """Anneal on one thread."""
-        lists = self._lists[i]
-        anneal(
-            lists.arrays,
-            lists.partial,
-            self._objectives,
-            self._encodings[i],
-            NUMBERS,
-            moves,
-            hot,
-            cooling,
-            self._generators[i],
-        )
+        return self._annealing[i].step(self._moves)
 
     def _begin(self, i: int) -> None:
         """Begin a round: with the plan, later with the best known or the order of a rule."""
-        encodings, turn = self._encodings[i], self._round[i]
+        annealing, turn = self._annealing[i], self._round[i]
+        encodings = annealing.encodings
         if turn % 2 == 0 or encodings.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
-            encodings.order[CURRENT] = rule.order(self.instance)
-            encodings.option[CURRENT] = 0
+            order, option = (
+                np.array(rule.order(self.instance)),
+                np.zeros(len(self.instance.jobs), np.int64),
+            )
             if self._planned is not None:
-                order, option = self._planned
-                encodings.option[CURRENT] = option
-                if turn == 0:
-                    encodings.order[CURRENT] = order
-            encodings.earliest[CURRENT] = 0
+                option = self._planned[1]
+                order = self._planned[0] if turn == 0 else order
+            annealing.begin(order, option)
         else:
-            for row in (encodings.order, encodings.option, encodings.earliest, encodings.value):
-                row[CURRENT] = row[BEST]
-            encodings.aim[0] = self._least + AIM * (encodings.value[BEST, 0] - self._least)
-        encodings.energy[CURRENT] = NOTHING  # Not known for this aim.
+            annealing.begin(
+                *(row[BEST] for row in (encodings.order, encodings.option, encodings.earliest))
+            )
+            annealing.aim_at(self._least + AIM * (encodings.value[BEST, 0] - self._least))
         if turn > 0:
             self._length[i] = min(MOST_ROUND, 2 * self._length[i])
         self._left[i] = self._length[i]
+        annealing.heat(HOT, COLD, self._moves * self._length[i])
         self._round[i] += 1
 
     def _take(self, i: int) -> None:
         """Make a thread's best schedule the best of all if it is better, and within the horizon."""
-        encodings, lists = self._encodings[i], self._lists[i]
-        found = tuple(encodings.value[BEST].tolist())
-        if found >= self.best.values:
+        annealing = self._annealing[i]
+        found = tuple(annealing.encodings.value[BEST].tolist())
+        if found >= self.best.values or not annealing.decode(BEST):
             return
-        of_best = encodings.order[BEST], encodings.option[BEST], encodings.earliest[BEST]
-        if not lists.made(*of_best):
-            return
+        lists = annealing.lists
         if int(lists.partial.state.rings["finish"].max()) <= horizon_of(self.instance):
             self.best = Found(found, lists.schedule(self.method))

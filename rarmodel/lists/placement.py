@@ -38,7 +38,7 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
     choice
         Which of its options it takes; −1 − i for pin i.
     """
-    size, tenant = _ring_size(instance, job, choice), instance.tenant[job]
+    size, tenant = ring_size(instance, job, choice), instance.tenant[job]
     if total_free(schedule.free) < size:
         return 0
     if tenant >= 0:
@@ -63,7 +63,7 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
 
 
 @_inner
-def _ring_size(instance: InstanceArrays, job: int, choice: int) -> int:
+def ring_size(instance: InstanceArrays, job: int, choice: int) -> int:
     """GPUs of a job with one of its options, or in a pin."""
     if choice >= 0:
         return int(instance.options.size[instance.options.at[job] + choice])

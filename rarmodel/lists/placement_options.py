@@ -114,6 +114,15 @@ def placement_options(instance: Instance, capped_by: Sequence[int]) -> Placement
     )
 
 
+def option_of_style(options: PlacementOptions, style: int, packs: int) -> Ints:
+    """(jobs) The first option of each job in a style; −1 if it has none."""
+    rows = np.flatnonzero((options.style == style) & (options.packs == packs))[::-1]
+    job = np.searchsorted(options.at, rows, side="right") - 1
+    found = np.full(len(options.at) - 1, -1, np.int64)
+    found[job] = rows - options.at[job]
+    return found
+
+
 def _options(
     instance: Instance, lone: Sequence[Lone], sets: dict[frozenset[int], int]
 ) -> Iterator[_Option]:

@@ -32,6 +32,8 @@ class Queues(NamedTuple):
     """(jobs) Line in which each waits."""
     queue_at: Ints
     """(queues + 1) Where each queue begins in `heap`."""
+    size: Ints
+    """(queues) Ring size of the jobs in each."""
     length: Ints
     """(queues) Jobs in each queue."""
     heap: Ints
@@ -61,6 +63,7 @@ def new_queues(jobs: int, queues: int) -> Queues:
         rank=zeros(jobs),
         queue=zeros(jobs),
         queue_at=zeros(queues + 1),
+        size=zeros(queues),
         length=zeros(queues),
         heap=zeros(jobs),
         used=zeros(queues),
@@ -74,7 +77,7 @@ def new_queues(jobs: int, queues: int) -> Queues:
 
 @_inner
 def empty_queues(queues: Queues, order: Ints) -> None:
-    """Nobody waits yet; `queue` is set, and jobs come in by `await_slot`."""
+    """Nobody waits yet; `queue` and `size` are set, and jobs come in by `await_slot`."""
     queues.counters[:] = 0
     queues.place[:] = -1
     queues.length[:] = 0

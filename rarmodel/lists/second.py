@@ -17,7 +17,7 @@ from rarmodel.model.objectives import second_aim
 from rarmodel.schema import Instance, Schedule
 
 from .instance_arrays import pinned
-from .order_annealing import BEST, CURRENT, NOTHING, Encodings
+from .order_moves import BEST, CURRENT, NOTHING, Encodings
 from .order_search import OrderSearch
 
 MOVES_PER_JOB = 100
@@ -52,20 +52,20 @@ class SecondSearch(OrderSearch):
         self._moves = min(self._moves, MOVES_PER_JOB * len(instance.jobs))
         starts, places = decisions(instance, schedule)
         self._starts: Ints = starts
-        for lists in self._lists:
+        for annealing in self._annealing:
+            lists = annealing.lists
             lists.arrays = pinned(lists.arrays, places)
         self._pins = -1 - np.arange(len(starts))
         self._cap()
 
     def _cap(self) -> None:
         """Make the schedule the best one, and its values caps."""
-        for i, encodings in enumerate(self._encodings):
+        for annealing in self._annealing:
+            encodings = annealing.encodings
             for cap in (np.inf, None):
-                encodings.order[CURRENT] = np.argsort(self._starts, kind="stable")
-                encodings.option[CURRENT] = self._pins
-                encodings.earliest[CURRENT] = self._starts
-                encodings.energy[CURRENT] = encodings.value[BEST] = NOTHING
-                self._anneal(i, 1, 0.0, 1.0)
+                encodings.value[BEST] = NOTHING
+                annealing.begin(np.argsort(self._starts, kind="stable"), self._pins, self._starts)
+                annealing.step(1)
                 if cap is not None:
                     encodings.cap[:-1] = encodings.value[BEST, :-1]
         self._take(0)
@@ -76,7 +76,7 @@ class SecondSearch(OrderSearch):
     def _begin(self, i: int) -> None:
         """Begin a round: with the best of all threads, without its delays, or by a rule."""
         super()._begin(i)
-        encodings, kind = self._encodings[i], (self._round[i] + i) % 3
+        encodings, kind = self._annealing[i].encodings, (self._round[i] + i) % 3
         if kind == RULE:
             return
         for row, best in zip(_rows(encodings), self._shared, strict=True):
@@ -90,7 +90,7 @@ class SecondSearch(OrderSearch):
         before = self.best
         super()._take(i)
         if self.best is not before:
-            self._shared = [row[BEST].copy() for row in _rows(self._encodings[i])]
+            self._shared = [row[BEST].copy() for row in _rows(self._annealing[i].encodings)]
 
 
 def _rows(encodings: Encodings) -> tuple[Ints | Floats, ...]:

@@ -39,7 +39,7 @@ from .block_sizes import Kind, kinds_of, nested_sizes
 from .bundles import Bundles, bundles_of
 from .joined_dive import JoinedDive
 from .joined_packing import JoinedPacking, joined_packing_of
-from .layout import SPREAD, Layout, layout_of
+from .layout import Layout, layout_of
 from .server_tempering import temper
 from .solution import Solution
 from .worker import packed_bound
@@ -83,7 +83,7 @@ def packable(instance: Instance, bound: int) -> bool:
     nested = nested_sizes(layout.server_gpus.tolist(), sizes.tolist())
     few_odd = np.sum(~np.isin(sizes, nested)) <= MOST_ODD
     few_rings = len(instance.jobs) - len(sizes) <= MOST_RINGS
-    alone = layout.most_modes.max() <= SPREAD and _may_spread(instance, layout, bound) is not None
+    alone = not layout.spreads_faster.any() and _may_spread(instance, layout, bound) is not None
     return bool(nested and few_odd and few_rings and alone)
 
 

@@ -24,7 +24,7 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below_plain, fraction
 
-from .layout import SPREAD, Layout
+from .layout import Layout
 from .packing import Packing
 
 _inner = partial(compiled, inner=True)
@@ -79,7 +79,7 @@ class BuddyBlocks(NamedTuple):
 def nests(layout: Layout) -> bool:
     """Whether every job is best on one server, and sizes divide one another."""
     sizes = np.unique(layout.size)
-    best_alone = bool(layout.packed.all()) and int(layout.most_modes.max()) <= SPREAD
+    best_alone = bool(layout.packed.all()) and not layout.spreads_faster.any()
     return best_alone and not (sizes[1:] % sizes[:-1]).any()
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
-from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import objectives_of
 from rarmodel.proof import Outcome, Refutation

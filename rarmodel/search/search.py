@@ -14,13 +14,13 @@ from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.lists.order_search import OrderSearch
-from rarmodel.lists.second import with_second_aim
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.lists.order_search import OrderSearch
+from rarmodel.lists.second import with_second_aim
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of

@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 from rarmodel.bounds import objective_bound
-from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.limits import PROVEN, Limits
+from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import Value, objectives_of, second_aim
 from rarmodel.schema import Instance, Schedule

@@ -17,19 +17,19 @@ from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.lists.decoding import STOPPED
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.order_moves import EVENLY
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
 
 from .block_packing import pack, packable, worth_packing
-from .decode import STOPPED
-from .decoder import Decoder
 from .enumeration import Enumeration, enumeration_of
-from .layout import Layout
-from .order_annealing import EVENLY
+from .layout import Layout, layout_of
 from .proving import provable, prove
 from .sharing import sharing_odds
-from .solution import Solution, one_after_another, solution_of_schedule
+from .solution import Solution, decoded, one_after_another, solution_of_schedule
 from .starts import first_orders, without_contention
 from .worker import Worker
 
@@ -93,7 +93,8 @@ class Session:
         self._turns = turns
         self._stop = np.zeros(1, np.int64)
         self._taking = Lock()
-        self._decoder: Decoder | None = None
+        self._lists: ListSchedules | None = None
+        self._layout: Layout | None = None
         self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
@@ -207,8 +208,8 @@ class Session:
                 if self._iterations >= BOUND_AFTER and not tried_slow_bounds:
                     tried_slow_bounds = True
                     self._prove_more(deadline)
-                    if self._decoder is not None:
-                        self._learn_odds(self._decoder.layout, deadline)
+                    if self._layout is not None:
+                        self._learn_odds(self._layout, deadline)
                 made += 1
                 idle = idle + 1 if (self.makespan, self.bound) == before else 0
 
@@ -280,19 +281,20 @@ class Session:
 
         Return whether there was time for it.
         """
-        if self._decoder is None:
-            self._decoder = Decoder(self.instance, self._stop)
-            self._orders = list(first_orders(self._decoder.layout))
-        decoder, tried = self._decoder, self._tried
+        if self._lists is None or self._layout is None:
+            self._lists = ListSchedules(self.instance, stop=self._stop)
+            self._layout = layout_of(self.instance)
+            self._orders = list(first_orders(self._layout, self._lists.arrays.options))
+        lists, tried = self._lists, self._tried
         most = max(3, MOST_START_WORK // len(self.instance.jobs))
         if len(tried) < min(most, len(self._orders)):
-            trial = pool.submit(decoder.makespan, *self._orders[len(tried)])
+            trial = pool.submit(lists.makespan, *self._orders[len(tried)])
             self._wait([trial], deadline)
             makespan = trial.result()
             if makespan == STOPPED:
                 return False
             if makespan >= 0:
-                self.take(decoder.last())
+                self.take(decoded(lists))
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self.report()
             return True
@@ -302,8 +304,9 @@ class Session:
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             self._workers.append(
                 Worker(
-                    decoder.arrays,
-                    decoder.layout,
+                    self.instance,
+                    lists.arrays,
+                    self._layout,
                     index,
                     starts,
                     self._odds,
@@ -311,7 +314,7 @@ class Session:
                     self._stop,
                 )
             )
-        self._enumeration = enumeration_of(self.instance, decoder.arrays)
+        self._enumeration = enumeration_of(self.instance, lists.arrays.engine)
         return True
 
     def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine import Engine, State, decisions
+from rarmodel.engine import Engine, decisions
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
+from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.model import best_placements, job_extremes
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.proof import Plan
 from rarmodel.schema import Instance, Schedule
-
-from .layout import Layout, Work
 
 
 class Solution(NamedTuple):
@@ -70,18 +69,19 @@ class Solution(NamedTuple):
         )
 
 
-def decoded(layout: Layout, work: Work, state: State) -> Solution:
-    """The decoder's last solution."""
-    at = np.concatenate(([0], np.cumsum(work.used)))
-    source = np.repeat(layout.place_at[:-1] - at[:-1], work.used) + np.arange(at[-1])
-    completions = state.rings["finish"].copy()
+def decoded(lists: ListSchedules) -> Solution:
+    """The list schedule that was made last."""
+    partial, place_at = lists.partial, lists.arrays.place_at
+    at = np.concatenate(([0], np.cumsum(partial.used)))
+    source = np.repeat(place_at[:-1] - at[:-1], partial.used) + np.arange(at[-1])
+    completions = partial.state.rings["finish"].copy()
     return Solution(
         makespan=int(completions.max()),
-        starts=work.starts.copy(),
+        starts=partial.starts.copy(),
         completions=completions,
         at=at,
-        server=work.server[source],
-        workers=work.workers[source],
+        server=partial.server[source],
+        workers=partial.workers[source],
     )
 
 

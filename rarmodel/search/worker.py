@@ -8,18 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine import NEVER, Arrays, new_state
+from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.random_numbers import Generator, below_plain
+from rarmodel.lists.instance_arrays import InstanceArrays
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.objective_arrays import objective_arrays
+from rarmodel.lists.order_annealing import OrderAnnealing
+from rarmodel.lists.order_moves import BEST, CURRENT, JUSTIFIED, NOTHING
+from rarmodel.lists.placement_options import (
+    ANY,
+    ANY_ALONE,
+    FEWEST_ALONE,
+    NEVER_PACKS,
+    PACK,
+    PACKS_LAST,
+    option_of_style,
+)
+from rarmodel.schema import Instance
 
 from .buddy_annealing import anneal_blocks
 from .buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
-from .decode import decode
-from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, SPREAD, Layout, new_work
-from .order_annealing import BEST, CURRENT, NOTHING, SHORTEST, anneal_orders, new_orders
+from .layout import Layout
 from .packing import Packing, packing_of, rings_alone, settle, solution_of
 from .server_annealing import anneal_servers
 from .solution import Solution, decoded
+from .starts import styled
 
 ORDER_WORK = 100_000
 """Approximate number of jobs to schedule in one step over orders: less than 0.1 s."""
@@ -42,8 +56,8 @@ over servers get longer, so that every server gets its share of the moves.
 TARGETS = (0.5, 0.25, 0.75, 0.0)
 """Targets of successive turns, as positions between incumbent (0) and bound (1)."""
 ORDER_HOT, ORDER_COLD = 0.05, 0.003
-"""First and last temperature of a turn over orders, as a share of the mean of GPUs times execution
-time. The first turn is cold, to find a good solution soon.
+"""First and last temperature of a turn over orders, as a share of the mean execution time, by which
+all jobs together are past the target. The first turn is cold, to find a good solution soon.
 """
 HOT_MOVES = 5_000
 """Turns over servers are hot if the shortest one has as many moves for each job, and if jobs that
@@ -121,14 +135,14 @@ class Worker:
 
     Parameters
     ----------
-    arrays, layout
+    instance, arrays, layout
         The instance.
     index
         Number of the thread.
     starts
-        Orders and modes to start from, the best one first.
+        Orders and options to start from, the best one first.
     odds
-        (jobs) How often a new mode lets each job share links; they may change between steps.
+        (jobs) How often a new option lets each job share links; they may change between steps.
     generator
         The thread's random numbers.
     stop
@@ -137,7 +151,8 @@ class Worker:
 
     def __init__(
         self,
-        arrays: Arrays,
+        instance: Instance,
+        arrays: InstanceArrays,
         layout: Layout,
         index: int,
         starts: Sequence[tuple[Ints, Ints]],
@@ -145,24 +160,23 @@ class Worker:
         generator: Generator,
         stop: Ints,
     ) -> None:
-        self._arrays, self._layout, self._index, self._generator = arrays, layout, index, generator
+        self._layout, self._index, self._generator = layout, index, generator
         self._stop = stop
-        self._state, self._work = new_state(arrays), new_work(arrays, layout, stop)
-        # What was found is worth a last schedule, whoever asked to stop.
-        self._unstopped = self._work._replace(stop=np.zeros(1, np.int64))
+        lists = ListSchedules(instance, arrays, stop)
+        self._orders = OrderAnnealing(lists, objective_arrays(instance), JUSTIFIED, generator)
+        self._orders.encodings = self._orders.encodings._replace(odds=odds)
+        self._orders.begin(*starts[index % len(starts)])
         self._starts = starts
-        self._orders = new_orders(*starts[index % len(starts)], odds)
+        self._packed = option_of_style(arrays.options, PACK, NEVER_PACKS)
         self._turn = 0
         self._incumbent = 0
-        self._temperature, self._cooling = 0.0, 1.0
-        self._area = float((layout.size * layout.least).mean())
+        self._least = float(layout.least.mean())
         self._trials = max(1, ORDER_WORK // (len(layout.size) + 40))
         many = max(1.0, len(layout.size) / MANY_JOBS)
         self._steps = self._longest_order_turn = max(2, int(ORDER_STEPS / many))
         self._most_order_steps = max(2, int(MOST_ORDER_STEPS / many))
         self._longest_server_turn = int(SERVER_STEPS * many)
         self._most_server_steps = int(MOST_SERVER_STEPS * many)
-        self._target = 0
         self._servers: _ServerTurn | None = None
         self._nests = nests(layout)
         self._longest_block_turn = BLOCK_STEPS
@@ -201,7 +215,11 @@ class Worker:
         incumbent = NEVER if best is None else best.makespan
         if self._steps == 0:
             self._turn += 1
-            if self._servers is None and self._repacks and self._orders.excess[BEST] < NOTHING:
+            if (
+                self._servers is None
+                and self._repacks
+                and self._orders.encodings.energy[BEST] < NOTHING
+            ):
                 self._servers = self._server_turn(best, bound)
             else:
                 self._servers = None
@@ -221,30 +239,14 @@ class Worker:
     def _reorder(self, incumbent: int, bound: int) -> Solution | None:
         """A step over orders."""
         orders = self._orders
-        target = self._aim(incumbent, bound)
-        if target != self._target:
-            self._target = target
-            orders.excess[:] = NOTHING
-        anneal_orders(
-            self._arrays,
-            self._state,
-            self._layout,
-            self._work,
-            orders,
-            target,
-            self._trials,
-            self._temperature,
-            self._cooling,
-            self._generator,
-        )
-        self._temperature *= self._cooling**self._trials
-        return self._decoded(SHORTEST) if orders.makespan[0] < incumbent else None
+        orders.aim_at(self._aim(incumbent, bound))
+        orders.step(self._trials)
+        return self._decoded(BEST) if orders.encodings.value[BEST, 0] < incumbent else None
 
     def _decoded(self, row: int) -> Solution:
         """The solution of one of the orders."""
-        genes = (self._orders.order[row], self._orders.mode[row], self._orders.earliest[row])
-        decode(self._arrays, self._state, self._layout, self._unstopped, *genes, NEVER)
-        return decoded(self._layout, self._work, self._state)
+        self._orders.decode(row)
+        return decoded(self._orders.lists)
 
     def _shuffled(self) -> Solution | None:
         """A solution that starts jobs that fit no server among the first; None if some never end.
@@ -255,11 +257,14 @@ class Worker:
         random = np.random.default_rng(below_plain(self._generator, 2**62))
         before = fits & (random.random(len(fits)) < random.random())
         order = np.lexsort((random.random(len(fits)), np.where(before, 0, np.where(fits, 2, 1))))
-        mode = np.where(fits, PACK, random.choice((FEWEST_ALONE, ANY_ALONE, ANY), len(fits)))
-        genes = order, mode, np.zeros(len(fits), np.int64)
-        if decode(self._arrays, self._state, self._layout, self._unstopped, *genes, NEVER) < 0:
-            return None
-        return decoded(self._layout, self._work, self._state)
+        options = self._orders.lists.arrays.options
+        ways = [
+            styled(self._layout, options, PACK, NEVER_PACKS, style)
+            for style in (FEWEST_ALONE, ANY_ALONE, ANY)
+        ]
+        option = np.choose(random.integers(len(ways), size=len(fits)), ways)
+        lists = self._orders.lists
+        return decoded(lists) if lists.made(order, option) else None
 
     @property
     def _kind(self) -> int:
@@ -272,28 +277,26 @@ class Worker:
         self._longest_order_turn = min(2 * self._longest_order_turn, self._most_order_steps)
         self._steps = self._longest_order_turn
         if not self._nests:  # Otherwise the turns over orders are too short for that.
-            self._temperature = ORDER_HOT * self._area
-            self._cooling = (ORDER_COLD / ORDER_HOT) ** (1 / (self._trials * self._steps))
+            encodings = self._orders.encodings
+            unit = JUSTIFIED.excess * self._least / (encodings.scale[0] * len(self._layout.size))
+            self._orders.heat(ORDER_HOT * unit, ORDER_COLD * unit, self._trials * self._steps)
         stagnant = incumbent == self._incumbent and not self._nests
         self._incumbent = incumbent
         if best is not None and self._kind == BEST_SOLUTION:
-            mode = self._orders.mode[CURRENT]
-            packed = (best.used == 1) & (mode != SPREAD)
-            self._reorder_from(np.argsort(best.starts, kind="stable"), np.where(packed, PACK, mode))
+            option = self._orders.encodings.option[CURRENT]
+            options = self._orders.lists.arrays.options
+            spread = options.packs[options.at[:-1] + option] == PACKS_LAST
+            packed = (best.used == 1) & ~spread & (self._packed >= 0)
+            order = np.argsort(best.starts, kind="stable")
+            self._orders.begin(order, np.where(packed, self._packed, option))
         elif stagnant and self._kind == ANEW:
-            self._reorder_from(*self._starts[below_plain(self._generator, len(self._starts))])
-
-    def _reorder_from(self, order: Ints, mode: Ints) -> None:
-        """Continue with another order."""
-        orders = self._orders
-        orders.order[CURRENT] = order
-        orders.mode[CURRENT] = mode
-        orders.earliest[CURRENT] = 0
-        orders.excess[:] = NOTHING
+            self._orders.begin(*self._starts[below_plain(self._generator, len(self._starts))])
 
     def _server_turn(self, best: Solution | None, bound: int) -> _ServerTurn:
         """Start a turn over servers: from the best order or solution, or with jobs dealt anew."""
-        solution = best if best is not None and self._kind == BEST_SOLUTION else self._decoded(BEST)
+        solution = (
+            best if best is not None and self._kind == BEST_SOLUTION else self._decoded(CURRENT)
+        )
         blocks = None
         shuffles = self._kind == ANEW and not self._layout.packed.all()
         if shuffles and below_plain(self._generator, 2) == 0:

@@ -272,16 +272,16 @@ def with_features(instance: Instance, kind: str) -> Instance:
 
 def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
     """Seconds of one list schedule of a dispatching rule, and a digest of starts and places."""
-    lists = importlib.import_module("rarmodel.lists.list_schedules")
+    schedules = importlib.import_module("rarmodel.lists.list_schedules")
     instance = with_features(cluster_of(jobs), kind)
-    made = lists.ListSchedules(instance)
-    order = np.array(getattr(dispatch, name).order(instance), np.int64)
+    made = schedules.ListSchedules(instance)
+    order = np.array(getattr(lists, name).order(instance), np.int64)
 
     def run() -> None:
         assert made.made(order)
 
     run()
-    digest = hashlib.sha256(made.work.starts.tobytes() + made.work.server.tobytes())
+    digest = hashlib.sha256(made.partial.starts.tobytes() + made.partial.server.tobytes())
     turns = 5 if jobs > 1_000 else 20
     return {"seconds": least_seconds([run], turns), "digest": digest.hexdigest()}
 
@@ -346,7 +346,7 @@ def measured(cold: bool) -> dict[str, dict[str, Any]]:
     for kind in KINDS:
         for name in DISPATCH:
             for jobs in (*SIZES, 100_000) if kind == KINDS[0] else SIZES:
-                title = f"{getattr(dispatch, name).name}, {kind}"
+                title = f"{getattr(lists, name).name}, {kind}"
                 figures[f"{title}, {jobs:,} jobs"] = dispatched(jobs, kind, name)
         figures[f"annealing, a move, {kind}, {SIZES[0]} jobs"] = annealed(kind)
     figures |= files()

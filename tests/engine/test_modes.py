@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 
-from rarmodel.lists.decoding import values
-from rarmodel.lists.instance_arrays import goals_of
-from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.objective_arrays import objective_arrays, values
 from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.lone import allowed_servers, realised
 from rarmodel.schema import Instance
@@ -100,7 +99,7 @@ def check_list_schedule(random: Random, features: Collection[str], jobs: int, se
     ends = check_completions(instance, [one.start for one in runs], rings)
     assert lists.state.rings["finish"].tolist() == ends
     found = np.zeros(3)
-    values(lists.state, lists.facts, goals_of(instance), lists.work, found)
+    values(lists.arrays, lists.partial, objective_arrays(instance), found)
     assert report.objective is not None
     assert found.tolist() == pytest.approx([float(report.objective[name]) for name in names])
     return True

@@ -15,7 +15,6 @@ from random_instances import instances, random_instance
 from scopes import scope_of
 from wide_instances import wide_instances
 
-from rarmodel.lists import shortest_first
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
@@ -23,6 +22,7 @@ from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import attempt, random_placement, run_policy
 from rarmodel.limits import Limits
+from rarmodel.lists import shortest_first
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify

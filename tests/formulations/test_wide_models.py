@@ -24,7 +24,6 @@ from wide_optimum import optimum
 
 from rarmodel.api import solve
 from rarmodel.bounds import best_bound, least_values
-from rarmodel.lists import shortest_first
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
 from rarmodel.exact.diagnosis import explain
@@ -36,6 +35,7 @@ from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
+from rarmodel.lists import shortest_first
 from rarmodel.model import horizon_of, too_short, used
 from rarmodel.model.features import DUTY, GPU_TYPES, RING_SIZES, SPREADS
 from rarmodel.model.objectives import Value

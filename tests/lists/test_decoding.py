@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from simple_decode import Made, SimpleDecoder
 from wide_instances import WIDE, random_wide
 
-from rarmodel.lists.instance_arrays import pinned
-from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.engine import placements_of
 from rarmodel.files import parse_instance
+from rarmodel.lists.instance_arrays import pinned
+from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
 
@@ -87,10 +87,11 @@ def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None
     random = Random(seed)
     gpus = [random.choice([1, 2, random.randint(1, most_gpus)]) for _ in range(servers)]
     names = [f"s{i}" for i in range(servers)]
+    of_server = dict(zip(names, gpus, strict=True))
     jobs = []
     for i in range(60):
         allowed = random.choice([names, random.sample(names, random.randint(2, servers))])
-        room = sum(gpus[names.index(name)] for name in allowed)
+        room = sum(of_server[name] for name in allowed)
         size = min(room, random.choice([1, 2, random.randint(1, most_gpus), max(1, room // 3)]))
         job = job_data(f"j{i}", size, random.randint(1, 60), servers=allowed)
         job["gradient_mb"] = random.choice([0.0, 20.0])

@@ -8,8 +8,8 @@ import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel.api import solve
-from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.limits import Limits
+from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.verifier import verify
 
 NAMES = [feature.name for feature in WIDE]

@@ -11,13 +11,13 @@ from documents import instance_data, job_data
 
 from rarmodel import registry
 from rarmodel.api import list_neighbourhoods, load_instance, solve
-from rarmodel.lists import LIST_SCHEDULES
-from rarmodel.lists import search as wide_module
 from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
 from rarmodel.heuristics import Neighbourhood, Turn
 from rarmodel.heuristics import neighbourhoods as module
 from rarmodel.limits import Limits
+from rarmodel.lists import LIST_SCHEDULES
+from rarmodel.lists import order_search as wide_module
 from rarmodel.model.features import RELEASES
 from rarmodel.model.objectives import objective
 from rarmodel.results import Result

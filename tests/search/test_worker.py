@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from documents import instance_of, job_data
+from random_instances import random_instance
 
 from rarmodel.api import generate
-from rarmodel.engine import arrays_of
 from rarmodel.limits import Limits
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.order_moves import EVENLY
 from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import worker as worker_module
 from rarmodel.search.layout import layout_of
-from rarmodel.search.order_annealing import EVENLY
+from rarmodel.search.solution import one_after_another
 from rarmodel.search.starts import first_orders
 from rarmodel.search.worker import HOT, Worker, packed_bound
 from rarmodel.verifier import verify
 
 
 def worker_of(instance: Instance) -> Worker:
-    layout, stop = layout_of(instance), np.zeros(1, np.int64)
-    starts = list(first_orders(layout))
-    odds = np.full(len(instance.jobs), EVENLY)
-    return Worker(arrays_of(instance), layout, 0, starts, odds, np.zeros(1, np.uint64), stop)
+    arrays, layout, stop = instance_arrays(instance), layout_of(instance), np.zeros(1, np.int64)
+    starts = list(first_orders(layout, arrays.options))
+    odds, generator = np.full(len(instance.jobs), EVENLY), np.zeros(1, np.uint64)
+    return Worker(instance, arrays, layout, 0, starts, odds, generator, stop)
 
 
 def wide(jobs: int, servers: int) -> Instance:
@@ -107,3 +111,22 @@ def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(
                 )
         spread.append(turns)
     assert spread[0] > 0 == spread[1]
+
+
+def test_where_nothing_gets_better_a_thread_begins_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ORDER_STEPS", "MOST_ORDER_STEPS", "SERVER_STEPS", "MOST_SERVER_STEPS"):
+        monkeypatch.setattr(worker_module, name, 2)
+    instance = random_instance(Random(5), jobs=25, servers=4, tree=True, most_slots=20)
+    best = one_after_another(instance)
+    for better in (0, 1):
+        worker = worker_of(instance)
+        starts, begun = worker._starts, list[object]()
+        monkeypatch.setattr(worker._orders, "begin", lambda order, _, to=begun: to.append(order))
+        for step in range(60):
+            # It is told of a shorter solution at each step, or of the same one.
+            worker.step(best._replace(makespan=200 - better * step), 1)
+        elsewhere = any(order is start for order in begun for start, _ in starts)
+        assert elsewhere == (better == 0)
+        assert worker._orders.temperature > 0.0

@@ -230,8 +230,8 @@ class SimpleDecoder:
         if style in (FEWEST_ALONE, FEWEST_PAIRED):
             spare = sum(idle[s] for s in first) - size
             first = self._tight(first, usable, idle, {}, spare)[::-1]
-        for p, s in enumerate(first):
-            others = len(first) - 1 - p
+        for p, emptiest in enumerate(first):
+            s, others = emptiest, len(first) - 1 - p
             if others == 0 and style in (ANY, ANY_ALONE):
                 fuller = [t for t in usable if left <= idle[t] < idle[s] and t not in workers]
                 s = min(fuller, key=lambda t: (idle[t], t), default=s)

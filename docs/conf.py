@@ -42,7 +42,7 @@ default_role = "code"
 nitpicky = True  # a reference to a name of ours that does not exist fails the build
 nitpick_ignore_regex = [("py:.*", r"(?!rarmodel\b).*")]
 nitpick_ignore = [  # groups of entry points, not modules
-    ("py:obj", f"rarmodel.{group}") for group in ("policies", "online_policies", "placements")
+    ("py:obj", f"rarmodel.{group}") for group in ("policies", "placements")
 ]
 napoleon_google_docstring = False
 napoleon_use_ivar = True

@@ -17,12 +17,12 @@ from rarmodel.model.features import WIDER, in_words
 from rarmodel.registry import names
 
 PAGE = Path(__file__).parent / "parts.md"
-ROWS = {
-    "Methods": rarmodel.list_methods,
-    "Formulations": rarmodel.list_formulations,
-    "Bounds": rarmodel.list_bounds,
-    "Neighbourhoods of search": rarmodel.list_neighbourhoods,
-    "Reports": rarmodel.list_reports,
+KINDS = {
+    "Methods": "methods",
+    "Formulations": "formulations",
+    "Bounds": "bounds",
+    "Neighbourhoods of search": "neighbourhoods",
+    "Reports": "reports",
 }
 """The parts, by the heading of their table."""
 
@@ -42,9 +42,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def renewed(page: str) -> str:
     """The page with its tables made anew, each below its heading."""
-    for heading, rows in ROWS.items():
+    for heading, kind in KINDS.items():
         found = re.compile(rf"(?s)(\n## {heading}\n\n(?:(?!\|)[^\n]+\n\n)*)\|.*?\n(?=\n|\Z)")
-        page, times = found.subn(lambda match: match[1] + table(rows()) + "\n", page)  # noqa: B023
+        page, times = found.subn(lambda match: match[1] + table(rarmodel.parts(kind)) + "\n", page)  # noqa: B023
         if times != 1:
             raise ValueError(f"{PAGE.name}: no table below the heading {heading!r}")
     return page

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.model import Pace, pace
-from rarmodel.model.contention import ring_share
 from rarmodel.model.lone import allowed_servers, within_gbps
-from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing_rule import COUNT, sharing_rule
 from rarmodel.schema import Job
 
 from .formulation import Scope
@@ -109,16 +108,17 @@ class Coefficients:
         }
         self.duty: dict[tuple[str, Label], int] = {}
         self.loads: Loads | None = None
-        if scope.instance.contention.model != COUNT:
+        if not sharing_rule(scope.instance.contention).equal_weights:
             self.loads = self._by_duty()
 
     def _by_duty(self) -> Loads:
         """Learn the duties of rings, and what they may count on links."""
+        rule = sharing_rule(self.scope.instance.contention)
         for j in self.rings:
             for h in self.spread[j]:
                 shape = self.shapes[j][h]
                 gbps = min(self.scope.links[l].gbps for l in self.links)
-                self.duty[j, h] = shape.pace.duty(shape.servers, gbps)
+                self.duty[j, h] = shape.pace.weight(rule, shape.servers, gbps)
         duties = {j: {self.duty[j, h] for h in self.spread[j]} for j in self.rings}
         return Loads(self.scope, dict.fromkeys(self.links, duties))
 
@@ -222,7 +222,7 @@ class Coefficients:
         contention, links = self.scope.instance.contention, self.scope.links
         for l in self.links:
             self.speeds[j, h, l] = [
-                _speed(shape.pace, shape.servers, ring_share(contention, links[l].gbps, p))
+                _speed(shape.pace, shape.servers, COUNT.share(contention, links[l].gbps, p - 1))
                 for p in range(self.most_rings[l] + 1)
             ]
         return max(self.speeds[j, h, l][1] for l in self.links) > 0

@@ -10,8 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from rarmodel.model import Pace, share_by_duty
-from rarmodel.model.sharing import COUNT
+from rarmodel.model import Pace, sharing_rule
 
 from .formulation import Scope
 from .placements import most_rings
@@ -51,7 +50,8 @@ class Loads:
     def speed(self, pace: Pace, servers: int, link: str, others: int) -> int:
         """Speed φ_j that a link leaves a ring beside such a load of others."""
         contention, gbps = self._scope.instance.contention, self._scope.links[link].gbps
-        return min(pace.speed(servers, share_by_duty(contention, gbps, others)), pace.iterations)
+        share = sharing_rule(contention).share(contention, gbps, others)
+        return min(pace.speed(servers, share), pace.iterations)
 
     def speeds(self, pace: Pace, servers: int, link: str) -> set[int]:
         """All speeds that a link may leave a ring, and perhaps others between them."""
@@ -85,8 +85,8 @@ class Loads:
 
 def several_rates(scope: Scope, name: str) -> str | None:
     """Why a formulation refuses a scope by duty: its links have several rates; None if not."""
-    by_count = scope.instance.contention.model == COUNT
-    if not by_count and len({scope.links[l].gbps for l in most_rings(scope)}) > 1:
+    equal_weights = sharing_rule(scope.instance.contention).equal_weights
+    if not equal_weights and len({scope.links[l].gbps for l in most_rings(scope)}) > 1:
         return (
             f"{name} takes contention by duty where all links have one rate; time-indexed takes "
             "others"

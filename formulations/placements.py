@@ -8,9 +8,8 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rarmodel.model import Pace, timing
-from rarmodel.model.contention import ring_share
 from rarmodel.model.lone import allowed_servers, within_gbps
-from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing_rule import COUNT, sharing_rule
 from rarmodel.schema import Job, Server, Spread
 
 from .formulation import Scope
@@ -241,7 +240,7 @@ class _Rates:
             gbps = self.scope.links[link].gbps
             contention = self.scope.instance.contention
             self.known[key] = tuple(
-                _speed(pace, servers, ring_share(contention, gbps, p))
+                _speed(pace, servers, COUNT.share(contention, gbps, p - 1))
                 for p in range(self.rings[link] + 1)
             )
         return self.known[key]
@@ -257,7 +256,7 @@ def _placement(
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""
     pace = scope.pace_on(job, workers)
-    by_count = scope.instance.contention.model == COUNT
+    rule = sharing_rule(scope.instance.contention)
     if links:
         gbps = min(scope.links[link].gbps for link in links)
     else:
@@ -266,7 +265,7 @@ def _placement(
     alone = _speed(pace, len(workers), gbps)
     if alone == 0:
         return None
-    speeds = {link: rates.on_link(pace, len(workers), link) for link in links if by_count}
-    duty = pace.duty(len(workers), gbps) if links else 0
+    speeds = {link: rates.on_link(pace, len(workers), link) for link in links if rule.equal_weights}
+    duty = pace.weight(rule, len(workers), gbps) if links else 0
     slots = timing.slots_needed(pace.iterations, alone)
     return Placement(workers, links, pace, speeds, duty, alone, slots)

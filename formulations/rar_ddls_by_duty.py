@@ -9,7 +9,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.duty import UNITS
+from rarmodel.model.sharing_rule import UNITS, sharing_rule
 
 from .formulation import Scope
 from .placements import most_rings
@@ -19,8 +19,9 @@ from .rar_ddls_components import rings_of
 def duties_of(scope: Scope, j: str) -> dict[int, float]:
     """By number of servers: the duty of a job's ring, where all links have one rate."""
     gbps = min(scope.links[l].gbps for l in most_rings(scope))
+    rule = sharing_rule(scope.instance.contention)
     pace, most = scope.pace(j), min(scope.jobs[j].size, len(scope.servers))
-    return {1: 0.0} | {n: pace.duty(n, gbps) / UNITS for n in range(2, most + 1)}
+    return {1: 0.0} | {n: pace.weight(rule, n, gbps) / UNITS for n in range(2, most + 1)}
 
 
 def loads(m: Any, scope: Scope) -> None:

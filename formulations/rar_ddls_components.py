@@ -13,7 +13,8 @@ import pyomo.environ as pyo
 from rarmodel.model import timing
 from rarmodel.model.contention import linear_degradation
 from rarmodel.model.lone import allowed_servers, within_gbps
-from rarmodel.model.sharing import COUNT, worst_share
+from rarmodel.model.sharing import worst_share
+from rarmodel.model.sharing_rule import sharing_rule
 
 from .aims import add_objectives, needs_makespan
 from .arithmetic import greatest_speeds
@@ -35,7 +36,7 @@ def rings_of(scope: Scope) -> list[str]:
 
 def by_count(scope: Scope) -> bool:
     """Whether other rings count by their number, and not by their duties."""
-    return bool(scope.instance.contention.model == COUNT)
+    return sharing_rule(scope.instance.contention).equal_weights
 
 
 def inner_gbps(scope: Scope) -> dict[str, float]:

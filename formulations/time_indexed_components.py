@@ -12,7 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing_rule import sharing_rule
 
 from .caps import keep_caps, server_caps, tenant_caps
 from .formulation import Scope
@@ -61,7 +61,8 @@ def data_of(
         for j, ways in options.items()
         if (spread := {k: placement for k, placement in ways.items() if placement.links})
     }
-    loads = None if scope.instance.contention.model == COUNT else loads_of(scope, rings)
+    equal_weights = sharing_rule(scope.instance.contention).equal_weights
+    loads = None if equal_weights else loads_of(scope, rings)
     levels = {
         j: sorted(
             {

@@ -36,7 +36,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import ALL, FIXED_POINT, PREEMPTION
+from rarmodel.model.features import ALL, PREEMPTION
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Schedule
@@ -264,6 +264,6 @@ TIME_INDEXED_PREEMPTIVE = Formulation(
     model_class="integer",
     lists_placements=True,
     reads=frozenset(),
-    handles=ALL - {FIXED_POINT.name},
+    handles=ALL,
     meant_for=frozenset({PREEMPTION.name}),
 )

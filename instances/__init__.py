@@ -10,39 +10,20 @@ from typing import TYPE_CHECKING
 
 from rarmodel.lazy import exports
 
-from .catalogue import EXAMPLES, LIBRARY, names, names_of_families, text_of
-
 if TYPE_CHECKING:
-    from .library import (
-        Family,
-        Generated,
-        Known,
-        Library,
-        Listed,
-        Recorded,
-        bundled_library,
-        changed,
-        entries,
-    )
+    from .catalogue import EXAMPLES as EXAMPLES
+    from .catalogue import LIBRARY as LIBRARY
+    from .catalogue import names as names
+    from .catalogue import names_of_families as names_of_families
+    from .catalogue import text_of as text_of
+    from .library import Family as Family
+    from .library import Generated as Generated
+    from .library import Known as Known
+    from .library import Library as Library
+    from .library import Listed as Listed
+    from .library import Recorded as Recorded
+    from .library import bundled_library as bundled_library
+    from .library import changed as changed
+    from .library import entries as entries
 
-__all__ = [
-    "EXAMPLES",
-    "LIBRARY",
-    "Family",
-    "Generated",
-    "Known",
-    "Library",
-    "Listed",
-    "Recorded",
-    "bundled_library",
-    "changed",
-    "entries",
-    "names",
-    "names_of_families",
-    "text_of",
-]
-
-_SCHEMA = ("Family", "Generated", "Known", "Library", "Listed", "Recorded")
-__getattr__, __dir__ = exports(
-    __name__, dict.fromkeys((*_SCHEMA, "bundled_library", "changed", "entries"), "library")
-)
+__getattr__, __dir__, __all__ = exports(__name__)

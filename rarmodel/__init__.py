@@ -15,151 +15,47 @@ from typing import TYPE_CHECKING, Any
 from .lazy import exports
 
 if TYPE_CHECKING:
-    from .api import (
-        Comparison,
-        audit,
-        calibrate,
-        compare,
-        compare_models,
-        describe,
-        formulate,
-        generate,
-        import_trace,
-        list_bounds,
-        list_families,
-        list_formulations,
-        list_instances,
-        list_methods,
-        list_neighbourhoods,
-        list_objectives,
-        list_placements,
-        list_policies,
-        list_reports,
-        list_solvers,
-        load_instance,
-        plot,
-        report,
-        report_simulations,
-        simulate,
-        solve,
-        verify,
-    )
-    from .auditor import Audit
-    from .calibration import Calibration
-    from .description import Description
-    from .errors import (
-        InputError,
-        NoScheduleError,
-        PartError,
-        RarmodelError,
-        UsageError,
-        VerificationError,
-    )
-    from .files import read_instance, read_schedule, to_json, write_text
-    from .limits import Limits
-    from .results import Result
-    from .schema import Instance, Schedule
-    from .verifier import Report
+    from .api.catalogue import describe as describe
+    from .api.catalogue import list_families as list_families
+    from .api.catalogue import list_instances as list_instances
+    from .api.comparison import Comparison as Comparison
+    from .api.comparison import compare as compare
+    from .api.inputs import calibrate as calibrate
+    from .api.inputs import compare_models as compare_models
+    from .api.inputs import generate as generate
+    from .api.inputs import import_trace as import_trace
+    from .api.listing import parts as parts
+    from .api.plotting import plot as plot
+    from .api.plotting import report as report
+    from .api.plotting import report_simulations as report_simulations
+    from .api.simulating import simulate as simulate
+    from .api.solving import formulate as formulate
+    from .api.solving import solve as solve
+    from .api.sources import load_instance as load_instance
+    from .api.verification import audit as audit
+    from .api.verification import verify as verify
+    from .auditor import Audit as Audit
+    from .calibration import Calibration as Calibration
+    from .description import Description as Description
+    from .errors import InputError as InputError
+    from .errors import NoScheduleError as NoScheduleError
+    from .errors import PartError as PartError
+    from .errors import RarmodelError as RarmodelError
+    from .errors import UsageError as UsageError
+    from .errors import VerificationError as VerificationError
+    from .files import read_instance as read_instance
+    from .files import read_schedule as read_schedule
+    from .files import to_json as to_json
+    from .files import write_text as write_text
+    from .limits import Limits as Limits
+    from .methods import Result as Result
+    from .schema import Instance as Instance
+    from .schema import Schedule as Schedule
+    from .verifier import Report as Report
 
 __version__: str
 
-_HOMES = {
-    "Audit": "auditor",
-    "Calibration": "calibration",
-    "Comparison": "api",
-    "Description": "description",
-    "InputError": "errors",
-    "Instance": "schema",
-    "Limits": "limits",
-    "NoScheduleError": "errors",
-    "PartError": "errors",
-    "RarmodelError": "errors",
-    "Report": "verifier",
-    "Result": "results",
-    "Schedule": "schema",
-    "UsageError": "errors",
-    "VerificationError": "errors",
-    "audit": "api",
-    "calibrate": "api",
-    "compare": "api",
-    "compare_models": "api",
-    "describe": "api",
-    "formulate": "api",
-    "generate": "api",
-    "import_trace": "api",
-    "list_bounds": "api",
-    "list_families": "api",
-    "list_formulations": "api",
-    "list_instances": "api",
-    "list_methods": "api",
-    "list_neighbourhoods": "api",
-    "list_objectives": "api",
-    "list_placements": "api",
-    "list_policies": "api",
-    "list_reports": "api",
-    "list_solvers": "api",
-    "load_instance": "api",
-    "plot": "api",
-    "read_instance": "files",
-    "read_schedule": "files",
-    "report": "api",
-    "report_simulations": "api",
-    "simulate": "api",
-    "solve": "api",
-    "to_json": "files",
-    "verify": "api",
-    "write_text": "files",
-}
-
-__all__ = [
-    "Audit",
-    "Calibration",
-    "Comparison",
-    "Description",
-    "InputError",
-    "Instance",
-    "Limits",
-    "NoScheduleError",
-    "PartError",
-    "RarmodelError",
-    "Report",
-    "Result",
-    "Schedule",
-    "UsageError",
-    "VerificationError",
-    "audit",
-    "calibrate",
-    "compare",
-    "compare_models",
-    "describe",
-    "formulate",
-    "generate",
-    "import_trace",
-    "list_bounds",
-    "list_families",
-    "list_formulations",
-    "list_instances",
-    "list_methods",
-    "list_neighbourhoods",
-    "list_objectives",
-    "list_placements",
-    "list_policies",
-    "list_reports",
-    "list_solvers",
-    "load_instance",
-    "plot",
-    "read_instance",
-    "read_schedule",
-    "report",
-    "report_simulations",
-    "simulate",
-    "solve",
-    "to_json",
-    "verify",
-    "write_text",
-]
-
-_get, __dir__ = exports(__name__, _HOMES)
+_get, __dir__, __all__ = exports(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,128 +12,12 @@ from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 from .culprits import culprit, shown, told
 from .errors import PartError, RarmodelError, UsageError
+from .kinds import KINDS, Kind
 
-Kind = Literal[
-    "policies",
-    "formulations",
-    "solvers",
-    "objectives",
-    "bounds",
-    "neighbourhoods",
-    "online_policies",
-    "placements",
-]
-_SINGULAR = {
-    "policies": "method",
-    "formulations": "formulation",
-    "solvers": "solver",
-    "objectives": "objective",
-    "bounds": "bound",
-    "neighbourhoods": "neighbourhood",
-    "online_policies": "policy",
-    "placements": "placement",
-}
-_MEMBERS = {
-    "policies": ("name", "__call__"),
-    "formulations": (
-        *("name", "build", "load", "plan", "size", "unfit"),
-        *("model_class", "objective", "restricts", "proves"),
-    ),
-    "solvers": ("name", "model_classes", "version", "solve"),
-    "objectives": ("name", "unit", "terms", "value"),
-    "bounds": ("name", "prove", "tighten", "rank", "supports"),
-    "neighbourhoods": ("name", "improve", "supports"),
-    "online_policies": ("name", "decide", "knows", "interrupts", "elastic", "round_slots"),
-    "placements": ("name", "place"),
-}
-_ELSEWHERE: dict[Kind, dict[str, str]] = {
-    "policies": {
-        "edd": "earliest-due-first",
-        "edf": "earliest-due-first",
-        "fcfs": "fifo",
-        "ff": "first-fit",
-        "ls": "list-scheduling",
-        "rand": "random",
-        "sjf": "shortest-first",
-        "smith": "weighted-shortest-first",
-        "spt": "shortest-first",
-        "wspt": "weighted-shortest-first",
-    },
-    "formulations": {
-        "compact": "time-indexed-compact",
-        "paper": "rar-ddls",
-        "preemptive": "time-indexed-preemptive",
-    },
-    "solvers": {
-        "cp-sat": "cpsat",
-        "google-or-tools": "cpsat",
-        "grb": "gurobi",
-        "gurobipy": "gurobi",
-        "highspy": "highs",
-        "or-tools": "cpsat",
-        "ortools": "cpsat",
-        "pyscipopt": "scip",
-    },
-    "objectives": {
-        "average-jct": "total-flow",
-        "avg-jct": "total-flow",
-        "cmax": "makespan",
-        "flow-time": "total-flow",
-        "jct": "total-flow",
-        "lateness": "max-tardiness",
-        "lmax": "max-tardiness",
-        "mean-flow": "total-flow",
-        "mean-jct": "total-flow",
-        "price": "cost",
-        "slowdown": "max-stretch",
-        "tardiness": "total-tardiness",
-        "tardy-jobs": "late-jobs",
-        "twct": "total-completion",
-    },
-    "online_policies": {
-        "2d-las": "las",
-        "2dlas": "las",
-        "backfill": "fifo-backfill",
-        "easy": "fifo-backfill",
-        "elasticflow": "elastic-deadline",
-        "fcfs": "fifo",
-        "ftf": "finish-time-fairness",
-        "gavel": "gavel-max-min",
-        "least-attained-service": "las",
-        "max-min-fairness": "gavel-max-min",
-        "mlfq": "las",
-        "shortest-first": "sjf",
-        "spt": "sjf",
-        "srpt": "srtf",
-        "themis": "finish-time-fairness",
-        "tiresias": "las",
-        "tiresias-g": "gittins",
-        "tiresias-gittins": "gittins",
-        "tiresias-l": "las",
-        "tiresias-las": "las",
-    },
-    "placements": {
-        "ada-srsf": "contention-aware",
-        "consolidated": "consolidate",
-        "ff": "first-fit",
-        "pack": "consolidate",
-        "packed": "consolidate",
-    },
-}
-"""Names that parts have in papers and in other systems; rarmodel only suggests its own for them."""
-_OPTIONS: dict[Kind, str] = {
-    "policies": "--method",
-    "formulations": "--formulation",
-    "solvers": "--solver",
-    "objectives": "--objective",
-    "online_policies": "--policy",
-    "placements": "--placement",
-}
-"""Options that take an installed part of a kind."""
 SIMILAR = 0.75
 """How much a name resembles the one that was meant, at least: of 1."""
 _ADDED: ContextVar[tuple[tuple[Kind, Any], ...]] = ContextVar("added parts", default=())
@@ -237,9 +121,9 @@ def find(kind: Kind, part: object, *, by_path: bool = True) -> Any:
     """
     found = _load(kind, part, by_path=by_path) if isinstance(part, str) else part
     with calling(kind, found, name=part):
-        lacking = [member for member in _MEMBERS[kind] if not hasattr(found, member)]
+        lacking = [member for member in KINDS[kind].members if not hasattr(found, member)]
         name: object = None if lacking else getattr(found, "name", None)
-    what = _SINGULAR[kind]
+    what = KINDS[kind].singular
     if lacking:
         raise UsageError(f"{shown(part)} is not a {what}: it lacks {', '.join(lacking)}")
     if not isinstance(name, str) or not name:
@@ -247,7 +131,12 @@ def find(kind: Kind, part: object, *, by_path: bool = True) -> Any:
     return found
 
 
-def meant(asked: str, known: Iterable[str], kind: Kind | None = None) -> str:
+def meant(
+    asked: str,
+    known: Iterable[str],
+    kind: Kind | None = None,
+    elsewhere: Mapping[str, str] | None = None,
+) -> str:
     """The end of a message about an unknown name: the known name that was meant, if any.
 
     Parameters
@@ -256,16 +145,19 @@ def meant(asked: str, known: Iterable[str], kind: Kind | None = None) -> str:
         The name that was asked for, and those that there are.
     kind
         The kind of part, for the names that parts have elsewhere.
+    elsewhere
+        Other names, with the known ones; by default those of the kind.
     """
     known = list(known)
-    elsewhere: Mapping[str, str] = {} if kind is None else _ELSEWHERE.get(kind, {})
+    if elsewhere is None:
+        elsewhere = {} if kind is None else KINDS[kind].elsewhere
     plain = {_plain(name): name for name in known}
     plain |= {other: own for other, own in elsewhere.items() if own in known and other not in plain}
     wanted = _plain(str(asked))
     if kind is not None and wanted not in plain:
-        for other, option in _OPTIONS.items():
-            if other != kind and asked in _installed(other).names:
-                return f"; {asked!r} is a {_SINGULAR[other]}, for {option}"
+        for other, about in KINDS.items():
+            if about.option and other != kind and asked in _installed(other).names:
+                return f"; {asked!r} is a {about.singular}, for {about.option}"
     close = difflib.get_close_matches(wanted, plain, n=1, cutoff=SIMILAR)
     return f"; was {plain[close[0]]!r} meant?" if close else ""
 
@@ -321,7 +213,7 @@ def calling(
             raise
         label = shown(part.name if name is None else name)  # type: ignore[attr-defined]
         place = f"{',' if when else ''} at {where}" if (where := culprit(error)) else ""
-        message = f"{_SINGULAR[kind]} {label} failed{when}{place}: {told(error)}"
+        message = f"{KINDS[kind].singular} {label} failed{when}{place}: {told(error)}"
         raise PartError(message) from error
 
 
@@ -333,12 +225,12 @@ def _is_ours(kind: Kind, part: object) -> bool:
 
 def nonsense(kind: Kind, part: Any, returned: object, expected: str, where: str = "") -> PartError:
     """The error for a part that returns something else than it should."""
-    label = f"{_SINGULAR[kind]} {part.name!r}"
+    label = f"{KINDS[kind].singular} {part.name!r}"
     return PartError(f"{label} returned {shown(returned)}{where}; {expected} is expected")
 
 
 def _load(kind: Kind, part: str, *, by_path: bool) -> Any:
-    what = _SINGULAR[kind]
+    what = KINDS[kind].singular
     if by_path and ":" in part:
         module, _, attribute = part.partition(":")
         # A module beside the instance is as good as an installed one, but hides none of those.

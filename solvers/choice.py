@@ -70,6 +70,6 @@ def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
     if not fitting:
         raise UsageError(
             f"no installed solver solves {model_class} models such as {wanted_by!r}; "
-            "`rarmodel solvers` lists those there are"
+            "`rarmodel list solvers` lists those there are"
         )
     return fitting

@@ -20,7 +20,7 @@ from documents import (
 import rarmodel
 from rarmodel import InputError, Instance, Limits, Schedule, UsageError, VerificationError
 from rarmodel.files import parse_schedule, to_json
-from rarmodel.heuristics import Attempt
+from rarmodel.methods import Attempt
 
 
 class Fixed:

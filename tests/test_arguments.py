@@ -30,6 +30,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "generate": {},
     "import_trace": {"source": "trace.csv"},
     "list_instances": {},
+    "parts": {},
     "load_instance": {"source": "two-servers"},
     "plot": {"instance": instance_of(), "schedules": GOOD},
     "read_instance": {"source": "file.json"},

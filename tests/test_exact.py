@@ -19,17 +19,16 @@ import pyomo.environ as pyo  # noqa: TC002
 import pytest
 from random_instances import random_instance
 
-from rarmodel.api import generate, solve
+from rarmodel import generate, solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.exact import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan, Scope
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import Attempt, constructive_methods
 from rarmodel.limits import Limits
+from rarmodel.methods import Attempt, Goal, constructive_methods, status_of
 from rarmodel.model.objectives import Value
-from rarmodel.results import Goal, status_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import Session
 from rarmodel.solvers import Answer

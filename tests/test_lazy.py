@@ -21,15 +21,26 @@ def test_every_name_is_there_and_listed(package: object) -> None:
     assert all(getattr(package, name) is not None for name in names)
 
 
+SHOP = """
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .shelf import BREAD as BREAD
+"""
+
+
 def test_a_module_is_loaded_when_its_name_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "__init__.py").write_text("")
+    (tmp_path / "shop" / "__init__.py").write_text(SHOP)
     (tmp_path / "shop" / "shelf.py").write_text("BREAD = 3\n")
     monkeypatch.syspath_prepend(tmp_path)
     shop = importlib.import_module("shop")
-    get, names = exports("shop", {"BREAD": "shelf"})
+    get, names, public = exports("shop")
+    assert public == ["BREAD"]
     assert "BREAD" in names()
     assert "shop.shelf" not in sys.modules
     assert get("BREAD") == 3

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 import rarmodel
 from rarmodel.errors import NoScheduleError, UsageError, one_line
 from rarmodel.files import parse_instance
-from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
-from rarmodel.results import Goal
+from rarmodel.methods import Attempt, Goal
 from rarmodel.schema import Instance, Schedule
 from rarmodel.tabular import LONGEST, MOST_ROWS, frame, html_lines, html_rows
 

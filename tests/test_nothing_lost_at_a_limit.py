@@ -20,7 +20,7 @@ from documents import instance_of, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
-from rarmodel.api import generate, solve
+from rarmodel import generate, solve
 from rarmodel.errors import UsageError
 from rarmodel.exact.building import OutOfTime, built_until
 from rarmodel.formulations import Formulation, Scope

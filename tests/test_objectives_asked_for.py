@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rarmodel.api import compare, formulate, load_instance, solve
+from rarmodel import compare, formulate, load_instance, solve
 from rarmodel.errors import UsageError
+from rarmodel.methods import Goal, gap_of
 from rarmodel.model.objectives import objectives_of
-from rarmodel.results import Goal, gap_of
 
 
 def test_values_and_bounds_of_a_list_are_those_of_the_verifier() -> None:

@@ -12,10 +12,10 @@ import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import Bound, ValueBound, best_bound, value_bounds
 from rarmodel.files import read_schedule, to_json, write_text
+from rarmodel.methods import Result
 from rarmodel.reports.aims import aims_of, shown_bounds
 from rarmodel.reports.comparison import draw_all, rows_of
 from rarmodel.reports.page import report_page
-from rarmodel.results import Result
 
 
 def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:

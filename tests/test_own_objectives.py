@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from documents import instance_data, job_data
 
-from rarmodel.api import load_instance, solve
+from rarmodel import load_instance, solve
 from rarmodel.errors import InputError, UsageError
 from rarmodel.files import parse_instance, to_json
 from rarmodel.model import objectives

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import rarmodel
-from rarmodel.registry import Kind, find
+from rarmodel.kinds import Kind
+from rarmodel.registry import find
 
 ROOT = Path(__file__).parents[1]
 MAPPED = ["formulations", "instances", "solvers"]
@@ -93,7 +94,7 @@ def test_import_from_the_root_of_the_checkout_raises_in_one_line() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["policies", "formulations", "objectives", "solvers"])
+@pytest.mark.parametrize("kind", ["methods", "formulations", "objectives", "solvers"])
 def test_entry_points_lead_to_parts_of_their_name(kind: Kind) -> None:
     points: dict[str, str] = PROJECT["project"]["entry-points"][f"rarmodel.{kind}"]
     assert list(points) == sorted(points)

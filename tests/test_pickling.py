@@ -23,7 +23,9 @@ from rarmodel.campaigns.pool import PoolLostError
 from rarmodel.errors import Problem
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import Neighbourhood, make_sjf_bco
+from rarmodel.heuristics import make_sjf_bco
+from rarmodel.kinds import LISTED, Kind
+from rarmodel.methods import Neighbourhood
 from rarmodel.model.objectives import MAKESPAN, Objective
 from rarmodel.online.policies.attained import make_las
 from rarmodel.online.policies.replan import make_replan
@@ -92,6 +94,7 @@ RETURNED: dict[str, Callable[[Path], Any]] = {
     "verify": lambda _: rarmodel.verify(documents.instance_of(), schedule()),
     "write_text": lambda at: rarmodel.write_text(at / "text", "text"),
     **{name: partial(listed, name) for name in rarmodel.__all__ if name.startswith("list_")},
+    "parts": lambda _: [rarmodel.parts(), *map(rarmodel.parts, LISTED)],
 }
 """Something returned by each function of `rarmodel`."""
 
@@ -196,9 +199,9 @@ def test_errors_can_be_pickled(error: rarmodel.RarmodelError) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(kind, name) for kind in get_args(registry.Kind) for name in registry.names(kind)],
+    [(kind, name) for kind in get_args(Kind) for name in registry.names(kind)],
 )
-def test_an_installed_part_is_itself_in_another_process(kind: registry.Kind, name: str) -> None:
+def test_an_installed_part_is_itself_in_another_process(kind: Kind, name: str) -> None:
     part = registry.find(kind, name)
     there = passed_on(part)
     assert there is part or (type(there) is type(part) and there.name == part.name)

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from rarmodel import registry
+from rarmodel import kinds, registry
 from rarmodel.errors import PartError, UsageError
 from rarmodel.heuristics.policies import first_fit
-from rarmodel.registry import Kind, find, names
+from rarmodel.kinds import Kind
+from rarmodel.registry import find, names
 
 
 class Part:
@@ -47,7 +48,7 @@ class Part:
 @pytest.mark.parametrize(
     ("kind", "built_in"),
     [
-        ("policies", {"sjf-bco", "first-fit", "list-scheduling", "random"}),
+        ("methods", {"sjf-bco", "first-fit", "list-scheduling", "random"}),
         ("formulations", {"time-indexed"}),
         ("solvers", {"highs"}),
     ],
@@ -58,23 +59,23 @@ def test_built_in_parts_are_found_by_name(kind: Kind, built_in: set[str]) -> Non
         assert find(kind, name).name == name
 
 
-@pytest.mark.parametrize("kind", ["policies", "formulations", "solvers"])
+@pytest.mark.parametrize("kind", ["methods", "formulations", "solvers"])
 def test_names_are_sorted_and_distinct(kind: Kind) -> None:
     assert names(kind) == sorted(set(names(kind)))
 
 
 def test_part_is_found_by_import_path() -> None:
-    assert find("policies", "rarmodel.heuristics.policies:first_fit") is first_fit
+    assert find("methods", "rarmodel.heuristics.policies:first_fit") is first_fit
 
 
 def test_import_path_may_go_into_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
     holder = type("Holder", (), {"inner": Part()})
     monkeypatch.setattr("rarmodel.heuristics.policies.holder", holder, raising=False)
-    found = find("policies", "rarmodel.heuristics.policies:holder.inner")
+    found = find("methods", "rarmodel.heuristics.policies:holder.inner")
     assert found.name == "mine"
 
 
-@pytest.mark.parametrize("kind", ["policies", "formulations", "solvers"])
+@pytest.mark.parametrize("kind", ["methods", "formulations", "solvers"])
 def test_object_is_taken_as_it_is(kind: Kind) -> None:
     part = Part()
     assert find(kind, part) is part
@@ -83,23 +84,23 @@ def test_object_is_taken_as_it_is(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("kind", "part", "message"),
     [
-        ("policies", "nope", "no method 'nope'; choose one of .*first-fit.*sjf-bco"),
+        ("methods", "nope", "no method 'nope'; choose one of .*first-fit.*sjf-bco"),
         ("formulations", "nope", "no formulation 'nope'; choose one of .*time-indexed"),
         ("solvers", "nope", "no solver 'nope'; choose one of .*highs"),
-        ("policies", "time-indexed", "no method 'time-indexed'"),
-        ("policies", "SJF-BCO", "no method 'SJF-BCO'"),
-        ("policies", "", "no method ''"),
-        ("policies", "no_such_module:x", "method 'no_such_module:x' cannot be imported: No module"),
+        ("methods", "time-indexed", "no method 'time-indexed'"),
+        ("methods", "SJF-BCO", "no method 'SJF-BCO'"),
+        ("methods", "", "no method ''"),
+        ("methods", "no_such_module:x", "method 'no_such_module:x' cannot be imported: No module"),
         ("solvers", "rarmodel.solvers:nope", "solver 'rarmodel.solvers:nope' cannot be imported"),
-        ("policies", ".relative:x", "method '.relative:x' cannot be imported"),
-        ("policies", ":", "method ':' cannot be imported"),
-        ("policies", "json:", "method 'json:' cannot be imported"),
-        ("policies", "json::dumps", "method 'json::dumps' cannot be imported"),
-        ("policies", "json:dumps", "'json:dumps' is not a method: it lacks name"),
+        ("methods", ".relative:x", "method '.relative:x' cannot be imported"),
+        ("methods", ":", "method ':' cannot be imported"),
+        ("methods", "json:", "method 'json:' cannot be imported"),
+        ("methods", "json::dumps", "method 'json::dumps' cannot be imported"),
+        ("methods", "json:dumps", "'json:dumps' is not a method: it lacks name"),
         ("formulations", "json:dumps", "is not a formulation: it lacks name, build, load"),
         ("solvers", "json:dumps", "'json:dumps' is not a solver: it lacks name, model_classes"),
         ("solvers", 3, "3 is not a solver: it lacks name, model_classes"),
-        ("policies", None, "None is not a method: it lacks name, __call__"),
+        ("methods", None, "None is not a method: it lacks name, __call__"),
     ],
 )
 def test_what_is_no_such_part_is_a_usage_error(kind: Kind, part: object, message: str) -> None:
@@ -110,20 +111,20 @@ def test_what_is_no_such_part_is_a_usage_error(kind: Kind, part: object, message
 @pytest.mark.parametrize(
     ("kind", "asked", "meant"),
     [
-        ("policies", "sjf_bco", "sjf-bco"),
-        ("policies", "SJF-BCO", "sjf-bco"),
-        ("policies", "First Fit", "first-fit"),
+        ("methods", "sjf_bco", "sjf-bco"),
+        ("methods", "SJF-BCO", "sjf-bco"),
+        ("methods", "First Fit", "first-fit"),
+        ("methods", "fcfs", "fifo"),
+        ("methods", "serach", "search"),
+        ("policies", "tiresias", "las"),
+        ("policies", "Tiresias", "las"),
+        ("policies", "2dlas", "las"),
+        ("policies", "2D-LAS", "las"),
+        ("policies", "gavel", "gavel-max-min"),
+        ("policies", "themis", "finish-time-fairness"),
         ("policies", "fcfs", "fifo"),
-        ("policies", "serach", "search"),
-        ("online_policies", "tiresias", "las"),
-        ("online_policies", "Tiresias", "las"),
-        ("online_policies", "2dlas", "las"),
-        ("online_policies", "2D-LAS", "las"),
-        ("online_policies", "gavel", "gavel-max-min"),
-        ("online_policies", "themis", "finish-time-fairness"),
-        ("online_policies", "fcfs", "fifo"),
-        ("online_policies", "srpt", "srtf"),
-        ("online_policies", "elasticflow", "elastic-deadline"),
+        ("policies", "srpt", "srtf"),
+        ("policies", "elasticflow", "elastic-deadline"),
         ("solvers", "cp-sat", "cpsat"),
         ("solvers", "CP_SAT", "cpsat"),
         ("solvers", "ortools", "cpsat"),
@@ -150,20 +151,20 @@ def test_a_name_from_elsewhere_or_misspelt_has_a_suggestion(
 
 def test_a_part_of_another_kind_has_its_option() -> None:
     with pytest.raises(UsageError, match=r"; 'las' is a policy, for --policy$"):
-        find("policies", "las")
+        find("methods", "las")
     with pytest.raises(UsageError, match=r"; 'time-indexed' is a formulation, for --formulation$"):
-        find("policies", "time-indexed")
+        find("methods", "time-indexed")
 
 
 def test_nothing_is_suggested_for_a_name_that_resembles_none() -> None:
     with pytest.raises(UsageError, match=r"weighted-shortest-first$"):
-        find("policies", "quantum")
+        find("methods", "quantum")
 
 
 def test_suggested_names_are_those_of_parts() -> None:
-    for kind, elsewhere in registry._ELSEWHERE.items():
-        assert set(elsewhere.values()) <= set(names(kind))
-        assert not set(elsewhere) & set(names(kind))
+    for kind, about in kinds.KINDS.items():
+        assert set(about.elsewhere.values()) <= set(names(kind))
+        assert not set(about.elsewhere) & set(names(kind))
 
 
 BROKEN = """
@@ -189,7 +190,7 @@ FAULTS = {
     "recursion": ("f = lambda: f(); f()", ":7: RecursionError: .*"),
     "attribute": ("[].nope", ":7: AttributeError: 'list' object has no attribute 'nope'"),
 }
-KINDS = list(registry._SINGULAR)
+KINDS = list(kinds.KINDS)
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ def test_a_module_that_fails_is_one_line_with_its_place(
 ) -> None:
     code, message = FAULTS[fault]
     (folder / "broken_part.py").write_text(BROKEN.format(what=code), encoding="utf-8")
-    what = registry._SINGULAR[kind]
+    what = kinds.KINDS[kind].singular
     expected = f"^{what} 'broken_part:X' cannot be imported: broken_part.py{message}$"
     with pytest.raises(PartError, match=expected) as caught:
         find(kind, "broken_part:X")
@@ -219,10 +220,10 @@ def test_the_place_is_in_the_module_at_fault(folder: Path) -> None:
     (folder / "inner_part.py").write_text("x = 1\ny = 1 / 0\n", encoding="utf-8")
     (folder / "broken_part.py").write_text("import inner_part\n", encoding="utf-8")
     with pytest.raises(PartError, match=r": inner_part\.py:2: ZeroDivisionError"):
-        find("policies", "broken_part:X")
+        find("methods", "broken_part:X")
     (folder / "inner_part.py").write_text("x = 1\ny = = 0\n", encoding="utf-8")
     with pytest.raises(PartError, match=r": inner_part\.py:2: SyntaxError"):
-        find("policies", "broken_part:X")
+        find("methods", "broken_part:X")
 
 
 def test_an_installed_part_that_fails_has_its_place(
@@ -242,13 +243,13 @@ def test_an_installed_part_that_fails_has_its_place(
 def test_a_misspelt_member_of_a_module_has_a_suggestion(folder: Path) -> None:
     (folder / "broken_part.py").write_text("MY_METHOD = 1\n", encoding="utf-8")
     with pytest.raises(PartError, match="no attribute 'MY_METHD'; was 'MY_METHOD' meant"):
-        find("policies", "broken_part:MY_METHD")
+        find("methods", "broken_part:MY_METHD")
 
 
 def test_a_module_that_another_hides_is_named(folder: Path) -> None:
     (folder / "json.py").write_text("MINE = 1\n", encoding="utf-8")
     with pytest.raises(PartError, match=r"; json\.py in this folder is hidden by .*json.__init__"):
-        find("policies", "json:MINE")
+        find("methods", "json:MINE")
 
 
 def test_a_member_that_fails_is_one_line() -> None:
@@ -266,22 +267,22 @@ def test_a_part_needs_a_name(name: Any) -> None:
     part = Part()
     part.name = name
     with pytest.raises(UsageError, match=rf"is not a method: its name is {name!r}, and no text"):
-        find("policies", part)
+        find("methods", part)
 
 
 def test_faults_of_our_own_parts_are_no_fault_of_users() -> None:
-    with pytest.raises(ZeroDivisionError), registry.calling("policies", first_fit):
+    with pytest.raises(ZeroDivisionError), registry.calling("methods", first_fit):
         1 / 0  # noqa: B018
-    with pytest.raises(PartError), registry.calling("policies", Part()):
+    with pytest.raises(PartError), registry.calling("methods", Part()):
         1 / 0  # noqa: B018
-    with pytest.raises(KeyboardInterrupt), registry.calling("policies", Part()):
+    with pytest.raises(KeyboardInterrupt), registry.calling("methods", Part()):
         raise KeyboardInterrupt
-    with pytest.raises(MemoryError), registry.calling("policies", Part()):
+    with pytest.raises(MemoryError), registry.calling("methods", Part()):
         raise MemoryError
 
 
 def test_errors_of_parts_can_be_pickled() -> None:
-    with pytest.raises(PartError) as caught, registry.calling("policies", Part()):
+    with pytest.raises(PartError) as caught, registry.calling("methods", Part()):
         exit(3)  # noqa: PLR1722
     copy = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
     assert (type(copy), str(copy)) == (PartError, str(caught.value))
@@ -294,7 +295,7 @@ def test_a_module_in_the_working_folder_is_found(
     (tmp_path / "beside_the_instance.py").write_text(source, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
-    assert find("policies", "beside_the_instance:my_policy").name == "first-fit"
+    assert find("methods", "beside_the_instance:my_policy").name == "first-fit"
 
 
 def test_an_installation_older_than_its_code_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

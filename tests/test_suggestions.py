@@ -24,6 +24,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "setting": (lambda: rarmodel.generate("paper", job=3), "jobs"),
     "feature": (lambda: rarmodel.generate("paper", features=["release"]), "releases"),
     "listed family": (lambda: rarmodel.list_instances("exmaples"), "examples"),
+    "kind of parts": (lambda: rarmodel.parts("formulation"), "formulations"),
     "written family": (
         lambda: write_instances(read_library(None), "made", "exmaples"),
         "examples",

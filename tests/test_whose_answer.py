@@ -12,18 +12,17 @@ import pytest
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
-from rarmodel import bounds
-from rarmodel.api import compare, formulate, list_solvers, solve
+from rarmodel import bounds, compare, formulate, parts, solve
 from rarmodel.errors import UsageError
 from rarmodel.exact import known as known_module
 from rarmodel.exact import solve as exact_solve
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
-from rarmodel.results import ModelRun, Result
+from rarmodel.methods import ModelRun, Result
 from rarmodel.schema import Instance
 from rarmodel.solvers.highs import HIGHS
 
-SOLVERS = [row["name"] for row in list_solvers() if row["version"]]
+SOLVERS = [row["name"] for row in parts("solvers") if row["version"]]
 EQUIVALENT = {
     "rar-ddls": {"scip", "gurobi"},
     "time-indexed": {"cpsat", "highs", "scip", "gurobi"},

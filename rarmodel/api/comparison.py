@@ -14,9 +14,17 @@ from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import (
+    Method,
+    Neighbourhood,
+    Result,
+    gap_of,
+    prepare_method,
+    skipped,
+    status_of,
+)
 from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
-from rarmodel.results import Result, gap_of, skipped, status_of
 from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, flat, frame, html_rows, number
 
@@ -34,7 +42,6 @@ if TYPE_CHECKING:
 
     from rarmodel.bounds import Bound
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -311,7 +318,7 @@ def compare(
     """
     everything = methods is None and formulations is None
     if everything:
-        methods = registry.names("policies")
+        methods = registry.names("methods")
         formulations = registry.names("formulations")
     if not formulations and (solvers or data is not None):
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
@@ -322,7 +329,7 @@ def compare(
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
     entries = entries_of(data)
-    parts = [registry.find("policies", asked) for asked in methods or ()]
+    parts = [registry.find("methods", asked) for asked in methods or ()]
     solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
         (_Part(method, method.name), partial(solve_by_method, method=method, limits=limits))
         for method in parts
@@ -401,7 +408,6 @@ class _Part(NamedTuple):
 def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
     """Compile for all parts at once, so that the log says so only once."""
     from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
-    from rarmodel.heuristics import prepare_method  # noqa: PLC0415
 
     with told():
         for method in methods:

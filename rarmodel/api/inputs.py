@@ -182,9 +182,9 @@ def calibrate(
     message_mb
         Least and greatest size in MB of the all-reduces to use; by default 16 MB and more.
     model
-        Model of contention whose constants are fitted: `count`, `duty` or `duty-fixed-point`; by
-        default the instance's, or `count`. By duty, each row has `run` and `compute_ms`, and
-        `links` if it is on several servers; the rows of a run are all rings that ran together.
+        Model of contention whose constants are fitted: `count` or `duty`; by default the
+        instance's, or `count`. By duty, each row has `run` and `compute_ms`, and `links` if it is
+        on several servers; the rows of a run are all rings that ran together.
     max_size_mb
         Greatest size in MB, unzipped, of the table and of each file of nccl-tests; 512 by default.
 

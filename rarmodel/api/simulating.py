@@ -97,7 +97,7 @@ def simulate(
     chosen: online.Placement = registry.find("placements", placement)
     several = isinstance(policy, Sequence) and not isinstance(policy, str)
     asked = list(policy) if isinstance(policy, Sequence) and several else [policy]
-    policies: list[online.Policy] = [registry.find("online_policies", one) for one in asked]
+    policies: list[online.Policy] = [registry.find("policies", one) for one in asked]
     results = []
     for one in policies:
         results.append(

@@ -22,8 +22,17 @@ from rarmodel.bounds import (
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import (
+    Method,
+    Neighbourhood,
+    Result,
+    attempt,
+    goals_of,
+    prepare_method,
+    second_of,
+    status_of,
+)
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
-from rarmodel.results import Result, goals_of, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -36,7 +45,6 @@ if TYPE_CHECKING:
     from rarmodel.bounds import Bound
     from rarmodel.exact.formulate import ModelSize
     from rarmodel.formulations import Formulation
-    from rarmodel.heuristics import Method, Neighbourhood
     from rarmodel.solvers import Solver
 
 
@@ -169,7 +177,7 @@ def _solve(
     model_only: bool,
 ) -> Result:
     if formulation is None:
-        found = registry.find("policies", method or DEFAULT_METHOD)
+        found = registry.find("methods", method or DEFAULT_METHOD)
         if counted and not getattr(found, "counts_iterations", False):
             raise UsageError(
                 f"method {found.name!r} does not count iterations; "
@@ -242,8 +250,6 @@ def check_entries(
 
 def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
     """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
-    from rarmodel.heuristics import attempt, prepare_method  # noqa: PLC0415 - loads Numba
-
     if why := unhandled(instance, handled(method), f"method {method.name!r}"):
         raise UsageError(why)
 

@@ -13,8 +13,9 @@ from rarmodel.bounds import LowerBound, best_bound, require_true
 from rarmodel.errors import NoScheduleError
 from rarmodel.exact import prepare, solve_formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import attempt, constructive_methods, run_policy, sjf_bco
+from rarmodel.heuristics import run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import attempt, constructive_methods
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.schema import Instance, Job, Schedule
 from rarmodel.solvers import Solver

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from rarmodel import registry
 from rarmodel.model import unhandled
 from rarmodel.model.features import (
+    BY_DUTY,
     CAPS,
-    CONTENTION,
     OBJECTIVES,
     PLACES,
     PREEMPTION,
@@ -23,7 +23,7 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.schema import Instance
 
 ON_MAKESPAN = frozenset({MAKESPAN.name})
-UNINTERRUPTED = WINDOWS | CAPS | PLACES | CONTENTION
+UNINTERRUPTED = WINDOWS | CAPS | PLACES | BY_DUTY
 """Features with which jobs are not interrupted.
 
 By whatever rings on a link count, none is faster than alone. A bound that sees contention asks

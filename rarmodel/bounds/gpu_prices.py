@@ -38,10 +38,8 @@ from .time_for_bounds import seconds_left
 from .works import works
 
 if TYPE_CHECKING:
+    from .market import Kinds
     from .price_ascent import Market, Prices
-
-Kinds = tuple[int, ...]
-"""(servers) Which kind of server each is."""
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""

@@ -14,8 +14,10 @@ from rarmodel.model import horizon_of, lone_options, windows
 from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
-from .gpu_prices import Kinds
 from .price_ascent import Market
+
+Kinds = tuple[int, ...]
+"""(servers) Which kind of server each is."""
 
 MOST_KINDS = 24
 STEP_WORK = 1_000_000

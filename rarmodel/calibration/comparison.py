@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from rarmodel.errors import InputError, Problem
-from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing_rule import COUNT
 
 from .beside import Runs, check_runs, runs_of
 from .calibration import Rates, Residual
@@ -174,7 +174,7 @@ def _constants(
     name: str, model: Factors, runs: Runs, given: Mapping[str, float]
 ) -> dict[str, float]:
     """The constants of least squares."""
-    best = fit(runs.cases, given, DEFAULTS) if name == COUNT else fit_model(model, runs, given)
+    best = fit(runs.cases, given, DEFAULTS) if name == COUNT.name else fit_model(model, runs, given)
     return {constant: float(f"{best.values[constant]:.{_DIGITS}g}") for constant in CONTENTION}
 
 

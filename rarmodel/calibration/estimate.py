@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.model.sharing import COUNT
-from rarmodel.model.sharing import MODELS as CONTENTION_MODELS
+from rarmodel.model.sharing_rule import COUNT, RULES
 from rarmodel.schema import Contention, Instance, StarNetwork
 from rarmodel.schema.base import MAX_NUMBER
 
@@ -79,10 +78,10 @@ def calibrate(
         raise UsageError("no measurements; give a table or the output of nccl-tests")
     if table is None and model is not None:
         raise UsageError(f"model {model}: constants of contention need a table")
-    model = model or (COUNT if instance is None else instance.contention.model)
-    if model not in CONTENTION_MODELS:
-        hint = registry.meant(model, CONTENTION_MODELS)
-        raise UsageError(f"no model {model!r}; choose from {', '.join(CONTENTION_MODELS)}{hint}")
+    model = model or (COUNT.name if instance is None else instance.contention.model)
+    if model not in RULES:
+        hint = registry.meant(model, RULES)
+        raise UsageError(f"no model {model!r}; choose from {', '.join(RULES)}{hint}")
     if table is None and given:
         raise UsageError(f"{', '.join(given)}: constants of contention need a table")
     known = {name: value for name, value in asdict(rates).items() if value is not None}
@@ -100,7 +99,7 @@ def calibrate(
             "", None, (), None, 0, used, found, tuple(known), (), sum(messages, ()), tuple(notes)
         )
     defaults = DEFAULTS if instance is None else _constants(instance.contention)
-    if model != COUNT:
+    if model != COUNT.name:
         try:
             check_runs(table)
         except InputError as error:
@@ -109,7 +108,7 @@ def calibrate(
     beside = runs_of(table, used)
     cases = beside.cases
     try:
-        if model == COUNT:
+        if model == COUNT.name:
             best = fit(cases, given, defaults)
         else:
             best = fit_model(MODELS[model], beside, given, defaults)

@@ -10,47 +10,20 @@ from typing import TYPE_CHECKING
 from rarmodel.lazy import exports
 
 if TYPE_CHECKING:
-    from .driver import Standing, export, plan_campaigns, run_campaigns, standing
-    from .published import Compared, compare_figures
-    from .reader import bundled_campaigns, parse_campaign, read_campaigns
-    from .report import campaign_report, simulations_report
-    from .schema import Campaign
-    from .task import Outcome, Task
+    from .driver import Standing as Standing
+    from .driver import export as export
+    from .driver import plan_campaigns as plan_campaigns
+    from .driver import run_campaigns as run_campaigns
+    from .driver import standing as standing
+    from .published import Compared as Compared
+    from .published import compare_figures as compare_figures
+    from .reader import bundled_campaigns as bundled_campaigns
+    from .reader import parse_campaign as parse_campaign
+    from .reader import read_campaigns as read_campaigns
+    from .report import campaign_report as campaign_report
+    from .report import simulations_report as simulations_report
+    from .schema import Campaign as Campaign
+    from .task import Outcome as Outcome
+    from .task import Task as Task
 
-_HOMES = {
-    "Campaign": "schema",
-    "Compared": "published",
-    "Outcome": "task",
-    "Standing": "driver",
-    "Task": "task",
-    "bundled_campaigns": "reader",
-    "campaign_report": "report",
-    "compare_figures": "published",
-    "export": "driver",
-    "parse_campaign": "reader",
-    "plan_campaigns": "driver",
-    "read_campaigns": "reader",
-    "run_campaigns": "driver",
-    "simulations_report": "report",
-    "standing": "driver",
-}
-
-__all__ = [
-    "Campaign",
-    "Compared",
-    "Outcome",
-    "Standing",
-    "Task",
-    "bundled_campaigns",
-    "campaign_report",
-    "compare_figures",
-    "export",
-    "parse_campaign",
-    "plan_campaigns",
-    "read_campaigns",
-    "run_campaigns",
-    "simulations_report",
-    "standing",
-]
-
-__getattr__, __dir__ = exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -10,13 +10,15 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rarmodel import api, registry
+from rarmodel import registry
+from rarmodel.api import inputs, solving, sources
 from rarmodel.api.sources import with_objective
+from rarmodel.defaults import AUTO
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import hides, read_data
 from rarmodel.instances import names
+from rarmodel.methods import skipped
 from rarmodel.model.features import handled, refusal, used
-from rarmodel.results import skipped
 from rarmodel.schema import Instance
 from rarmodel.schema.problems import show
 from rarmodel.yaml_text import Lines, located
@@ -107,7 +109,7 @@ class _Part:
             return refusal(uses, self.handles, self.name)
         from rarmodel.online import unsuitable  # noqa: PLC0415 - loads Numba
 
-        return unsuitable(instance, registry.find("online_policies", self.policy))
+        return unsuitable(instance, registry.find("policies", self.policy))
 
     def minimising(self, objective: Asked) -> _Part:
         """The same part with an objective for `solve`, instead of the instance's own."""
@@ -254,7 +256,7 @@ def _options(own: Options, common: Options, *without: str) -> list[dict[str, Any
 
 
 def _of_method(entry: MethodEntry, common: Options) -> list[_Part]:
-    method = registry.find("policies", entry.method)
+    method = registry.find("methods", entry.method)
     options = _options(entry.options, common, "model_only")
     if "model_only" in options[0]:
         raise UsageError(f"method {method.name!r} has no model; model_only is for formulations")
@@ -277,7 +279,7 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
         raise UsageError(f"formulation {formulation.name!r} does not count iterations")
     data = None if entry.data is None else read_data(folder / entry.data)
     parts = []
-    for name in entry.solvers or [api.solvers_for(formulation, api.AUTO)[0].name]:
+    for name in entry.solvers or [solving.solvers_for(formulation, AUTO)[0].name]:
         solver = registry.find("solvers", name)
         if formulation.model_class not in solver.model_classes:
             raise UsageError(
@@ -294,7 +296,7 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
 
 def _of_policy(entry: PolicyEntry, common: Sequence[str]) -> list[_Part]:
     """A policy with each placement, and each length of its rounds."""
-    registry.find("online_policies", entry.policy)
+    registry.find("policies", entry.policy)
     parts = []
     for placement in entry.placements or common:
         registry.find("placements", placement)
@@ -308,18 +310,18 @@ def _of_policy(entry: PolicyEntry, common: Sequence[str]) -> list[_Part]:
 def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
     chosen = _nested(flat)
     if entry.generate is not None:
-        drawn: Instance = _called(partial(api.generate, entry.generate), chosen)
+        drawn: Instance = _called(partial(inputs.generate, entry.generate), chosen)
         return drawn
     if entry.import_ is not None:
         given = {
             k: folder / v if k in FILES and isinstance(v, str) else v for k, v in chosen.items()
         }
-        imported: Imported = _called(partial(api.import_trace, folder / entry.import_), given)
+        imported: Imported = _called(partial(inputs.import_trace, folder / entry.import_), given)
         return imported.instance
     name = entry.instance or ""
     beside = folder / name
     is_bundled = name in names() and not hides(beside)
-    return api.load_instance(name if is_bundled else str(beside))
+    return sources.load_instance(name if is_bundled else str(beside))
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

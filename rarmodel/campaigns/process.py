@@ -72,7 +72,8 @@ def versions() -> dict[str, str | None]:
 
 def perform(work: Work) -> tuple[dict[str, Any], str | None]:
     """Do the task: the result's summary, and the schedule as JSON."""
-    from rarmodel import api, files, registry  # noqa: PLC0415 - after the limit of memory
+    from rarmodel import files, registry  # noqa: PLC0415 - after the limit of memory
+    from rarmodel.api import simulating, solving  # noqa: PLC0415 - after the limit of memory
     from rarmodel.api.sources import with_objective  # noqa: PLC0415
     from rarmodel.errors import UsageError  # noqa: PLC0415
 
@@ -84,19 +85,19 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
     instance = files.parse_instance(work.instance)
     options = {**task.options, "seed": task.seed}
     if task.policy is not None:
-        found = api.simulate(instance, task.policy, **options)
+        found = simulating.simulate(instance, task.policy, **options)
         problem = with_objective(instance, task.options.get("objective"))
         return summary_of(problem, found), files.to_json(found.schedule) if found.schedule else None
     if task.method is not None:
-        method = with_parameters(registry.find("policies", task.method), task.parameters)
-        result = api.solve(instance, method=method, **options)
+        method = with_parameters(registry.find("methods", task.method), task.parameters)
+        result = solving.solve(instance, method=method, **options)
     else:
         solver = registry.find("solvers", task.solver)
         if (here := solver.version()) != task.solver_version:
             raise UsageError(
                 f"{task.solver} {here} is installed here; the campaign has {task.solver_version}"
             )
-        result = api.solve(
+        result = solving.solve(
             instance,
             formulation=task.formulation,
             solver=solver,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.bounds import ValueBound
+from rarmodel.methods import Result, goals_of, status_of
 from rarmodel.model.objectives import MAKESPAN
-from rarmodel.results import Result, goals_of, status_of
 from rarmodel.schema import Instance
 
 if TYPE_CHECKING:

@@ -194,11 +194,11 @@ def with_parameters(method: Any, parameters: Mapping[str, Any]) -> Any:
     except TypeError as error:
         known = ", ".join(inspect.signature(vary).parameters)
         raise UsageError(f"method {method.name!r}: {error}; choose from {known}") from error
-    with registry.calling("policies", method):
+    with registry.calling("methods", method):
         try:
             varied = vary(**parameters)
         except UsageError:
             raise
         except (TypeError, ValueError) as error:  # of a method of somebody's own
             raise UsageError(f"method {method.name!r}: {canonical(parameters)}: {error}") from error
-    return registry.find("policies", varied)
+    return registry.find("methods", varied)

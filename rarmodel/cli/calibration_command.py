@@ -58,8 +58,8 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 @click.option(
     "--model",
     metavar="NAME",
-    help="Model of contention whose constants are fitted: count, duty or duty-fixed-point. By "
-    "default that of INSTANCE, or count.",
+    help="Model of contention whose constants are fitted: count or duty. By default that "
+    "of INSTANCE, or count.",
 )
 @click.option(
     "--message-mb",
@@ -99,7 +99,8 @@ def calibrate(
     **constants: float | None,
 ) -> int:
     """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import inputs, sources  # noqa: PLC0415
     from rarmodel.calibration import kind_of, picture, picture_of_models  # noqa: PLC0415
 
     from . import measurement_tables as tables  # noqa: PLC0415
@@ -109,7 +110,7 @@ def calibrate(
     kind = None if plot is None else kind_of(plot)
     if plot is not None:
         files.check_writable(plot)
-    base = None if instance is None else api.load_instance(instance)
+    base = None if instance is None else sources.load_instance(instance)
     given = {name: value for name, value in constants.items() if value is not None}
     known: dict[str, Any] = {
         "instance": base,
@@ -121,7 +122,7 @@ def calibrate(
         if table is None or nccl_tests or message_mb or model or output is not None:
             others = "--nccl-tests, --message-mb, --model and --output"
             raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
-        compared = api.compare_models(table, seed=seed, **known)
+        compared = inputs.compare_models(table, seed=seed, **known)
         if plot is not None and kind is not None:
             files.write_bytes(plot, picture_of_models(compared, kind))
         if as_json:
@@ -129,7 +130,9 @@ def calibrate(
         else:
             show(tables.models(compared))
         return 0
-    found = api.calibrate(table, nccl_tests=nccl_tests, message_mb=message_mb, model=model, **known)
+    found = inputs.calibrate(
+        table, nccl_tests=nccl_tests, message_mb=message_mb, model=model, **known
+    )
     if output is not None:
         text = files.format_json(found.sections()) + "\n"
         if base is not None:

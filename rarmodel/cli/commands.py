@@ -13,6 +13,7 @@ from rarmodel.defaults import (
     SEARCH_SECONDS,
 )
 from rarmodel.errors import one_line
+from rarmodel.kinds import LISTED
 
 from .inputs import read_schedules, share_stdin
 from .options import (
@@ -38,7 +39,24 @@ FINE, UNSOLVED, BAD_INPUT = 0, 1, 2
 """Exit codes."""
 
 
+class Commands(click.RichGroup):
+    """The commands, and for the name of a kind of parts a word on `list`, which lists them."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of that name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0] in LISTED:
+                hint = f"no command {args[0]!r}; was 'list {args[0]}' meant?"
+                raise click.UsageError(hint, ctx) from error
+            raise
+
+
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Schedule ring-all-reduce training jobs on a shared GPU cluster.",
     no_args_is_help=False,
@@ -53,17 +71,17 @@ def rarmodel() -> None:
 @click.option(
     "--method",
     metavar="NAME",
-    help=f"Method to use; `rarmodel methods` lists them. By default {DEFAULT_METHOD}.",
+    help=f"Method to use; `rarmodel list methods` lists them. By default {DEFAULT_METHOD}.",
 )
 @click.option(
     "--formulation",
     metavar="NAME",
-    help="Formulation to solve, instead of a method; `rarmodel formulations` lists them.",
+    help="Formulation to solve, instead of a method; `rarmodel list formulations` lists them.",
 )
 @click.option(
     "--solver",
     metavar="NAME",
-    help="Solver of the formulation; `rarmodel solvers` lists them. By default "
+    help="Solver of the formulation; `rarmodel list solvers` lists them. By default "
     f"{AUTO}: the installed solver that usually proves most.",
 )
 @OBJECTIVE
@@ -120,16 +138,17 @@ def solve(
 
     By default, search improves a schedule for at most 10 s and proves a lower bound.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import solving, sources  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     share_stdin(instance, data)
-    problem = api.load_instance(instance)
+    problem = sources.load_instance(instance)
     with progress() as (name, report):
-        name(f"{instance}: {method or formulation or api.DEFAULT_METHOD}", problem.time)
-        result = api.solve(
+        name(f"{instance}: {method or formulation or DEFAULT_METHOD}", problem.time)
+        result = solving.solve(
             problem,
             method=method,
             formulation=formulation,
@@ -180,12 +199,12 @@ def verify(
 
     SCHEDULE is a file, or - for stdin.
     """
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import verification  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     problem, (claimed,) = read_schedules(instance, [schedule])
-    report = api.verify(problem, claimed, objective=objective)
+    report = verification.verify(problem, claimed, objective=objective)
     if as_json:
         answer_json(report.summary())
     else:
@@ -207,7 +226,7 @@ def verify(
 @click.option(
     "--solver",
     metavar="NAME",
-    help="Solver for the bounds; `rarmodel solvers` lists them. By default "
+    help="Solver for the bounds; `rarmodel list solvers` lists them. By default "
     f"{AUTO}: the installed solver that usually proves most.",
 )
 @click.option(
@@ -232,20 +251,20 @@ def audit(
 
     Exit code 0 does not mean that every claim holds; the table says which do.
     """
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import verification  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     problem, claimed = read_schedules(instance, [] if schedule is None else [schedule])
     for one in claimed:
-        report = api.verify(problem, one)
+        report = verification.verify(problem, one)
         if not report.feasible:
             broken = [f"{schedule}: {v.constraint}: {v.message}" for v in report.violations]
             say_first(broken, "violations")
             return UNSOLVED
     with progress() as (name, tell):
         name(f"{instance}: audit", problem.time)
-        outcome = api.audit(
+        outcome = verification.audit(
             problem,
             next(iter(claimed), None),
             solver=solver,
@@ -285,7 +304,7 @@ def schema(kind: str) -> int:
     "--formulation",
     metavar="NAME",
     required=True,
-    help="Formulation of the model; `rarmodel formulations` lists them.",
+    help="Formulation of the model; `rarmodel list formulations` lists them.",
 )
 @click.option(
     "--output",
@@ -321,12 +340,12 @@ def formulate(
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Write the Pyomo model of INSTANCE to a file, with readable names, and print its size."""
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import solving  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, data)
-    _, size = api.formulate(
+    _, size = solving.formulate(
         instance,
         formulation,
         output=output,

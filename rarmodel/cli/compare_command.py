@@ -32,21 +32,21 @@ from .terminal import answer, answer_json, progress, say, show
     "methods",
     multiple=True,
     metavar="NAME",
-    help=f"Method to compare; `rarmodel methods` lists them. {SEVERAL}",
+    help=f"Method to compare; `rarmodel list methods` lists them. {SEVERAL}",
 )
 @click.option(
     "--formulation",
     "formulations",
     multiple=True,
     metavar="NAME",
-    help=f"Formulation to compare; `rarmodel formulations` lists them. {SEVERAL}",
+    help=f"Formulation to compare; `rarmodel list formulations` lists them. {SEVERAL}",
 )
 @click.option(
     "--solver",
     "solvers",
     multiple=True,
     metavar="NAME",
-    help=f"Solver of the formulations; `rarmodel solvers` lists them. By default {AUTO}: the "
+    help=f"Solver of the formulations; `rarmodel list solvers` lists them. By default {AUTO}: the "
     f"installed solver that usually proves most. {SEVERAL}",
 )
 @OBJECTIVE
@@ -95,7 +95,7 @@ def compare(
     Without --method and --formulation, compare runs all methods, and all formulations that add
     nothing to the instance.
     """
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api.comparison import compare as compared  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
@@ -103,7 +103,7 @@ def compare(
     check_rows(rows_to, as_json=as_json)
     asked = bool(methods or formulations)
     with progress() as (name, report):
-        comparisons = api.compare(
+        comparisons = compared(
             instances,
             methods=methods if asked else None,
             formulations=formulations if asked else None,

@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from rarmodel import registry
+from rarmodel.kinds import LISTED
 
 
 class Completed(StringParamType):
@@ -87,13 +88,14 @@ def _parts() -> Iterable[str]:
 
 FILE, FOLDER = Completed(other="file"), Completed(other="dir")
 BY_NAME = {
+    "kind": Completed(partial(list, LISTED)),
     "instance": Completed(_instances, "file"),
-    "method": Completed(partial(registry.names, "policies")),
+    "method": Completed(partial(registry.names, "methods")),
     "formulation": Completed(partial(registry.names, "formulations")),
     "bound": Completed(partial(registry.names, "bounds")),
     "neighbourhood": Completed(partial(registry.names, "neighbourhoods")),
     "solver": Completed(partial(registry.names, "solvers")),
-    "policy": Completed(partial(registry.names, "online_policies")),
+    "policy": Completed(partial(registry.names, "policies")),
     "placement": Completed(partial(registry.names, "placements")),
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),

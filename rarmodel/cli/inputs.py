@@ -21,10 +21,11 @@ def share_stdin(*sources: str | None) -> None:
 
 def read_schedules(instance: str, sources: Sequence[str]) -> tuple[Instance, list[Schedule]]:
     """Read an instance and schedules; say which schedules were made for another instance."""
-    from rarmodel import api, files  # noqa: PLC0415 - loads slowly
+    from rarmodel import files  # noqa: PLC0415 - loads slowly
+    from rarmodel.api.sources import load_instance  # noqa: PLC0415 - loads slowly
 
     share_stdin(instance, *sources)
-    problem = api.load_instance(instance)
+    problem = load_instance(instance)
     schedules = [files.read_schedule(source) for source in sources]
     for source, schedule in zip(sources, schedules, strict=True):
         if schedule.instance != problem.name:

@@ -31,17 +31,17 @@ def instances(context: click.Context, listed_family: str | None, as_json: bool) 
     """List the bundled instances, with the best makespans and bounds known."""
     if context.invoked_subcommand is not None:
         return FINE
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import catalogue  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     if as_json:
-        answer_json(api.list_instances(listed_family))
+        answer_json(catalogue.list_instances(listed_family))
         return FINE
-    show(tables.bundled(api.list_instances(listed_family or "examples")))
+    show(tables.bundled(catalogue.list_instances(listed_family or "examples")))
     if listed_family is None:
         answer("")
-        show(tables.families(api.list_families()))
+        show(tables.families(catalogue.list_families()))
     return FINE
 
 

@@ -215,7 +215,7 @@ BOUNDS = click.option(
     "bounds",
     multiple=True,
     metavar="NAME",
-    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel bounds` "
+    help="Bound to use beside the installed ones, as package.module:Name; `rarmodel list bounds` "
     f"lists those. {SEVERAL}",
 )
 NEIGHBOURHOODS = click.option(
@@ -224,7 +224,7 @@ NEIGHBOURHOODS = click.option(
     multiple=True,
     metavar="NAME",
     help="Neighbourhood that search uses beside the installed ones, as package.module:Name; "
-    f"`rarmodel neighbourhoods` lists those. {SEVERAL}",
+    f"`rarmodel list neighbourhoods` lists those. {SEVERAL}",
 )
 
 

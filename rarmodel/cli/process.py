@@ -28,13 +28,17 @@ COMPLETING = "_RARMODEL_COMPLETE"
 """The variable by which a shell asks for completions; Click answers, and exits."""
 
 
+GARBAGE_AFTER = 100_000
+"""New objects after which Python looks for cycles: modules, compilation and large instances make
+many that last, and looking for cycles among them is futile."""
+
+
 def main() -> NoReturn:
     """Run the command line and exit.
 
     0 is success, 1 infeasible or unsolved, 2 bad input or usage, 130 interrupted.
     """
-    # Modules and compilation make many objects that last: looking for cycles among them is futile.
-    gc.set_threshold(100_000)
+    gc.set_threshold(GARBAGE_AFTER)
     occupy_closed_streams()
     say_what_is_logged()
     with killable():

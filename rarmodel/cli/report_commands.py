@@ -45,14 +45,15 @@ def plot(
 
     Each SCHEDULE is a file, or - for stdin.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import plotting  # noqa: PLC0415
 
     form = Path(output).suffix[1:].lower()
     if form not in FORMS:
         raise UsageError(f"{output}: a file that ends in .png, .svg or .html is expected")
     files.check_writable(output)
     problem, claimed = read_schedules(instance, schedules)
-    made = api.plot(problem, claimed, form=form, parts=parts or None, objective=objective)
+    made = plotting.plot(problem, claimed, form=form, parts=parts or None, objective=objective)
     files.write_bytes(output, made)
     return 0
 
@@ -74,15 +75,15 @@ def report(
 
     Each SCHEDULE is a file, or - for stdin.
     """
-    from rarmodel import api  # noqa: PLC0415
+    from rarmodel.api import plotting  # noqa: PLC0415
 
     if simulations and objective is not None:
         raise UsageError("--simulations compares flow times; leave --objective out")
 
     def page() -> str:
         if simulations:
-            return api.report_simulations(*read_schedules(instance, schedules))
-        return api.report(*read_schedules(instance, schedules), objective=objective)
+            return plotting.report_simulations(*read_schedules(instance, schedules))
+        return plotting.report(*read_schedules(instance, schedules), objective=objective)
 
     write_page(output, page)
     return 0

@@ -20,7 +20,7 @@ from .terminal import answer, answer_json, forecast, say, say_first, show
     metavar="NAME[,NAME…]",
     required=True,
     callback=lambda _context, _option, names: [name.strip() for name in names.split(",")],
-    help="Policy to play, or several for a table; `rarmodel policies` lists them.",
+    help="Policy to play, or several for a table; `rarmodel list policies` lists them.",
 )
 @click.option(
     "--placement",
@@ -56,16 +56,17 @@ def simulate(
     rarmodel verifies each schedule, and compares it with proven bounds. A missed deadline gives
     exit code 1.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import simulating, sources  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     if output is not None and len(policy) > 1:
         raise UsageError("--output takes the schedule of one policy; leave the others out")
     check_output(output, as_json=as_json)
-    problem = api.load_instance(instance)
+    problem = sources.load_instance(instance)
     with forecast() as report:
-        results = api.simulate(
+        results = simulating.simulate(
             problem,
             policy,
             placement=placement,

@@ -101,12 +101,12 @@ SOLVING = together(
     click.option(
         "--method",
         metavar="NAME",
-        help="Method of the plan; `rarmodel methods` lists them. By default search.",
+        help="Method of the plan; `rarmodel list methods` lists them. By default search.",
     ),
     click.option(
         "--formulation",
         metavar="NAME",
-        help="Formulation to solve, instead of a method; `rarmodel formulations` lists them.",
+        help="Formulation to solve, instead of a method; `rarmodel list formulations` lists them.",
     ),
     click.option(
         "--time-limit",
@@ -202,8 +202,9 @@ def plan(
 
     INSTANCE is a file of `rarmodel slurm read`, or - for stdin.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
     from rarmodel import slurm as room  # noqa: PLC0415
+    from rarmodel.api import plotting, sources  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     form = _form(picture)
@@ -211,7 +212,7 @@ def plan(
     choices, limits = _choices(options), _limits(options)
     if instance is not None and source is not None:
         raise UsageError("INSTANCE and --from exclude each other; choose one")
-    problem = room.read(source, **choices) if instance is None else api.load_instance(instance)
+    problem = room.read(source, **choices) if instance is None else sources.load_instance(instance)
     with progress() as (name, report):
         name("planning …")
         made = room.plan(problem, objective=objective, progress=report, **limits)
@@ -225,7 +226,7 @@ def plan(
             )
         parts = None if form == "html" else ["gantt"]
         claimed = not made.caveats
-        drawn = api.plot(made.instance, made.schedules, form=form, parts=parts, bound=claimed)
+        drawn = plotting.plot(made.instance, made.schedules, form=form, parts=parts, bound=claimed)
         files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())

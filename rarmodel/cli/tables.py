@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -210,6 +210,38 @@ def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
             one_line(row["install"] or NONE),
         )
     return table
+
+
+def kinds(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The kinds of parts, each with a sentence."""
+    table = new_table(None, ("kind", "left"), ("description", "left"))
+    for row in rows:
+        table.add_row(row["name"], row["description"])
+    return table
+
+
+def reports(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Commands that look at schedules and instances, each with what it handles."""
+    columns = ("report", "description", "features")
+    table = new_table(None, *((name, "left") for name in columns))
+    for row in rows:
+        table.add_row(row["name"], row["description"], in_words(row["handles"], WIDER))
+    return table
+
+
+PARTS: dict[str | None, Callable[[Sequence[Mapping[str, Any]]], Table]] = {
+    None: kinds,
+    "methods": methods,
+    "formulations": formulations,
+    "solvers": solvers,
+    "objectives": objectives,
+    "bounds": bounds,
+    "neighbourhoods": neighbourhoods,
+    "policies": policies,
+    "placements": placements,
+    "reports": reports,
+}
+"""The table of each kind of parts; that of the kinds themselves at None."""
 
 
 def model_size(size: ModelSize) -> list[str]:

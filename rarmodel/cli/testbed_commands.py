@@ -104,14 +104,15 @@ def run(plan: str, output: str, **options: Any) -> int:
 )
 def play(instance: str, schedule: str, scale: float, output: str) -> int:
     """Play SCHEDULE with real rings, and show when its jobs complete beside the predictions."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
     from rarmodel import testbed as bed  # noqa: PLC0415
+    from rarmodel.api import sources  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, schedule)
     files.check_writable(output)
-    problem, plan = api.load_instance(instance), files.read_schedule(schedule)
+    problem, plan = sources.load_instance(instance), files.read_schedule(schedule)
     played = bed.play(problem, plan, scale=scale, progress=say)
     rows = bed.rows_of(problem, plan, played)
     files.write_text(output, bed.csv_of(rows))

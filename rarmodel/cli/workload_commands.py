@@ -139,11 +139,12 @@ def generate(
     **knobs: Any,
 ) -> int:
     """Generate a random instance of FAMILY: paper, contention, spread, stars, small or wide."""
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import inputs  # noqa: PLC0415
 
     check_output(output)
     given = {key: value for key, value in knobs.items() if value is not None and value != ()}
-    instance = api.generate(family, name=name, contention=not no_contention, **given)
+    instance = inputs.generate(family, name=name, contention=not no_contention, **given)
     write_json(files.to_json(instance), output)
     say(one_line(_sizes(instance)))
     return 0
@@ -247,7 +248,8 @@ def import_trace(
 
     TRACE is a file, or - for stdin.
     """
-    from rarmodel import api, files  # noqa: PLC0415
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.api import inputs  # noqa: PLC0415
 
     if output is None and not as_json:
         output = "-"
@@ -260,7 +262,7 @@ def import_trace(
         raise UsageError(
             "--no-contention excludes --alpha, --concurrency and --overhead-ms-per-server"
         )
-    imported = api.import_trace(
+    imported = inputs.import_trace(
         trace,
         columns=_mapping(columns),
         rates=rates,

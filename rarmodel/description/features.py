@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rarmodel.duration import duration
 from rarmodel.errors import FEW
 from rarmodel.model import features as known
-from rarmodel.model import used
+from rarmodel.model import sharing_rule, used
 from rarmodel.schema import Instance, Job
 
 
@@ -210,8 +210,7 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.SERVER_RATES.name: _server_rates,
     known.RESERVATIONS.name: _reservations,
     known.QUOTAS.name: _quotas,
-    known.DUTY.name: lambda _: "rings on a link count by the time in which they exchange alone",
-    known.FIXED_POINT.name: lambda _: "rings on a link count by the time in which they exchange",
+    known.DUTY.name: lambda instance: sharing_rule(instance.contention).text,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,
     "due slots": _due,

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from rarmodel.model import timing
 from rarmodel.model.columns import columns
-from rarmodel.model.sharing import COUNT, DUTY, best_share
+from rarmodel.model.sharing import best_share
+from rarmodel.model.sharing_rule import sharing_rule
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -31,10 +32,9 @@ NOWHERE = 2**32 - 1
 UNKNOWN = -1.0
 """Bandwidth of a ring whose links must be gone through."""
 
-BY_COUNT, BY_LOAD, BY_RING, BY_FIXED_POINT = range(4)
-"""How rings share a link: equally, by their number; by duty, where all links have one rate; by
-duty, where each ring must look at the rate of each of its links; and by duties at the fixed point,
-where all rings are looked at."""
+BY_COUNT, BY_LOAD, BY_RING = range(3)
+"""How rings share a link: equally, by their number; by the load of the others, where all links have
+one rate; by this load, where each ring must look at the rate of each of its links."""
 ROOM = 2.0**52
 """Greater than any load: `ROOM − load` orders links as shares do, and is exact."""
 
@@ -82,7 +82,7 @@ LINK = np.dtype(
     ],
     align=True,
 )
-"""State of a link. A share is in Gbit/s BY_COUNT, and by duty it is `ROOM − load`."""
+"""State of a link. A share is in Gbit/s BY_COUNT, and otherwise it is `ROOM − load`."""
 
 MEMBER = np.dtype([("link", np.uint32), ("at", np.uint32)])
 """A ring uses a link: which one, and the place of the ring in the link's row."""
@@ -119,10 +119,10 @@ class Arrays(NamedTuple):
     row_at: Indices
     """(links + 1) Offsets of each link's row in `share`, and of its list of rings."""
     share: Floats
-    """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; by duty, the
-    most that a ring can get beside so many."""
+    """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; unless
+    rings are alike, the most that a ring can get beside so many."""
     sharing: int
-    """BY_COUNT, BY_LOAD, BY_RING or BY_FIXED_POINT."""
+    """BY_COUNT, BY_LOAD or BY_RING."""
     concurrency: float
     """ξ1."""
     alpha: float
@@ -159,9 +159,9 @@ class State(NamedTuple):
     busy: Ints
     """(servers) GPUs of each server that are held."""
     duty: Ints
-    """(jobs) By duty: that of each ring on links, in `duty.UNITS`."""
+    """(jobs) Unless rings are alike: what each ring on links counts there."""
     load: Ints
-    """(links) By duty: the sum of the duties of the rings on each link."""
+    """(links) Unless rings are alike: the sum of what the rings on each link count."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -200,8 +200,8 @@ def arrays_of(instance: Instance) -> Arrays:
 
 def _sharing(instance: Instance) -> int:
     """How rings share a link."""
-    if instance.contention.model != DUTY:
-        return BY_COUNT if instance.contention.model == COUNT else BY_FIXED_POINT
+    if sharing_rule(instance.contention).equal_weights:
+        return BY_COUNT
     rates = {link.gbps for link in topology(instance.cluster).links}
     return BY_LOAD if len(rates) == 1 else BY_RING
 

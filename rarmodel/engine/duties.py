@@ -1,12 +1,10 @@
-"""Contention by duty in the compiled simulation: loads of links as sums of duties.
+"""Rings that are not alike, in the compiled simulation: loads of links as sums of weights.
 
-A ring counts on its links with its duty, a constant of its mode and its links. A link has a load,
-the sum of the duties of its rings, and each of them meets the others: the load without its own
-duty. So the rings on a link get shares of their own. Where all links have one rate, the slowest
-link of a ring is that of most load, whatever its duty: loads are compared in place of shares.
-
-At the fixed point a duty is that at the bandwidth which follows, so that each event concerns all
-rings. That is for simulations only, and compiled apart.
+A ring counts on its links with its weight, a constant of its mode and its links: its duty, by the
+rule of duty. A link has a load, the sum of the weights of its rings, and each of them meets the
+others: the load without its own weight. So the rings on a link get shares of their own. Where all
+links have one rate, the slowest link of a ring is that of most load, whatever its weight: loads are
+compared in place of shares.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ import numpy as np
 from .arrays import ROOM, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
-    duty_units,
-    effective_rings,
     iteration_seconds,
+    level,
     linear_degradation,
     overhead_seconds,
+    weight,
 )
 
 _inner = partial(compiled, inner=True)
@@ -31,8 +29,8 @@ _inner = partial(compiled, inner=True)
 @_inner
 def share(arrays: Arrays, link: int, others: int) -> float:
     """What a ring gets of a link in Gbit/s if the others there have so much duty."""
-    level = effective_rings(arrays.concurrency, others)
-    return float(arrays.gbps[link] / linear_degradation(arrays.alpha, level))
+    factor = linear_degradation(arrays.alpha, level(arrays.concurrency, others))
+    return float(arrays.gbps[link] / factor)
 
 
 @_inner
@@ -41,7 +39,7 @@ def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
     job = arrays.modes[mode]
     overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
     rest = iteration_seconds(0.0, 1.0, job.reduction, overhead, job.compute)
-    return duty_units(iteration_seconds(job.bits, gbps, 0.0, 0.0, 0.0), rest)
+    return weight(iteration_seconds(job.bits, gbps, 0.0, 0.0, 0.0), rest)
 
 
 @_inner
@@ -100,38 +98,3 @@ def bandwidth_by_ring(arrays: Arrays, state: State, job: int) -> float:
         link = state.members[number].link
         least = min(least, share(arrays, link, state.load[link] - own))
     return float(least)
-
-
-@compiled
-def settle_fixed_point(arrays: Arrays, state: State, changed: int) -> int:
-    """Bring all bandwidths to the fixed point; see `rarmodel.model.duty.duty_bandwidths`.
-
-    The rings whose bandwidth changes are added to `changed` rings; how many there are then is
-    returned. Duties only rise from those alone, so in any order they end at the least fixed point.
-    """
-    state.load[:] = 0
-    for job in range(len(state.rings)):
-        if state.rings[job].links > 0:
-            load_links(arrays, state, job)
-    settled = False
-    while not settled:
-        settled = True
-        for job in range(len(state.rings)):
-            ring = state.rings[job]
-            if ring.links > 0:
-                own = duty_at(
-                    arrays, ring.mode, ring.servers, bandwidth_by_ring(arrays, state, job)
-                )
-                if own != state.duty[job]:
-                    _set_duty(arrays, state, job, own)
-                    settled = False
-    for job in range(len(state.rings)):
-        ring = state.rings[job]
-        if ring.links > 0:
-            now = bandwidth_by_ring(arrays, state, job)
-            new = ring.bandwidth == UNKNOWN  # It is among the changed ones already.
-            if not new and now != ring.bandwidth:
-                state.changed_rings[changed] = job
-                changed += 1
-            ring.bandwidth = now
-    return changed

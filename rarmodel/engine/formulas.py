@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rarmodel.model import contention, duty, timing
+from rarmodel.model import contention, timing
+from rarmodel.model.sharing_rule import RULES
 
 from .compilation import compiled
+
+(_LOADS,) = (rule for rule in RULES.values() if not rule.equal_weights)
+"""The rule by which rings count with weights of their own. Rules by which they are alike need no
+compiled functions: `Arrays.share` has what each number of rings leaves. A second rule of weights
+would be chosen here, by a number among the arrays."""
 
 if TYPE_CHECKING:
     iteration_seconds = timing.iteration_seconds
@@ -14,13 +20,13 @@ if TYPE_CHECKING:
     speed = timing.speed
     slots_needed = timing.slots_needed
     linear_degradation = contention.linear_degradation
-    effective_rings = duty.effective_rings
-    duty_units = duty.duty_units
+    weight = _LOADS.weight
+    level = _LOADS.level
 else:
     iteration_seconds = compiled(timing.iteration_seconds, inner=True)
     overhead_seconds = compiled(timing.overhead_seconds, inner=True)
     speed = compiled(timing.speed, inner=True)
     slots_needed = compiled(timing.slots_needed, inner=True)
     linear_degradation = compiled(contention.linear_degradation, inner=True)
-    effective_rings = compiled(duty.effective_rings, inner=True)
-    duty_units = compiled(duty.duty_units, inner=True)
+    weight = compiled(_LOADS.weight, inner=True)
+    level = compiled(_LOADS.level, inner=True)

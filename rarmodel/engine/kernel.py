@@ -20,7 +20,6 @@ import numpy as np
 
 from .arrays import (
     BY_COUNT,
-    BY_FIXED_POINT,
     BY_LOAD,
     BY_RING,
     NEVER,
@@ -36,7 +35,6 @@ from .duties import (
     bandwidth_by_ring,
     load_links,
     note_by_ring,
-    settle_fixed_point,
     share_of,
 )
 from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
@@ -188,14 +186,10 @@ def _settle(arrays: Arrays, state: State) -> None:
     """Bring speeds and completions up to date with the rings on each link."""
     counters = state.counters
     rings = counters[CHANGED_RINGS]
-    if arrays.sharing == BY_FIXED_POINT and counters[CHANGED_LINKS] > 0:
-        rings = settle_fixed_point(arrays, state, rings)
     for i in range(counters[CHANGED_LINKS]):
         index = state.changed_links[i]
         link = state.links[index]
         link.changed = 0
-        if arrays.sharing == BY_FIXED_POINT:
-            continue
         before = link.share
         if arrays.sharing == BY_COUNT:
             link.share = arrays.share[link.row + link.rings]

@@ -20,8 +20,8 @@ from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 from rarmodel.files import check_writable, write_text
 from rarmodel.formulations import Formulation, Scope
-from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import Limits
+from rarmodel.methods import attempt, constructive_methods
 from rarmodel.model import handled, horizon_of, job_extremes, topology, unhandled
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible

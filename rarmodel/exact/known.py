@@ -10,9 +10,9 @@ from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
+from rarmodel.methods import Goal, ModelRun, gap_of, goals_of, in_full
 from rarmodel.model import horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import MAKESPAN, Value
-from rarmodel.results import Goal, ModelRun, gap_of, goals_of, in_full
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver
@@ -22,6 +22,11 @@ from .admission import ModelNeeded, judge
 
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
+CHECK_SECONDS_PER_JOB = 25e-6
+"""Approximate time of the check of a schedule, for as long as none has been checked."""
+FINISH_CHECKS, FINISH_SHARE = 2.0, 0.25
+"""Time kept for the end of a solve, to make, check and describe the last schedule: as a multiple of
+the longest check so far, and the greatest share of the time limit."""
 OWN_GAP = 1e-6
 """Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
 
@@ -73,6 +78,8 @@ class Known:
         Whether a solver has finished with the last model.
     searched
         Seconds that `search` has used.
+    checking
+        Seconds of the longest check of a schedule so far; an estimate before the first.
     stopped
         Why the solve ended, in words.
     """
@@ -100,10 +107,12 @@ class Known:
     infeasible: bool = False
     solved: bool = False
     searched: float = 0.0
+    checking: float = field(init=False)
     stopped: str = ""
 
     def __post_init__(self) -> None:
         """Begin with the bounds that take milliseconds, unless the models are to do alone."""
+        self.checking = CHECK_SECONDS_PER_JOB * len(self.instance.jobs)
         if self.own or self.alone:
             self.bounds = [None] * (1 if self.own else len(self.instance.objectives))
             self.provers = [None] * len(self.bounds)
@@ -185,10 +194,17 @@ class Known:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the time limit; None without one."""
-        if self.limits.time_limit is None:
+        """Seconds until the time limit, without those that the end takes; None without a limit."""
+        limit = self.limits.time_limit
+        if limit is None:
             return None
-        return max(0.0, self.limits.time_limit - (perf_counter() - self.begun))
+        return max(0.0, limit - self.finish - (perf_counter() - self.begun))
+
+    @property
+    def finish(self) -> float:
+        """Seconds that are kept for the end: a check of 10,000 jobs alone takes tenths of one."""
+        limit = self.limits.time_limit
+        return 0.0 if limit is None else min(FINISH_CHECKS * self.checking, FINISH_SHARE * limit)
 
     @property
     def seconds_for_models(self) -> float | None:
@@ -239,9 +255,22 @@ class Known:
         left = self.seconds_left
         return replace(self.limits, time_limit=None if left is None else max(least, left))
 
+    def checked(self, schedule: Schedule) -> Report:
+        """The verifier's report on a schedule, which must be feasible; remember how long it took.
+
+        Raises
+        ------
+        VerificationError
+            If the schedule breaks any constraint.
+        """
+        begun = perf_counter()
+        report = require_feasible(self.instance, schedule)
+        self.checking = max(self.checking, perf_counter() - begun)
+        return report
+
     def collect(self, schedule: Schedule) -> None:
         """Verify a schedule of the instance, and keep it if it is the best admissible one."""
-        report = require_feasible(self.instance, schedule)
+        report = self.checked(schedule)
         # A search that keeps one schedule only must not keep one that the formulation rules out.
         if isinstance(self.session, Session):
             self.session.take(schedule)

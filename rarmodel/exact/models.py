@@ -18,12 +18,11 @@ from rarmodel.errors import VerificationError
 from rarmodel.formulations import Scope
 from rarmodel.formulations.aims import aim_of
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT
+from rarmodel.methods import in_full
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import number
-from rarmodel.results import in_full
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
-from rarmodel.verifier import require_feasible
 
 from .admission import ModelNeeded, admit, judge
 from .building import OutOfTime, built_until
@@ -291,7 +290,7 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
         return True
     try:
         schedule = schedule_of(known.instance, plan, formulation.name)
-        report = require_feasible(known.instance, schedule)
+        report = known.checked(schedule)
     except VerificationError as error:
         raise _WrongModelError(error) from error
     value = None

@@ -21,7 +21,6 @@ from rarmodel.lists.order_annealing import OrderAnnealing
 from rarmodel.lists.order_moves import CURRENT, Numbers
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import Value
-from rarmodel.verifier import require_feasible
 
 from .admission import ModelNeeded, judge
 from .known import Known
@@ -86,6 +85,6 @@ def _value(known: Known, lists: ListSchedules, *, made: bool) -> tuple[Value | f
     verdict = judge(known.formulation, scope, schedule, known.solvers, known.brief())
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return (inf,)
-    report = require_feasible(known.instance, schedule)
+    report = known.checked(schedule)
     known.improve(schedule, report, verdict.value)
     return known.values_of(report, verdict.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rarmodel.engine.compilation import told
 from rarmodel.engine.enumerate import all_schedules
-from rarmodel.heuristics import constructive_methods, prepare_method
+from rarmodel.methods import constructive_methods, prepare_method
 from rarmodel.model import best_placements, unhandled, used
 from rarmodel.model.features import plain
 from rarmodel.schema import Instance

@@ -8,8 +8,8 @@ from time import perf_counter
 
 from rarmodel.formulations import Plan
 from rarmodel.formulations.heuristic_pool import heuristic_schedules
-from rarmodel.heuristics import attempt, constructive_methods
 from rarmodel.limits import INTERRUPTED
+from rarmodel.methods import attempt, constructive_methods
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search import SEARCH, Session, one_after_another, seconds_before_proof
 

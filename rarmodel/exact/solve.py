@@ -18,11 +18,10 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded as guarded_formulation
-from rarmodel.heuristics import Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Result, Turns, proven_aim, second_of, status_of
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import plain
-from rarmodel.results import Result, proven_aim, second_of, status_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
 from rarmodel.search.second import (
@@ -34,7 +33,6 @@ from rarmodel.search.second import (
 )
 from rarmodel.solvers import Solver
 from rarmodel.solvers.answer import guarded
-from rarmodel.verifier import require_feasible
 
 from .diagnosis import explain
 from .known import OWN_GAP, Known
@@ -45,6 +43,9 @@ from .schedules import close_gap_before_models, first_schedules, search_until
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
+
+SECOND_CHECKS = 4.0
+"""Least time for the second aim, as a multiple of a check: it makes and checks schedules itself."""
 
 NO_BOUND = LowerBound(0, "")
 """The bound where none is known."""
@@ -197,12 +198,14 @@ def _turn_to_second(known: Known) -> None:
     """Search for what comes after the objectives, in the time that is left."""
     if known.formulation.restricts or known.schedule is None or known.stopped == INTERRUPTED:
         return
-    if not wanted(known.instance, known.limits) or known.seconds_left == 0:
+    if not wanted(known.instance, known.limits):
         return
     if unhandled(known.instance, SEARCH.handles, ""):
         return
     now = perf_counter()
     left = known.seconds_left
+    if left is not None and left < SECOND_CHECKS * known.checking:
+        return
     end = now + (max(LEAST_SECONDS, now - known.begun) if left is None else left)
     second = SecondAim(known.instance, known.schedule, known.limits)
     try:
@@ -210,8 +213,8 @@ def _turn_to_second(known: Known) -> None:
     finally:
         if second.schedule is not known.schedule:
             known.schedule, known.schedule_by = second.schedule, SEARCH.name
-        known.report = require_feasible(known.instance, second.schedule)
-        known.values = known.values_of(known.report, None)
+            known.report = known.checked(second.schedule)
+            known.values = known.values_of(known.report, None)
 
 
 def _result(known: Known) -> Result:

@@ -3,8 +3,6 @@
 from .bisection import Found, Policy, input_order, run_policy
 from .estimate import Estimate, estimate
 from .idle_gpus import IdleGpus, Ranks, available, rule
-from .method import Attempt, Method, attempt, constructive_methods, prepare_method
-from .neighbourhoods import Better, Neighbourhood, Turn, Turns
 from .policies import (
     first_fit,
     installed_policies,
@@ -19,20 +17,12 @@ from .ranking import least_loaded_servers
 from .rules import least_busy
 
 __all__ = [
-    "Attempt",
-    "Better",
     "Estimate",
     "Found",
     "IdleGpus",
-    "Method",
-    "Neighbourhood",
     "Policy",
     "Ranks",
-    "Turn",
-    "Turns",
-    "attempt",
     "available",
-    "constructive_methods",
     "estimate",
     "first_fit",
     "input_order",
@@ -41,7 +31,6 @@ __all__ = [
     "least_loaded_servers",
     "list_scheduling",
     "make_sjf_bco",
-    "prepare_method",
     "random_placement",
     "rule",
     "run_policy",

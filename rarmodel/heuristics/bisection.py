@@ -14,6 +14,7 @@ from rarmodel import registry
 from rarmodel.bounds import best_bound
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, order_of
 from rarmodel.model import horizon_of
 from rarmodel.model.features import BY_DUTY
 from rarmodel.model.part import part_of
@@ -22,8 +23,6 @@ from rarmodel.schema import Assignment, Instance, Schedule
 from .clock import ListScheduler
 from .estimate import Estimate, estimate
 from .idle_gpus import Rule
-from .method import Attempt
-from .orders import order_of
 
 Parameters = tuple[float, ...]
 
@@ -62,7 +61,7 @@ class Policy(registry.Part):
         Names of the features that it handles: it is the clock that knows how rings share links.
     """
 
-    kind = "policies"
+    kind = "methods"
 
     name: str
     rule: Rule
@@ -201,7 +200,7 @@ def _decisions(
     instance: Instance, policy: Policy, seed: int
 ) -> tuple[Ints, list[tuple[Parameters, Floats]]]:
     """The order of a policy, and its parameters, if they are such."""
-    with registry.calling("policies", policy):
+    with registry.calling("methods", policy):
         order = policy.order(instance)
         parameters = policy.parameters(instance, seed)
     jobs, what = instance.jobs, f"the order of policy {policy.name!r}"
@@ -210,7 +209,7 @@ def _decisions(
         return numbers, [(tuple(p), np.array(p, np.float64)) for p in parameters]
     except (TypeError, ValueError):
         expected = "a list of tuples of numbers"
-        raise registry.nonsense("policies", policy, parameters, expected) from None
+        raise registry.nonsense("methods", policy, parameters, expected) from None
 
 
 class _Best(NamedTuple):

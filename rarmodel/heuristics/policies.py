@@ -7,10 +7,10 @@ from functools import partial
 from math import inf
 
 from rarmodel.errors import UsageError
+from rarmodel.methods import constructive_methods
 from rarmodel.schema import Instance
 
 from .bisection import Parameters, Policy
-from .method import constructive_methods
 from .ranking import BREAK_TIES, FIRST
 from .rules import first_fit_rule, list_scheduling_rule, random_rule, sjf_bco_rule
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import InputError
-from rarmodel.heuristics import Attempt
-from rarmodel.heuristics.orders import is_number, order_of
 from rarmodel.limits import Limits
+from rarmodel.methods import Attempt, is_number, order_of
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.features import ALL_BUT_PREEMPTION
@@ -45,7 +44,7 @@ class Rule(registry.Part):
         Features that it handles.
     """
 
-    kind = "policies"
+    kind = "methods"
 
     name: str
     description: str
@@ -55,11 +54,11 @@ class Rule(registry.Part):
     def order(self, instance: Instance) -> list[int]:
         """The jobs by urgency, as indices."""
         jobs = instance.jobs
-        with registry.calling("policies", self):
+        with registry.calling("methods", self):
             keys = [self.key(instance, j) for j in range(len(jobs))]
         for key in keys:
             if not is_number(key):
-                raise registry.nonsense("policies", self, key, "a number by which jobs are sorted")
+                raise registry.nonsense("methods", self, key, "a number by which jobs are sorted")
         return sorted(range(len(jobs)), key=lambda j: (keys[j], max(0, jobs[j].release), j))
 
     def prepare(self, instance: Instance) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from math import inf
+from threading import Lock
 from time import perf_counter
 
 import numpy as np
 
 from rarmodel.bounds import least_values
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics import Neighbourhood, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.methods import Neighbourhood, Turns
 from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
@@ -117,6 +118,7 @@ class OrderSearch:
             )
             for i in range(self._threads)
         ]
+        self._ordering, self._orders = Lock(), dict[Rule, Ints]()
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
@@ -150,7 +152,8 @@ class OrderSearch:
         if not self._guided:
             self._guide()
             self._guided = True
-        with ThreadPoolExecutor(self._threads) as pool:
+        # More threads than processors take turns, so that the first ones begin as soon as if alone.
+        with ThreadPoolExecutor(min(self._threads, processors())) as pool:
             while True:
                 if stopped := over():
                     return stopped
@@ -163,10 +166,14 @@ class OrderSearch:
                 steps = [pool.submit(self._step, i) for i in range(self._threads)]
                 try:
                     wait(steps, None if end == inf else max(0.0, end - perf_counter()))
+                    if made == 0 and self.best.schedule is None:
+                        self._wait_for_first(steps)
                 finally:
-                    self._stop[0] = int(made > 0 and not all(step.done() for step in steps))
+                    known = made > 0 or self.best.schedule is not None
+                    self._stop[0] = int(known or self._any_made(steps))
                     wait(steps)
                 improved = [i for i, step in enumerate(steps) if step.result()]
+                improved.sort(key=self._value)  # Only the best of them is made.
                 before = self.best.values
                 for i in improved:
                     self._take(i)
@@ -175,6 +182,24 @@ class OrderSearch:
                     self._take_turn(self._turns, end)
                 made += 1
                 idle = idle + 1 if self.best.values == before else 0
+
+    def _wait_for_first(self, steps: Sequence[Future[bool]]) -> None:
+        """Wait until a thread has a schedule, or all have finished: without one, nothing is known.
+
+        The others need not finish, as they may be many more than processors.
+        """
+        running = {step for step in steps if not step.done()}
+        while running and not self._any_made(steps):
+            running = wait(running, return_when=FIRST_COMPLETED).not_done
+
+    @staticmethod
+    def _any_made(steps: Sequence[Future[bool]]) -> bool:
+        """Whether a thread has finished its step, and has made a schedule."""
+        return any(step.done() and step.exception() is None and step.result() for step in steps)
+
+    def _value(self, i: int) -> tuple[float, ...]:
+        """Values of a thread's best schedule."""
+        return tuple(self._annealing[i].encodings.value[BEST].tolist())
 
     def _guide(self) -> None:
         """Find out what the first objective is worth at least, and the plan behind that."""
@@ -194,6 +219,8 @@ class OrderSearch:
 
     def _step(self, i: int) -> bool:
         """Anneal for a moment on one thread; whether its best became better."""
+        if self._stop[0]:
+            return False
         if self._left[i] == 0:
             self._begin(i)
         self._left[i] -= 1
@@ -205,18 +232,14 @@ class OrderSearch:
         encodings = annealing.encodings
         if turn % 2 == 0 or encodings.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
-            order, option = (
-                np.array(rule.order(self.instance)),
-                np.zeros(len(self.instance.jobs), np.int64),
-            )
+            order = self._order(rule)
+            option: Ints | int = 0
             if self._planned is not None:
                 option = self._planned[1]
                 order = self._planned[0] if turn == 0 else order
             annealing.begin(order, option)
         else:
-            annealing.begin(
-                *(row[BEST] for row in (encodings.order, encodings.option, encodings.earliest))
-            )
+            annealing.begin_from(BEST)
             annealing.aim_at(self._least + AIM * (encodings.value[BEST, 0] - self._least))
         if turn > 0:
             self._length[i] = min(MOST_ROUND, 2 * self._length[i])
@@ -224,10 +247,16 @@ class OrderSearch:
         annealing.heat(HOT, COLD, self._moves * self._length[i])
         self._round[i] += 1
 
+    def _order(self, rule: Rule) -> Ints:
+        """The order of a rule, found once for all threads."""
+        with self._ordering:
+            if rule not in self._orders:
+                self._orders[rule] = np.array(rule.order(self.instance), np.int64)
+            return self._orders[rule]
+
     def _take(self, i: int) -> None:
         """Make a thread's best schedule the best of all if it is better, and within the horizon."""
-        annealing = self._annealing[i]
-        found = tuple(annealing.encodings.value[BEST].tolist())
+        annealing, found = self._annealing[i], self._value(i)
         if found >= self.best.values or not annealing.decode(BEST):
             return
         lists = annealing.lists

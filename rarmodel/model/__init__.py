@@ -1,9 +1,8 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
 from .check import check_instance
-from .contention import contention_level, linear_degradation, ring_share
+from .contention import contention_level, linear_degradation
 from .digest import instance_digest
-from .duty import RingOnLinks, duty_bandwidths, duty_units, effective_rings, share_by_duty
 from .extremes import (
     Extremes,
     LeastSlots,
@@ -18,6 +17,7 @@ from .impossible import never_complete, too_short
 from .lone import lone_options
 from .rates import Pace, pace, paces, plain_pace
 from .sharing import bandwidths, best_share, worst_share
+from .sharing_rule import RULES, RingOnLinks, SharingRule, sharing_rule
 from .spreads import spreads
 from .timing import (
     compute_seconds,
@@ -32,10 +32,12 @@ from .topology import Topology, topology
 from .windows import Window, windows
 
 __all__ = [
+    "RULES",
     "Extremes",
     "LeastSlots",
     "Pace",
     "RingOnLinks",
+    "SharingRule",
     "Topology",
     "Window",
     "bandwidths",
@@ -44,9 +46,6 @@ __all__ = [
     "check_instance",
     "compute_seconds",
     "contention_level",
-    "duty_bandwidths",
-    "duty_units",
-    "effective_rings",
     "exchange_bits",
     "handled",
     "horizon_of",
@@ -62,8 +61,7 @@ __all__ = [
     "paces",
     "plain_pace",
     "reduction_seconds",
-    "ring_share",
-    "share_by_duty",
+    "sharing_rule",
     "slots_needed",
     "slowest_alone",
     "speed",

@@ -6,8 +6,6 @@ the engine compiles them, and both get the same number to the last bit.
 
 from __future__ import annotations
 
-from rarmodel.schema import Contention
-
 
 def contention_level(concurrency: float, rings: int) -> float:
     """Rings that communicate at the same moment, `k = ξ1·p`: equation (7).
@@ -36,12 +34,3 @@ def linear_degradation(alpha: float, level: float) -> float:
         Rings that communicate at the same moment, k.
     """
     return max(1.0, level + alpha * (level - 1.0))
-
-
-def ring_share(contention: Contention, gbps: float, rings: int) -> float:
-    """Rate in Gbit/s of each of `rings` rings on a link of `gbps`, `b^e/f(α, k)`.
-
-    Non-increasing in `rings`.
-    """
-    level = contention_level(contention.concurrency, rings)
-    return gbps / linear_degradation(contention.degradation.alpha, level)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from rarmodel.schema import Instance, Job
 
 from .caching import once_per_instance
+from .sharing_rule import DUTY as DUTY_RULE
+from .sharing_rule import sharing_rule
 
 
 class Feature(NamedTuple):
@@ -65,13 +67,7 @@ RESERVATIONS = Feature(
 QUOTAS = Feature("quotas", _quotas)
 DUTY = Feature(
     "contention by duty",
-    lambda instance: "contention.model" if instance.contention.model == "duty" else None,
-)
-FIXED_POINT = Feature(
-    "duty as a fixed point",
-    lambda instance: (
-        "contention.model" if instance.contention.model == "duty-fixed-point" else None
-    ),
+    lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if instance.preemption else None)
 
@@ -94,7 +90,6 @@ FEATURES = (
     RESERVATIONS,
     QUOTAS,
     DUTY,
-    FIXED_POINT,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -102,11 +97,9 @@ FEATURES = (
 WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 """Names of all but the objectives."""
 
-CONTENTION = frozenset({DUTY.name, FIXED_POINT.name})
-"""By what rings on a link count."""
 BY_DUTY = frozenset({DUTY.name})
 """What most parts for the paper's problem handle beside it."""
-PAPER = CONTENTION | {OBJECTIVES.name}
+PAPER = BY_DUTY | {OBJECTIVES.name}
 """The paper's jobs and cluster, whatever the objective and the model of contention."""
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""

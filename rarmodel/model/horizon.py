@@ -9,13 +9,13 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
-from .duty import RingOnLinks
 from .extremes import job_extremes
 from .left import left_of
 from .lone import Lone, lone_options, realised, within_gbps
 from .objectives import Objective, objectives_of
 from .rates import pace
 from .sharing import bandwidths
+from .sharing_rule import RingOnLinks
 from .topology import topology
 
 

@@ -14,7 +14,7 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
-from .duty import RingOnLinks
+from .sharing_rule import RingOnLinks, SharingRule
 
 
 class Pace(NamedTuple):
@@ -54,9 +54,9 @@ class Pace(NamedTuple):
         """Seconds of an iteration without its exchange."""
         return self._replace(bits=0.0).seconds(servers, 1.0)
 
-    def duty(self, servers: int, gbps: float) -> int:
-        """The part of an iteration that is exchange there, alone, in `duty.UNITS`."""
-        return RingOnLinks((), self.bits, self.rest(servers)).duty(gbps)
+    def weight(self, rule: SharingRule, servers: int, gbps: float) -> int:
+        """What the ring counts by a rule on links there, with a bandwidth when alone."""
+        return RingOnLinks((), self.bits, self.rest(servers)).weight(rule, gbps)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""

@@ -1,25 +1,20 @@
-"""What rings get of the links that they share, whichever way an instance counts other rings.
+"""What rings get of the links that they share, by the instance's sharing rule.
 
 Exactly, for rings in their placements; and at best and at worst, where only their number is known.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from rarmodel.schema import Contention, Instance
 
 from .caching import once_per_instance
-from .contention import ring_share
-from .duty import UNITS, RingOnLinks, duty_bandwidths, share_by_duty
 from .lone import allowed_servers
 from .rates import each_paces
+from .sharing_rule import RingOnLinks, sharing_rule
 from .topology import topology
-
-COUNT, DUTY, FIXED_POINT = MODELS = "count", "duty", "duty-fixed-point"
-"""The values of `contention.model`."""
 
 
 def bandwidths(
@@ -30,54 +25,51 @@ def bandwidths(
     Parameters
     ----------
     contention
-        ξ1, f, and the model: by what other rings count.
+        ξ1, f, and the model: the rule by which rings share.
     gbps
         Rate of each link.
     rings
         All active rings between servers.
     """
-    if contention.model != COUNT:
-        fixed_point = contention.model == FIXED_POINT
-        return duty_bandwidths(contention, gbps, rings, fixed_point=fixed_point)
-    users = Counter(link for ring in rings for link in ring.links)
+    rule = sharing_rule(contention)
+    weights = [ring.weight(rule, min(gbps[link] for link in ring.links)) for ring in rings]
+    load = [0] * len(gbps)
+    for ring, own in zip(rings, weights, strict=True):
+        for link in ring.links:
+            load[link] += own
     return [
-        min(ring_share(contention, gbps[link], users[link]) for link in ring.links)
-        for ring in rings
+        min(rule.share(contention, gbps[link], load[link] - own) for link in ring.links)
+        for ring, own in zip(rings, weights, strict=True)
     ]
 
 
 def best_share(instance: Instance, gbps: float, rings: int) -> float:
     """The most that a ring can get of a link with so many rings, itself included, in Gbit/s.
 
-    By the count this is the share itself. By duty, the others are the jobs of least duty that can
-    use links, each in its placement of least duty: a share never rises with the duties. At the
-    fixed point duties are no smaller than alone, so this holds there as well.
+    Where users are alike this is the share itself. Otherwise the others are the jobs of least
+    weight that can use links, each in its placement of least weight: a share never rises with them.
     """
-    if instance.contention.model == COUNT:
-        return ring_share(instance.contention, gbps, rings)
-    least, _ = _duties_of_others(instance)
-    return share_by_duty(instance.contention, gbps, _sum_of(least, rings - 1))
+    return _share_beside(instance, gbps, rings - 1, at_worst=False)
 
 
 def worst_share(instance: Instance, gbps: float, rings: int) -> float:
     """The least that a ring can get of it, likewise."""
-    contention = instance.contention
-    if contention.model == COUNT:
-        return ring_share(contention, gbps, rings)
-    _, greatest = _duties_of_others(instance)
-    fixed_point = contention.model == FIXED_POINT
-    others = max(0, rings - 1) * UNITS if fixed_point else _sum_of(greatest, rings - 1)
-    return share_by_duty(contention, gbps, others)
+    return _share_beside(instance, gbps, rings - 1, at_worst=True)
 
 
-def _sum_of(sums: Sequence[int], others: int) -> int:
-    return sums[min(max(0, others), len(sums) - 1)]
+def _share_beside(instance: Instance, gbps: float, others: int, *, at_worst: bool) -> float:
+    contention, load = instance.contention, others
+    rule = sharing_rule(contention)
+    if not rule.equal_weights:
+        sums = _loads_of_others(instance)[at_worst]
+        load = sums[min(max(0, others), len(sums) - 1)]
+    return rule.share(contention, gbps, load)
 
 
 @once_per_instance
-def _duties_of_others(instance: Instance) -> tuple[list[int], list[int]]:
-    """Least and greatest sum of the duties of 0, 1, 2, … jobs, in `UNITS`."""
-    ranges = [found for found in _duty_ranges(instance) if found is not None]
+def _loads_of_others(instance: Instance) -> tuple[list[int], list[int]]:
+    """Least and greatest sum of the weights of 0, 1, 2, … jobs."""
+    ranges = [found for found in _weight_ranges(instance) if found is not None]
     least, greatest = zip(*ranges, strict=True) if ranges else ((), ())
     return (
         [*accumulate(sorted(least), initial=0)],
@@ -85,12 +77,13 @@ def _duties_of_others(instance: Instance) -> tuple[list[int], list[int]]:
     )
 
 
-def _duty_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
-    """(jobs) Least and greatest duty of a ring between servers; None if there is no such ring.
+def _weight_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
+    """(jobs) Least and greatest weight of a ring between servers; None if there is no such ring.
 
-    A duty falls with the bandwidth alone and with all else in (8): so it is least on the most
+    A weight falls with the bandwidth alone and with all else in (8): so it is least on the most
     servers and the fastest links, and greatest on two servers and the slowest link.
     """
+    rule = sharing_rule(instance.contention)
     rates = [link.gbps for link in topology(instance.cluster).links]
     for job, own, allowed in zip(
         instance.jobs, each_paces(instance), allowed_servers(instance), strict=True
@@ -98,10 +91,10 @@ def _duty_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
         limit = len(rates) if job.running else len(allowed)
         if job.spread is not None and job.spread.max_servers and job.running is None:
             limit = min(limit, job.spread.max_servers)
-        duties = [
-            pace.duty(servers, gbps)
+        weights = [
+            pace.weight(rule, servers, gbps)
             for (size, _), pace in own.items()
             if size > 1 and rates
             for servers, gbps in ((max(2, min(size, limit)), max(rates)), (2, min(rates)))
         ]
-        yield (min(duties), max(duties)) if duties else None
+        yield (min(weights), max(weights)) if weights else None

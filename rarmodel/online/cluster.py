@@ -13,10 +13,10 @@ from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segments import within_speeds
-from rarmodel.model.duty import RingOnLinks
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.rates import Pace, pace
-from rarmodel.model.sharing import FIXED_POINT, bandwidths
+from rarmodel.model.sharing import bandwidths
+from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
 from rarmodel.model.timing import restore_slots
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
@@ -226,9 +226,10 @@ class WorkingCluster:
         size = int(workers.sum())
         one = self._pace(k, ring)
         links = self.tree.links_used(ring)
-        duty = one.duty(len(ring), min(self._arrays.gbps[link] for link in links))
+        rule = sharing_rule(self.instance.contention)
+        weight = one.weight(rule, len(ring), min(self._arrays.gbps[link] for link in links))
         lost, gbps = rings.part_lost(
-            self._arrays, self._state, servers, workers, size, duty, *self._scratch
+            self._arrays, self._state, servers, workers, size, weight, *self._scratch
         )
         return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 
@@ -243,7 +244,7 @@ class WorkingCluster:
         others = [
             other
             for number, other in self.linked.items()
-            if number != k and (contention.model == FIXED_POINT or not own.isdisjoint(other.links))
+            if number != k and not own.isdisjoint(other.links)
         ]
         rates = bandwidths(contention, [link.gbps for link in self.tree.links], [*others, linked])
         return one.speed(len(ring), rates[-1])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import listed
-from rarmodel.model.duty import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.schema.job import Running
 
 from .carry_out import Foreman

@@ -14,10 +14,8 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.model.contention import ring_share
-from rarmodel.model.duty import share_by_duty
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.sharing import COUNT
+from rarmodel.model.sharing_rule import sharing_rule
 
 from .cluster import WorkingCluster
 from .placement import Asked, fewest_servers
@@ -94,16 +92,9 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
 def _shares(cluster: WorkingCluster) -> list[float]:
     """(links) What one more ring would have of each link, in Gbit/s."""
     contention, links = cluster.instance.contention, cluster.tree.links
-    users, load = [0] * len(links), [0] * len(links)
+    rule, load = sharing_rule(contention), [0] * len(links)
     for ring in cluster.linked.values():
-        duty = 0
-        if contention.model != COUNT:
-            duty = ring.duty(min(links[link].gbps for link in ring.links))
+        weight = ring.weight(rule, min(links[link].gbps for link in ring.links))
         for link in ring.links:
-            users[link] += 1
-            load[link] += duty
-    if contention.model == COUNT:
-        return [
-            ring_share(contention, link.gbps, n + 1) for link, n in zip(links, users, strict=True)
-        ]
-    return [share_by_duty(contention, link.gbps, n) for link, n in zip(links, load, strict=True)]
+            load[link] += weight
+    return [rule.share(contention, link.gbps, n) for link, n in zip(links, load, strict=True)]

@@ -202,10 +202,10 @@ class _Game:
     def _decide(self, *, is_round: bool) -> None:
         """Ask the policy, and carry out what it says."""
         views = self._views.of(self._active, self._service[: self._done], is_round=is_round)
-        state = State(self._policy, views, self._random, self._memory)
+        state = State(self._policy.name, self._policy.knows, views, self._random, self._memory)
         self.decisions += 1
         when = f" at slot {self.cluster.now}"
-        with registry.calling("online_policies", self._policy, when=when):
+        with registry.calling("policies", self._policy, when=when):
             decision = self._policy.decide(state)
             servers = len(self.cluster.instance.cluster.servers)
             sound = sound_decision(decision, self._policy, len(self._active), self._name, servers)

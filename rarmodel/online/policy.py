@@ -5,24 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rarmodel import registry
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics.orders import order_of
+from rarmodel.methods import order_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
 
-if TYPE_CHECKING:
-    from .state import State
-
-ATTAINED: Literal["attained"] = "attained"
-"""A policy that knows what jobs have had so far, but not how long they are."""
-DURATIONS: Literal["durations"] = "durations"
-"""A policy that knows how many iterations jobs need, hence their remaining time."""
+from .state import ATTAINED, Knows, State
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class Decision:
     places: Mapping[int, Mapping[int, int]] | None = None
 
 
-Decide = Callable[["State"], Decision]
+Decide = Callable[[State], Decision]
 
 
 @dataclass(frozen=True)
@@ -84,12 +78,12 @@ class Policy(registry.Part):
         `slots_of_round`. `round_slots` goes before.
     """
 
-    kind = "online_policies"
+    kind = "policies"
 
     name: str
     decide: Decide
     description: str = ""
-    knows: Literal["attained", "durations"] = ATTAINED
+    knows: Knows = ATTAINED
     interrupts: bool = False
     elastic: bool = False
     round_slots: int | None = None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model.gpu_assignment import Stay, number_gpus
-from rarmodel.model.sharing import DUTY, FIXED_POINT
 from rarmodel.schema import Instance, Job
 from rarmodel.schema.cluster import Reservation
 from rarmodel.schema.job import Running
@@ -19,8 +18,7 @@ def known_problem(cluster: WorkingCluster, active: Ints) -> Instance:
 
     Slots are counted from now. Running jobs go on where they are, as if jobs could not be
     interrupted; a restoration that is not over counts as done. Due slots that are past stay, below
-    0; deadlines that are past are due slots here, as nothing can keep them. Duties at the fixed
-    point become those alone, by which methods can plan.
+    0; deadlines that are past are due slots here, as nothing can keep them.
     """
     instance, now = cluster.instance, cluster.now
     kept = [cluster.stays[k] for k in active.tolist() if cluster.holds[k]]
@@ -32,15 +30,11 @@ def known_problem(cluster: WorkingCluster, active: Ints) -> Instance:
         for k, iterations in zip(active.tolist(), left, strict=True)
     ]
     reservations = tuple(_reservations(instance, now))
-    contention = instance.contention
-    if contention.model == FIXED_POINT:  # No method plans by it.
-        contention = contention.model_copy(update={"model": DUTY})
     return instance.model_copy(
         update={
             "name": f"{instance.name} from slot {now}",
             "jobs": tuple(jobs),
             "preemption": None,
-            "contention": contention,
             "time": instance.time.model_copy(update={"horizon": None, "origin": None}),
             "cluster": instance.cluster.model_copy(update={"reservations": reservations}),
         }

@@ -86,7 +86,7 @@ def part_lost(
     servers: Ints,
     workers: Ints,
     size: int,
-    duty: int,
+    weight: int,
     after: Floats,
     met: Ints,
 ) -> tuple[float, float]:
@@ -99,9 +99,8 @@ def part_lost(
     ----------
     arrays, state
         The simulation.
-    servers, workers, size, duty
-        Where the ring would be, how many GPUs it has, and its duty there alone; the duty does not
-        matter to the count. At the fixed point, duties are taken as they are.
+    servers, workers, size, weight
+        Where the ring would be, how many GPUs it has, and what it would count on its links.
     after, met
         (jobs) Scratch: bandwidth of rings, and which rings these are.
     """
@@ -129,7 +128,7 @@ def part_lost(
         for at in range(link.row, link.row + link.rings):
             job = state.row[at].job
             if arrays.sharing != BY_COUNT:
-                others = state.load[index] - state.duty[job] + duty
+                others = state.load[index] - state.duty[job] + weight
                 share = duties.share(arrays, index, others)
             if share < kernel.settled_gbps(arrays, state, job):
                 if after[job] == 0.0:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rarmodel.culprits import shown
 from rarmodel.errors import PartError
-from rarmodel.heuristics.orders import is_whole, order_of, whole_numbers
+from rarmodel.methods import is_whole, order_of, whole_numbers
 
 from .policy import Decision, Policy
 from .room import Ring

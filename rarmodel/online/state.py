@@ -7,7 +7,7 @@ unless the policy has declared that it knows them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,13 @@ from rarmodel.errors import UsageError
 from rarmodel.schema import Cluster, Instance
 
 from .placement import Asked
-from .policy import DURATIONS, Policy
 
+Knows = Literal["attained", "durations"]
+"""What a policy may know of jobs."""
+ATTAINED: Literal["attained"] = "attained"
+"""A policy that knows what jobs have had so far, but not how long they are."""
+DURATIONS: Literal["durations"] = "durations"
+"""A policy that knows how many iterations jobs need, hence their remaining time."""
 OF_DURATIONS = frozenset({"remaining", "length", "iterations", "problem"})
 """What only policies see that know durations."""
 
@@ -89,7 +94,7 @@ class State:
         What the policy wants to remember until the next decision; empty at the first one.
     """
 
-    __slots__ = ("_cached", "_policy", "_views", "memory", "random")
+    __slots__ = ("_cached", "_knows", "_policy", "_views", "memory", "random")
 
     now: int
     slot_seconds: float
@@ -122,12 +127,14 @@ class State:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: str,
+        knows: Knows,
         views: Mapping[str, Callable[[], Any]],
         random: np.random.Generator,
         memory: dict[str, Any],
     ) -> None:
         self._policy = policy
+        self._knows = knows
         self._views = views
         self._cached: dict[str, Any] = {}
         self.random = random
@@ -141,7 +148,7 @@ class State:
         if name not in self._views:
             known = ", ".join(sorted(self._views))
             self._refuse(f"{name!r}, which no policy sees; a state has {known}")
-        if name in OF_DURATIONS and self._policy.knows != DURATIONS:
+        if name in OF_DURATIONS and self._knows != DURATIONS:
             self._refuse(f"{name!r}, but has not declared that it knows {DURATIONS!r}")
         value = self._views[name]()
         if isinstance(value, np.ndarray):
@@ -166,4 +173,4 @@ class State:
         return place
 
     def _refuse(self, what: str) -> NoReturn:
-        raise UsageError(f"policy {self._policy.name!r} asks its state for {what}")
+        raise UsageError(f"policy {self._policy!r} asks its state for {what}")

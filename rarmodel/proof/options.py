@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine import NEVER, Arrays
-from rarmodel.engine.arrays import BY_COUNT, Ints
-from rarmodel.model import Topology, plain_pace, spreads, timing, topology
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import Topology, plain_pace, sharing_rule, spreads, timing, topology
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
@@ -116,14 +116,14 @@ class _Way(NamedTuple):
     workers: Mapping[int, int]
     links: tuple[int, ...]
     weight: int
-    """What the ring counts on its links: 1, or its duty."""
+    """What the ring counts on its links."""
 
 
 def _rated(
     instance: Instance, tree: Topology, arrays: Arrays, j: int, ways: Sequence[Mapping[int, int]]
 ) -> list[_Way]:
     """The placements of a job in which it makes progress, fast ones first."""
-    pace = plain_pace(instance, j)
+    pace, rule = plain_pace(instance, j), sharing_rule(instance.contention)
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
@@ -131,7 +131,7 @@ def _rated(
         gbps = min(rates, default=instance.cluster.intra_server_gbps)
         if alone := pace.speed(len(workers), gbps):
             slots = timing.slots_needed(pace.iterations, alone)
-            weight = 1 if arrays.sharing == BY_COUNT else pace.duty(len(workers), gbps)
+            weight = pace.weight(rule, len(workers), gbps)
             rated.append(_Way(slots, alone, workers, links, weight))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
 

@@ -20,9 +20,8 @@ from typing import Any
 
 from rarmodel.bounds.configurations import Cut
 from rarmodel.bounds.ring_states import Spreading
-from rarmodel.model import plain_pace, timing, topology
-from rarmodel.model.contention import ring_share
-from rarmodel.model.sharing import COUNT
+from rarmodel.model import best_share, plain_pace, timing, topology
+from rarmodel.model.sharing_rule import sharing_rule
 from rarmodel.schema import Instance
 from rarmodel.solver_faults import settings
 
@@ -53,8 +52,7 @@ class Timetables:
         gpus = [server.gpus for server in instance.cluster.servers]
         rings = min(len(instance.jobs), max(tree.most_rings, default=1) or 1)
         self._shares = [
-            [ring_share(instance.contention, link.gbps, p) for p in range(1, rings + 1)]
-            for link in tree.links
+            [best_share(instance, link.gbps, p) for p in range(1, rings + 1)] for link in tree.links
         ]
         below: list[list[int]] = [[] for _ in tree.links]
         for server, path in enumerate(tree.paths):
@@ -113,8 +111,8 @@ class Timetables:
 
     @property
     def able(self) -> bool:
-        """Whether there are answers: by the count."""
-        return self._instance.contention.model == COUNT
+        """Whether there are answers: where rings are alike."""
+        return sharing_rule(self._instance.contention).equal_weights
 
     def ask(
         self,

@@ -62,7 +62,7 @@ class Options(NamedTuple):
     link: Ints
     """Links that the ring uses."""
     weight: Ints
-    """(options) What the ring counts on them: 1, or its duty."""
+    """(options) What the ring counts on them."""
     alone: Ints
     """(options) Iterations per slot if no other ring is on these links."""
     slots: Ints

@@ -68,9 +68,9 @@ class Contention(Record):
     overhead_ms_per_server: NonNegative
     """Time that each server used adds to an iteration in milliseconds, ξ2."""
 
-    model: Literal["count", "duty", "duty-fixed-point"] = "count"
-    """By what another ring on a link counts: 1; its duty, the part of an iteration in which it
-    exchanges when alone; or its duty at the bandwidth that it has."""
+    model: Literal["count", "duty"] = "count"
+    """By what another ring on a link counts: 1; or its duty, the part of an iteration in which it
+    exchanges when alone."""
 
 
 class Tenant(Record):

@@ -23,8 +23,8 @@ from uuid import uuid4
 
 from rarmodel.dask_cluster import connected
 from rarmodel.errors import UsageError, one_line
-from rarmodel.heuristics import Attempt, Method, Turns, prepare_method
 from rarmodel.limits import TIME_LIMIT, Limits
+from rarmodel.methods import Attempt, Method, Turns, prepare_method
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from rarmodel.heuristics import Neighbourhood
+from rarmodel.methods import Neighbourhood
 from rarmodel.model import least_slots_by_placement
 from rarmodel.model.features import BY_DUTY
 from rarmodel.model.objectives import MAKESPAN

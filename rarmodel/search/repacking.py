@@ -138,7 +138,8 @@ class Repacking:
         self._stop[0] = 0
         made = idle = 0
         threads = range(len(self._rounds))
-        with ThreadPoolExecutor(len(self._rounds)) as pool:
+        # More threads than processors take turns: those that never begin need not end either.
+        with ThreadPoolExecutor(min(len(self._rounds), processors())) as pool:
             while self.applies and self.total > bound and made != iterations:
                 over = perf_counter() >= end or idle == patience
                 if over or (patience is None and idle >= self._patience):
@@ -163,6 +164,8 @@ class Repacking:
     def _step(self, i: int) -> Solution | None:
         """Anneal for a moment on one thread; the solution if a round ends."""
         now = self._rounds[i]
+        if self._stop[0]:
+            return None
         if now is None:
             now = self._rounds[i] = self._begin(i)
         anneal_servers(

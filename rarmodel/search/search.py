@@ -17,10 +17,10 @@ from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
 from rarmodel.lists.second import with_second_aim
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.model.objectives import objectives_of
@@ -60,7 +60,7 @@ less."""
 class Search(registry.Part):
     """The improvement search as a method; see `rarmodel.search`."""
 
-    kind = "policies"
+    kind = "methods"
 
     name: str = "search"
     counts_iterations: bool = True

@@ -15,11 +15,11 @@ import numpy as np
 from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap, slow_bounds
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.lists.decoding import STOPPED
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.order_moves import EVENLY
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule

@@ -17,9 +17,9 @@ from rarmodel.bounds import (
     with_aim,
     with_makespan,
 )
-from rarmodel.heuristics import Attempt, Turns
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import Found, OrderSearch
+from rarmodel.methods import Attempt, Turns
 from rarmodel.model.objectives import MAKESPAN, objectives_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule

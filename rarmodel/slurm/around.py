@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rarmodel.errors import NoScheduleError
-from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
 from rarmodel.lists.dispatching_rules import Rule
+from rarmodel.methods import attempt
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 PREEMPTION = "Slurm may start jobs earlier by preemption, which the model does not know"

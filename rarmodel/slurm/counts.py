@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rarmodel.errors import listed
-from rarmodel.results import Result, gap_of
+from rarmodel.methods import Result, gap_of
 from rarmodel.schema import Instance, Schedule
 
 from .jobs import cpus_per_node, memory_per_node

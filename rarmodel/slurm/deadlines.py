@@ -7,7 +7,7 @@ from math import inf
 
 from rarmodel.errors import NoScheduleError
 from rarmodel.lists.dispatching_rules import Rule
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 Made = tuple[Result, tuple[str, ...]]

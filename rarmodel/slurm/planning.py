@@ -10,11 +10,11 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from rarmodel.api import load_instance, solve
-from rarmodel.api.sources import Source, with_objective
+from rarmodel.api.solving import solve
+from rarmodel.api.sources import Source, load_instance, with_objective
 from rarmodel.duration import duration
 from rarmodel.errors import NoScheduleError, listed
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 from rarmodel.workloads.account import counted

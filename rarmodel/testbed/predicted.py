@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rarmodel.model import RingOnLinks, bandwidths, iteration_seconds, topology
-from rarmodel.model.sharing import MODELS
+from rarmodel.model.sharing_rule import RULES
 from rarmodel.schema import Contention, Instance, Schedule
 
 from .played import Part, PlayedJob, parts_of
@@ -31,7 +31,7 @@ def rows_of(
     parts = parts_of(instance, schedule)
     models = {
         name: predicted(instance.contention.model_copy(update={"model": name}), gbps, parts)
-        for name in MODELS
+        for name in RULES
     }
     return [
         {

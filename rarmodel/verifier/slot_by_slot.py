@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
-from rarmodel.model.duty import RingOnLinks
 from rarmodel.model.sharing import bandwidths
+from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance
 
@@ -79,7 +79,7 @@ def _states(
         for i, (bits, *rest) in terms.items()
         if used[i]
     }
-    shares = bandwidths(contention, gbps, [*rings.values()])  # (7), or by duty
+    shares = bandwidths(contention, gbps, [*rings.values()])  # (7), by the sharing rule
     rates = dict(zip(rings, shares, strict=True))
     states = {}
     for i in in_order:

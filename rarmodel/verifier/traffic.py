@@ -2,8 +2,7 @@
 
 When rings begin or end, only the number of rings on their links changes, and only the rings on
 those links change speed. So the cost of an event does not grow with the number of rings elsewhere.
-By duty it is the same with the sum of duties. At the fixed point a ring may change the speed of
-any other.
+Where rings are not alike, as by duty, it is the same with the sum of what they count.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
-from rarmodel.model.duty import RingOnLinks, share_by_duty
-from rarmodel.model.sharing import COUNT, DUTY, FIXED_POINT, bandwidths
+from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
 from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
@@ -39,7 +36,7 @@ def placed(run: Run, tree: Topology) -> Placed:
 
 
 class Traffic:
-    """The rings on each link, by the count of (6); at first there are none.
+    """The rings on each link, where they are alike, as by the count of (6); at first none.
 
     Parameters
     ----------
@@ -57,6 +54,7 @@ class Traffic:
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
         self.rings_on = [set[int]() for _ in topology(instance.cluster).links]
         self._instance = instance
+        self._rule = sharing_rule(instance.contention)
         self._rings = rings
         self._gbps = [link.gbps for link in topology(instance.cluster).links]
         cluster = instance.cluster
@@ -72,8 +70,9 @@ class Traffic:
         -------
         dict
             The links whose rings may have other bandwidths now, each with a share in Gbit/s: a ring
-            whose bandwidth was below this share keeps its bandwidth. By the count, it is the lesser
-            of the shares before and after: the link neither was nor is the slowest of such a ring.
+            whose bandwidth was below this share keeps its bandwidth. Where rings are alike, it is
+            the lesser of the shares before and after: the link neither was nor is the slowest of
+            such a ring.
         """
         before: dict[int, int] = {}
         for i in ended:
@@ -104,7 +103,7 @@ class Traffic:
         for link, count in before.items():
             now = len(self.rings_on[link])
             if now != count:
-                share = ring_share(self._instance.contention, self._gbps[link], now)
+                share = self._rule.share(self._instance.contention, self._gbps[link], now - 1)
                 changed[link] = min(share, self._share[link])
                 self._share[link] = share
         return changed
@@ -155,63 +154,41 @@ class Traffic:
         )
 
     def _linked(self, i: int) -> RingOnLinks:
-        """An active ring, as the functions of duties take it."""
+        """An active ring, as a user of its links."""
         bits, *rest = self._terms[i]
         return RingOnLinks(self._rings[i].links, bits, timing.iteration_seconds(0.0, 1.0, *rest))
 
 
-class _ByDuty(Traffic):
-    """The same with duties in place of 1 for each other ring: constants, summed by link."""
+class _Weighed(Traffic):
+    """The same where rings are not alike: loads in place of numbers of rings."""
 
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
         super().__init__(instance, rings)
         self._load = [0] * len(self._gbps)
-        self._duty: dict[int, int] = {}
+        self._weight: dict[int, int] = {}
 
     def _joined(self, i: int) -> None:
         if links := self._rings[i].links:
-            self._duty[i] = self._linked(i).duty(min(self._gbps[link] for link in links))
+            alone = min(self._gbps[link] for link in links)
+            self._weight[i] = self._linked(i).weight(self._rule, alone)
             for link in links:
-                self._load[link] += self._duty[i]
+                self._load[link] += self._weight[i]
 
     def _left(self, i: int) -> None:
         for link in self._rings[i].links:
-            self._load[link] -= self._duty[i]
+            self._load[link] -= self._weight[i]
 
     def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
         return dict.fromkeys(before, 0.0)
 
     def _on_links(self, i: int, links: Sequence[int]) -> float:
-        contention, own = self._instance.contention, self._duty[i]
+        contention, own = self._instance.contention, self._weight[i]
         return min(
-            share_by_duty(contention, self._gbps[link], self._load[link] - own) for link in links
+            self._rule.share(contention, self._gbps[link], self._load[link] - own) for link in links
         )
 
 
-class _ByFixedPoint(Traffic):
-    """The same with duties at the bandwidths that follow: all of them anew at each change."""
-
-    def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
-        super().__init__(instance, rings)
-        self._now: dict[int, float] = {}
-
-    def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
-        if not before:
-            return {}
-        active = [i for i in self._terms if self._rings[i].links]
-        linked = [self._linked(i) for i in active]
-        shares = bandwidths(self._instance.contention, self._gbps, linked)
-        self._now = dict(zip(active, shares, strict=True))
-        in_use = (link for link, rings in enumerate(self.rings_on) if rings)
-        return dict.fromkeys([*before, *in_use], 0.0)
-
-    def _on_links(self, i: int, _: Sequence[int]) -> float:
-        return self._now[i]
-
-
-_BY_MODEL = {COUNT: Traffic, DUTY: _ByDuty, FIXED_POINT: _ByFixedPoint}
-
-
 def traffic_of(instance: Instance, rings: Sequence[Placed]) -> Traffic:
-    """Traffic by the instance's model of contention."""
-    return _BY_MODEL[instance.contention.model](instance, rings)
+    """Traffic by the instance's sharing rule."""
+    kind = Traffic if sharing_rule(instance.contention).equal_weights else _Weighed
+    return kind(instance, rings)

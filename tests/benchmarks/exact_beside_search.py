@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 import rarmodel
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import rarmodel
 from rarmodel.errors import UsageError
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 THREADS = 2
@@ -75,7 +75,7 @@ def solved(
 
 def main(options: argparse.Namespace) -> None:
     """Print both tables."""
-    fits = {row["name"]: row["solvers"] for row in rarmodel.list_formulations()}
+    fits = {row["name"]: row["solvers"] for row in rarmodel.parts("formulations")}
     problems = instances(options.instances)
     for model_only in (True, False):
         print("by the models alone" if model_only else "with everything", end="\n\n")

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
-from rarmodel.api import load_instance
+from rarmodel import load_instance
 from rarmodel.engine import Engine, Placements, placements_of
 from rarmodel.engine.arrays import Ints
 from rarmodel.files import parse_instance

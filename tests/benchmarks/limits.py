@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import argparse
 import cProfile
+import gc
 import json
 import os
 import pstats
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,7 +34,8 @@ from scale import instance_data
 
 SIZES = ("4", "160", "10000", "gpus", "servers")
 LIMITS = (1.0, 10.0)
-THREADS = 2
+RECORDED = Path(__file__).parents[1] / "slurm/recorded/queue"
+CAMPAIGN_METHODS = ("sjf-bco", "list-scheduling", "search")
 SLACK, SHARE = 1.0, 0.1
 """Seconds, or the share of the limit, that a command may take longer."""
 NO_ANSWER = 900.0
@@ -39,28 +43,37 @@ NO_ANSWER = 900.0
 
 
 class Row(NamedTuple):
-    """A command, how often its limit counts, and whether it has one at all."""
+    """A command, how often its limit counts, and whether it has one at all.
+
+    `before` is a command of which the time does not count. `seconds` reads what was taken from the
+    command's output; by default it is measured here. `sizes` are those that make a difference.
+    """
 
     name: str
     arguments: Callable[[Path, float], list[str]]
     times: int = 1
     limited: bool = True
+    before: Callable[[Path], list[str]] | None = None
+    seconds: Callable[[Path], float] | None = None
+    sizes: tuple[str, ...] = SIZES
 
 
-def rows() -> Iterator[Row]:
+def rows(threads: int = 2) -> Iterator[Row]:
     """All rows; a further command is one more line here."""
     from rarmodel import registry
+    from rarmodel.instances import entries
+    from rarmodel.library import read_library
 
     def solve(kind: str, name: str) -> Row:
         return Row(
             f"solve:{name}",
             lambda path, limit: [
                 *("solve", str(path), f"--{kind}", name, "--time-limit", str(limit)),
-                *("--threads", str(THREADS)),
+                *("--threads", str(threads)),
             ],
         )
 
-    for name in sorted(registry.names("policies")):
+    for name in sorted(registry.names("methods")):
         yield solve("method", name)
     for name in sorted(registry.names("formulations")):
         yield solve("formulation", name)
@@ -68,10 +81,27 @@ def rows() -> Iterator[Row]:
     yield Row(
         "compare",
         lambda path, limit: [
-            *("compare", str(path), "--time-limit", str(limit), "--threads", str(THREADS)),
+            *("compare", str(path), "--time-limit", str(limit), "--threads", str(threads)),
             *(word for name in methods for word in ("--method", name)),
         ],
         times=len(methods),
+    )
+    yield Row("campaign", campaign, len(CAMPAIGN_METHODS), seconds=seconds_of_runs)
+    yield Row(
+        "slurm:plan",
+        lambda path, limit: [
+            *("slurm", "plan", str(queue(path)), "--time-limit", str(limit)),
+            *("--threads", str(threads)),
+        ],
+        before=recorded_queue,
+        sizes=("4", "160", "10000"),
+    )
+    instances = len(list(entries(read_library())))
+    yield Row(
+        "instances:check",
+        lambda _, limit: ["instances", "check", "--bounds", "--time-limit", str(limit)],
+        times=instances,
+        sizes=("4",),
     )
     yield Row("audit", lambda path, limit: ["audit", str(path), "--time-limit", str(limit)])
     for name in ("describe", "verify"):
@@ -82,6 +112,50 @@ def rows() -> Iterator[Row]:
             lambda path, _, name=name: ["simulate", str(path), "--policy", name],  # type: ignore[misc]
             limited=False,
         )
+
+
+def campaign(path: Path, limit: float) -> list[str]:
+    """Write a campaign of one instance, and say how to run it."""
+    file, output = path.with_suffix(".campaign.json"), path.with_suffix(".results")
+    shutil.rmtree(output, ignore_errors=True)
+    options = {"time_limit": limit}
+    described = {
+        "name": "limits",
+        "instances": [path.name],
+        "methods": [{"method": name, "options": options} for name in CAMPAIGN_METHODS],
+        "seeds": [0],
+    }
+    file.write_text(json.dumps(described), encoding="utf-8")
+    return ["campaign", "run", str(file), "--output", str(output), "--workers", "1"]
+
+
+def seconds_of_runs(path: Path) -> float:
+    """Seconds of all runs of the campaign."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path.with_suffix(".results") / "table.parquet")
+    return float(sum(table["seconds"].to_pylist()))
+
+
+def queue(path: Path) -> Path:
+    """Where the instance of a queue is."""
+    return path.with_suffix(".queue.json")
+
+
+def recorded_queue(path: Path) -> list[str]:
+    """Record as many waiting jobs as an instance has, and say how to read them."""
+    folder = path.with_suffix(".slurm")
+    shutil.copytree(RECORDED, folder, dirs_exist_ok=True)
+    jobs = (RECORDED / "job.txt").read_text(encoding="utf-8").splitlines()
+    waits = next(job for job in jobs if "JobState=PENDING" in job and "Comment=rarmodel" in job)
+    many = len(json.loads(path.read_text(encoding="utf-8"))["jobs"])
+    lines = [job for job in jobs if "JobState=PENDING" not in job]
+    lines += [
+        re.sub(r"^JobId=\d+ JobName=\S+", f"JobId={i} JobName=j{i}", waits)
+        for i in range(1000, 1000 + many)
+    ]
+    (folder / "job.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ["slurm", "read", "--from", str(folder), "--output", str(queue(path))]
 
 
 def instance_of(size: str) -> dict[str, Any]:
@@ -105,9 +179,14 @@ def run(row: Row, path: Path, limit: float) -> tuple[int, float, float]:
         if not plan.exists():
             command(["solve", str(path), "--method", "fifo", "--output", str(plan)], _code)
         arguments.append(str(plan))
+    if row.before is not None:
+        command(row.before(path), _code)
     begun, worked = perf_counter(), thread_time()
     code = command(arguments, _code)
-    return code, perf_counter() - begun, thread_time() - worked
+    taken, work = perf_counter() - begun, thread_time() - worked
+    if row.seconds is not None:
+        taken = work = row.seconds(path)
+    return code, taken, work
 
 
 def command(arguments: list[str], code: Callable[[], int]) -> int:
@@ -121,11 +200,13 @@ def command(arguments: list[str], code: Callable[[], int]) -> int:
         return code()
 
 
-def child(name: str, size: str, limit: float, *, profile: bool) -> dict[str, Any]:
+def child(name: str, size: str, limit: float, threads: int, *, profile: bool) -> dict[str, Any]:
     """One row, in this process."""
+    from rarmodel.cli.process import GARBAGE_AFTER
     from rarmodel.files import read_instance
 
-    row = next(row for row in rows() if row.name == name)
+    gc.set_threshold(GARBAGE_AFTER)
+    row = next(row for row in rows(threads) if row.name == name)
     with tempfile.TemporaryDirectory() as folder:
         tiny, path = Path(folder) / "tiny.json", Path(folder) / "instance.json"
         tiny.write_text(json.dumps(instance_data(6, 3, "star")), encoding="utf-8")
@@ -141,12 +222,17 @@ def child(name: str, size: str, limit: float, *, profile: bool) -> dict[str, Any
         if profile:
             profiler.disable()
             pstats.Stats(profiler, stream=sys.stderr).sort_stats("cumulative").print_stats(45)
+    if row.seconds is not None or row.before is not None:
+        read = 0.0
     return {"code": code, "read": read, "taken": taken - read, "work": work - read}
 
 
-def in_child(row: Row, size: str, limit: float, *, profile: bool) -> dict[str, Any] | None:
+def in_child(
+    row: Row, size: str, limit: float, threads: int, *, profile: bool
+) -> dict[str, Any] | None:
     """The same in a process of its own; None if it does not end."""
     words = [sys.executable, __file__, "--child", row.name, size, str(limit)]
+    words += ["--threads", str(threads)]
     try:
         ran = subprocess.run(
             [*words, *(["--profile"] if profile else [])],
@@ -167,21 +253,23 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", default=[""], help="beginnings of names of rows")
     parser.add_argument("--sizes", nargs="*", default=SIZES, choices=SIZES)
     parser.add_argument("--limits", nargs="*", type=float, default=LIMITS)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         name, size, limit = asked.child
-        print(json.dumps(child(name, size, float(limit), profile=asked.profile)))
+        print(json.dumps(child(name, size, float(limit), asked.threads, profile=asked.profile)))
         return
     print(f"| {'command':28} | {'size':>7} | asked | read | taken | work | exit |   |")
     print(f"|:{'-' * 28} | {'-' * 6}: | ----: | ---: | ----: | ---: | ---: | - |")
     for row in rows():
         if not row.name.startswith(tuple(asked.rows)):
             continue
-        for size in asked.sizes:
+        for size in (size for size in asked.sizes if size in row.sizes):
             for limit in asked.limits if row.limited else asked.limits[:1]:
-                line(row, size, limit, in_child(row, size, limit, profile=asked.profile))
+                found = in_child(row, size, limit, asked.threads, profile=asked.profile)
+                line(row, size, limit, found)
 
 
 def line(row: Row, size: str, limit: float, found: dict[str, Any] | None) -> None:

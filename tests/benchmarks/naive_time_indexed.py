@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 
 from rarmodel.formulations import Scope
 from rarmodel.model import timing
-from rarmodel.model.contention import ring_share
+from rarmodel.model.sharing_rule import COUNT
 from rarmodel.schema import Job
 
 
@@ -88,7 +88,7 @@ def _speed(scope: Scope, job: Job, servers: int, rings: int) -> int:
     instance = scope.instance
     gbps = instance.cluster.intra_server_gbps
     if servers > 1:
-        gbps = ring_share(instance.contention, scope.tree.links[0].gbps, rings)
+        gbps = COUNT.share(instance.contention, scope.tree.links[0].gbps, rings - 1)
     seconds = timing.iteration_seconds(
         timing.exchange_bits(job.gradient_mb, job.size),
         gbps,

@@ -25,7 +25,7 @@ def main(trace: str, servers: int = 100) -> None:
     rarmodel.simulate("two-servers", "srtf")  # Compiles.
     print(f"{'policy':14} {'jobs':>7} {'seconds':>8} {'decisions':>9} {'preemptions':>11}")
     for name in POLICIES:
-        policy = registry.find("online_policies", name)
+        policy = registry.find("policies", name)
         for jobs in JOBS:
             found = rarmodel.import_trace(
                 trace, servers=servers, gpus_per_server=4, max_jobs=jobs or None

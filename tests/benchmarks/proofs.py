@@ -14,7 +14,7 @@ import subprocess
 from random import Random
 
 import rarmodel
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
 ANOTHER_VERSION = """

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from random_instances import random_instance
 
-from rarmodel.api import list_solvers, solve
+from rarmodel import parts, solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import UsageError
 
@@ -25,7 +25,7 @@ SECONDS = 60.0
 
 def main() -> None:
     """Print one line for each solver and size."""
-    installed = {row["name"] for row in list_solvers() if row["version"]}
+    installed = {row["name"] for row in parts("solvers") if row["version"]}
     pairs = [("rar-ddls", "scip"), ("rar-ddls", "gurobi"), ("time-indexed", "highs")]
     print(f"{'formulation':14} {'solver':7} jobs servers   slots   proven refused median s  most s")
     for jobs, servers in ((3, 2), (4, 2), (5, 2), (4, 3), (5, 3)):

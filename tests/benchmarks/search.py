@@ -12,7 +12,7 @@ import argparse
 import os
 
 import rarmodel
-from rarmodel.results import Result
+from rarmodel.methods import Result
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import LinearDegradation
 

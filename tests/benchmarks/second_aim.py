@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 import rarmodel
-from rarmodel.results import Result
+from rarmodel.methods import Result
 
 
 def row(name: str, seconds: float | None) -> str:

@@ -22,8 +22,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from rarmodel import registry
-from rarmodel.api import solve
+from rarmodel import registry, solve
 from rarmodel.bounds import best_bound
 from rarmodel.exact.formulate import scope_for
 from rarmodel.files import parse_instance

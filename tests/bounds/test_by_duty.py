@@ -9,7 +9,7 @@ import pytest
 from contended import contended_instance
 from enumeration import optimal_makespan
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.bounds import all_bounds, best_bound, slow_bounds, tightened
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import MAKESPAN

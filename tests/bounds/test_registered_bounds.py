@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from documents import instance_data, job_data
 
-from rarmodel import registry
-from rarmodel.api import audit, describe, load_instance, solve
+from rarmodel import audit, describe, load_instance, registry, solve
 from rarmodel.bounds import Bound, all_bounds, best_bound, bounds, objective_bounds, slow_bounds
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance

@@ -78,7 +78,7 @@ PARTS = """
 from pathlib import Path
 
 from rarmodel.files import parse_schedule
-from rarmodel.heuristics import Attempt
+from rarmodel.methods import Attempt
 
 class Method:
     def __init__(self, name, assignments):

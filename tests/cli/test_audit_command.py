@@ -11,7 +11,6 @@ import pytest
 from documents import assignment_data, instance_data, job_data, schedule_data
 
 import rarmodel
-from rarmodel import api
 from rarmodel.auditor import Range
 
 if TYPE_CHECKING:
@@ -51,7 +50,9 @@ def test_claims_are_a_table_with_both_sides(invoke: Invoke) -> None:
 def test_open_claim_is_unknown(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     audit = rarmodel.audit("theorem-5-fails")
     first = replace(audit.claims[0], holds=None, right=Range(2, 4))
-    monkeypatch.setattr(api, "audit", lambda *_, **__: replace(audit, claims=(first,)))
+    monkeypatch.setattr(
+        "rarmodel.api.verification.audit", lambda *_, **__: replace(audit, claims=(first,))
+    )
     outcome = invoke("audit", "theorem-5-fails")
     assert outcome.code == 0
     row = outcome.out.splitlines()[-1].split()

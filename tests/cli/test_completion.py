@@ -18,6 +18,7 @@ from click.shell_completion import BashComplete
 import rarmodel
 from rarmodel import registry
 from rarmodel.cli.commands import rarmodel as commands
+from rarmodel.kinds import LISTED, Kind
 from rarmodel.workloads import FAMILIES, FORMATS
 
 VARIABLE = "_RARMODEL_COMPLETE"
@@ -46,21 +47,21 @@ def run(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def own_names(kind: registry.Kind, *, but: str = "") -> set[str]:
+def own_names(kind: Kind, *, but: str = "") -> set[str]:
     return {name for name in registry.names(kind) if name.startswith(but)}
 
 
 @pytest.mark.parametrize(
     ("line", "names", "other"),
     [
-        ("rarmodel so", {"solve", "solvers"}, None),
+        ("rarmodel so", {"solve"}, None),
         ("rarmodel campaign ", {"run", "status", "export", "report", "figures"}, None),
         ("rarmodel solve two-servers --form", {"--formulation"}, None),
         ("rarmodel solve ", set(BUNDLED), "file"),
         ("rarmodel compare lab.json two", {"two-servers"}, "file"),
         ("rarmodel calibrate --instance rack", {"rack-tree"}, "file"),
-        ("rarmodel solve two-servers --method ", own_names("policies"), None),
-        ("rarmodel compare two-servers --method sjf", own_names("policies", but="sjf"), None),
+        ("rarmodel solve two-servers --method ", own_names("methods"), None),
+        ("rarmodel compare two-servers --method sjf", own_names("methods", but="sjf"), None),
         ("rarmodel formulate lab.json --formulation ", own_names("formulations"), None),
         ("rarmodel solve lab.json --formulation=rar", {"rar-ddls"}, None),
         ("rarmodel audit lab.json --solver ", own_names("solvers"), None),
@@ -82,6 +83,8 @@ def own_names(kind: registry.Kind, *, but: str = "") -> set[str]:
         ),
         ("rarmodel campaign status ", set(), "dir"),
         ("rarmodel schema ", {"instance", "schedule", "library"}, None),
+        ("rarmodel list ", set(LISTED), None),
+        ("rarmodel list p", {"policies", "placements"}, None),
         ("rarmodel instances ", {"write", "check", "improve"}, None),
         ("rarmodel instances write --family stars-1", {"stars-12x4", "stars-16x5"}, None),
     ],

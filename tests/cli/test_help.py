@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from rarmodel import api, registry
+import rarmodel as public
+from rarmodel import registry
 from rarmodel.cli.commands import rarmodel
+from rarmodel.defaults import AUTO, DEFAULT_METHOD
+from rarmodel.kinds import LISTED
 
 if TYPE_CHECKING:
     from invocation import Invoke
@@ -79,27 +83,49 @@ def test_help_names_the_command_that_lists_what_there_is(asked: str) -> None:
     of_parts = [name for name in OPTIONS if name.endswith(f" --{asked}")]
     assert of_parts
     for name in of_parts:
-        assert f"`rarmodel {asked}s` lists them" in (OPTIONS[name].help or "")
-    assert f"rarmodel {asked}s" in COMMANDS
+        assert f"`rarmodel list {asked}s` lists them" in (OPTIONS[name].help or "")
+    assert f"{asked}s" in LISTED
 
 
 def test_methods_are_listed_with_what_they_do(invoke: Invoke) -> None:
-    rows = invoke("methods", "--json").json()
-    assert [row["name"] for row in rows] == registry.names("policies")
+    rows = invoke("list", "methods", "--json").json()
+    assert [row["name"] for row in rows] == registry.names("methods")
     assert all(row["description"] for row in rows)
-    assert [row["name"] for row in rows if row["default"]] == [api.DEFAULT_METHOD]
+    assert [row["name"] for row in rows if row["default"]] == [DEFAULT_METHOD]
     assert [row["name"] for row in rows if row["counts_iterations"]] == ["search"]
-    shown = invoke("methods").out
+    shown = invoke("list", "methods").out
     assert all(f"{row['name']} " in shown and row["description"] in shown for row in rows)
 
 
+@pytest.mark.parametrize("kind", [None, *LISTED])
+def test_every_kind_is_listed(invoke: Invoke, kind: str | None) -> None:
+    asked = ["list", *filter(None, [kind])]
+    rows = invoke(*asked, "--json").json()
+    assert rows == json.loads(json.dumps(public.parts(kind)))
+    shown = invoke(*asked).out
+    assert all(row["name"] in shown for row in rows)
+
+
+def test_an_unknown_kind_is_refused_with_the_one_that_was_meant(invoke: Invoke) -> None:
+    outcome = invoke("list", "neighborhoods")
+    assert outcome.code == 2
+    assert "no kind of parts 'neighborhoods'" in outcome.err
+    assert "was 'neighbourhoods' meant?" in outcome.err
+
+
+def test_a_kind_in_place_of_a_command_is_said_to_be_listed(invoke: Invoke) -> None:
+    outcome = invoke("policies")
+    assert outcome.code == 2
+    assert "no command 'policies'; was 'list policies' meant?" in outcome.err
+
+
 def test_formulations_are_listed_with_who_solves_them(invoke: Invoke) -> None:
-    rows = {row["name"]: row for row in invoke("formulations", "--json").json()}
+    rows = {row["name"]: row for row in invoke("list", "formulations", "--json").json()}
     assert list(rows) == registry.names("formulations")
     assert all(row["description"] for row in rows.values())
     assert "highs" in rows["time-indexed"]["solvers"]
     assert "highs" not in rows["rar-ddls"]["solvers"]
-    shown = invoke("formulations").out
+    shown = invoke("list", "formulations").out
     assert all(f" {name} " in shown for name in rows)
 
 
@@ -108,5 +134,5 @@ def test_a_default_in_the_help_is_the_one_that_is_taken(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     text = invoke("solve", "--help").out
-    assert f"By default {api.DEFAULT_METHOD}." in text
-    assert f"By default {api.AUTO}:" in text
+    assert f"By default {DEFAULT_METHOD}." in text
+    assert f"By default {AUTO}:" in text

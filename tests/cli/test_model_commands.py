@@ -1,4 +1,4 @@
-"""`rarmodel formulate`, `rarmodel solvers`, `--data` and pairings of formulations and solvers."""
+"""`rarmodel formulate`, `list solvers`, `--data` and pairings of formulations and solvers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def test_solvers_are_listed_with_versions(invoke: Invoke) -> None:
-    outcome = invoke("solvers")
+    outcome = invoke("list", "solvers")
     assert outcome.code == 0
     assert outcome.err == ""
     names = {line.split()[0] for line in outcome.out.splitlines()[2:]}
     assert names == set(registry.names("solvers"))
-    rows = {row["name"]: row for row in invoke("solvers", "--json").json()}
+    rows = {row["name"]: row for row in invoke("list", "solvers", "--json").json()}
     assert rows["highs"]["version"]
     assert rows["highs"]["model_classes"] == ["integer", "linear"]
     assert "ortools" in rows["cpsat"]["install"]
@@ -143,7 +143,7 @@ def test_compare_with_nothing_asked_takes_the_preferred_solver_of_each(invoke: I
         if not (formulation.restricts or formulation.meant_for)
         and (fitting := fitting_solvers(formulation.model_class))
     ]
-    assert {row["method"] for row in rows} >= set(registry.names("policies"))
+    assert {row["method"] for row in rows} >= set(registry.names("methods"))
     assert all(row["verified"] for row in rows)
     exact = [r for r in rows if r["formulation"] == "time-indexed"]
     assert all((row["status"], row["makespan"]) == ("optimal", 12) for row in exact)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rarmodel import api
+from rarmodel.api import solving
 from rarmodel.errors import PartError
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ import pyomo.environ as pyo
 from rarmodel.bounds import Bound, LowerBound
 from rarmodel.lists.dispatching_rules import Rule
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import Attempt, Neighbourhood, Policy, first_fit
+from rarmodel.heuristics import Policy, first_fit
+from rarmodel.methods import Attempt, Neighbourhood
 from rarmodel.model.objectives import Objective, Term
 from rarmodel.online import Decision, Placement
 from rarmodel.online import Policy as Online
@@ -262,7 +263,7 @@ def test_a_neighbourhood_that_fails_is_one_line(
 @pytest.mark.usefixtures("folder")
 def test_python_gets_the_cause_with_its_traceback() -> None:
     with pytest.raises(PartError, match=f"method 'mine' {FAILED}") as caught:
-        api.solve("F", method="failing:M_FAILS")
+        solving.solve("F", method="failing:M_FAILS")
     cause = caught.value.__cause__
     assert type(cause).__name__ == "JSONDecodeError"
     assert cause is not None

@@ -66,8 +66,8 @@ def test_what_cannot_be_done_is_said_in_one_line(
 
 
 def test_policies_and_placements_are_listed(invoke: Invoke) -> None:
-    assert "srtf" in [row["name"] for row in invoke("policies", "--json").json()]
-    assert [row["name"] for row in invoke("placements", "--json").json() if row["default"]] == [
-        "consolidate"
-    ]
-    assert "consolidate" in invoke("placements").out
+    assert "srtf" in [row["name"] for row in invoke("list", "policies", "--json").json()]
+    assert [
+        row["name"] for row in invoke("list", "placements", "--json").json() if row["default"]
+    ] == ["consolidate"]
+    assert "consolidate" in invoke("list", "placements").out

@@ -152,7 +152,14 @@ def test_closed_stderr_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
         assert report is None
 
 
-COMMANDS = ["--help", "--version", "methods", "schema instance", "instances --json", "generate"]
+COMMANDS = [
+    "--help",
+    "--version",
+    "list methods",
+    "schema instance",
+    "instances --json",
+    "generate",
+]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="closes streams by the shell")
@@ -399,7 +406,7 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     def exhaust(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("rarmodel.api.solve", exhaust)
+    monkeypatch.setattr("rarmodel.api.solving.solve", exhaust)
     outcome = invoke("solve", "two-servers")
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]

@@ -15,8 +15,8 @@ from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel.cli.commands import rarmodel
 from rarmodel.files import to_json
-from rarmodel.heuristics import constructive_methods
 from rarmodel.limits import Limits
+from rarmodel.methods import constructive_methods
 from rarmodel.model import used
 from rarmodel.model.features import DUTY, PREEMPTION
 from rarmodel.schema import Instance
@@ -58,9 +58,7 @@ REFUSING: dict[str, Sequence[object]] = {
 """What is for the paper's problem only, all but the audit by duty too."""
 
 OTHERS = {
-    *("bounds", "campaign", "formulations", "generate", "import", "instances", "methods"),
-    *("neighbourhoods", "objectives", "placements", "policies", "schema", "simulate", "solvers"),
-    "testbed",
+    *("campaign", "generate", "import", "instances", "list", "schema", "simulate", "testbed"),
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 

@@ -14,20 +14,19 @@ from wide_instances import WIDE, random_wide
 import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import bounds
+from rarmodel.kinds import Kind
 from rarmodel.model.features import (
     DUTY,
     FEATURES,
-    FIXED_POINT,
     OBJECTIVES,
     PREEMPTION,
     WIDER,
     in_words,
 )
-from rarmodel.registry import Kind
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "parts.md").read_text(encoding="utf-8")
-ALONE = {PREEMPTION.name, FIXED_POINT.name}
+ALONE = {PREEMPTION.name}
 """What `search` does not handle."""
 SCRIPT = runpy.run_path(str(DOCS / "parts_tables.py"))
 
@@ -41,7 +40,7 @@ def test_a_page_without_a_table_is_an_error() -> None:
         SCRIPT["renewed"](TEXT.replace("## Bounds", "## Others"))
 
 
-@pytest.mark.parametrize("kind", ["policies", "formulations", "bounds", "neighbourhoods"])
+@pytest.mark.parametrize("kind", ["methods", "formulations", "bounds", "neighbourhoods"])
 def test_the_page_has_every_part(kind: Kind) -> None:
     named = set(re.findall(r"(?m)^\| `(.+?)` \|", TEXT))
     assert {part.name for part in registry.parts(kind)} <= named
@@ -55,16 +54,16 @@ def test_each_table_has_every_feature() -> None:
 
 
 def test_rows_say_what_the_parts_say() -> None:
-    rows = {row["name"]: row for row in rarmodel.list_methods()}
+    rows = {row["name"]: row for row in rarmodel.parts("methods")}
     assert rows["first-fit"]["handles"] == [DUTY.name]
     assert rows["first-fit"]["objectives"] == ["makespan"]
     assert rows["search"]["handles"] == [*(name for name in WIDER if name not in ALONE)]
     assert rows["search"]["objectives"] == registry.names("objectives")
-    of_bounds = {row["name"]: row["objectives"] for row in rarmodel.list_bounds()}
+    of_bounds = {row["name"]: row["objectives"] for row in rarmodel.parts("bounds")}
     assert of_bounds["cheapest placements"] == ["cost"]
     assert of_bounds["mean busy times"] == ["total-completion", "total-flow"]
     assert list(of_bounds) == [bound.name for bound in bounds()]
-    kinds = {row["name"]: row["kind"] for row in rarmodel.list_objectives()}
+    kinds = {row["name"]: row["kind"] for row in rarmodel.parts("objectives")}
     assert (kinds["cost"], kinds["max-flow"], kinds["total-flow"]) == ("price", "greatest", "sum")
 
 
@@ -77,7 +76,7 @@ def test_words_for_some_of_several_names() -> None:
 
 
 def test_what_reports_say_that_they_handle_they_do() -> None:
-    rows = {row["name"]: row["handles"] for row in rarmodel.list_reports()}
+    rows = {row["name"]: row["handles"] for row in rarmodel.parts("reports")}
     for name in ("verify", "describe", "plot", "report"):
         assert set(rows[name]) == set(WIDER)
     names = [feature.name for feature in WIDE]

@@ -23,9 +23,9 @@ def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def sections(text: str) -> dict[str, str]:
-    """Text under each heading of the second level, by heading."""
-    parts = re.split(r"(?m)^## (.+)$", text)
+def sections(text: str, level: int = 2) -> dict[str, str]:
+    """Text under each heading of a level, by heading."""
+    parts = re.split(rf"(?m)^{'#' * level} (.+)$", text)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -48,6 +48,7 @@ def test_command_line_page_says_how_a_shell_learns_to_complete(shell: str) -> No
 
 def test_command_line_page_has_every_field_of_json_output() -> None:
     found = sections(page("cli.md"))
+    found |= sections(found["list"], level=3)
     result = rarmodel.solve(LAB)
     assert result.report is not None
     rows = rarmodel.compare(LAB, methods=["first-fit"])[0].rows()
@@ -62,12 +63,12 @@ def test_command_line_page_has_every_field_of_json_output() -> None:
         "compare": {key: rows[0][key] for key in rows[0].keys() - result.summary().keys()},
         "instances": rarmodel.list_instances()[0],
         "describe": rarmodel.describe(LAB).summary(),
-        "methods": rarmodel.list_methods()[0],
-        "formulations": rarmodel.list_formulations()[0],
-        "objectives": rarmodel.list_objectives()[0],
-        "bounds": rarmodel.list_bounds()[0],
-        "neighbourhoods": rarmodel.list_neighbourhoods()[0],
-        "solvers": rarmodel.list_solvers()[0],
+        "methods": rarmodel.parts("methods")[0],
+        "formulations": rarmodel.parts("formulations")[0],
+        "objectives": rarmodel.parts("objectives")[0],
+        "bounds": rarmodel.parts("bounds")[0],
+        "neighbourhoods": rarmodel.parts("neighbourhoods")[0],
+        "solvers": rarmodel.parts("solvers")[0],
         "import": rarmodel.import_trace(
             DOCS / "examples" / "philly.csv", servers=1, gpus_per_server=8
         ).account.summary(),
@@ -101,7 +102,7 @@ def test_formats_page_has_every_field(model: type[rarmodel.Instance | rarmodel.S
 
 def test_methods_page_has_every_built_in_method() -> None:
     built_in = ["first-fit", "list-scheduling", "random", "sjf-bco", "sjf-bco-occupied-first"]
-    assert set(built_in) <= set(registry.names("policies"))
+    assert set(built_in) <= set(registry.names("methods"))
     assert [name for name in built_in if f"| `{name}` |" not in page("methods.md")] == []
 
 

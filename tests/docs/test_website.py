@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SOURCES = sorted(
     path.relative_to(DOCS) for path in DOCS.rglob("*.md") if "_build" not in path.parts
 )
-GROUPS = {"rarmodel.policies", "rarmodel.online_policies", "rarmodel.placements"}
+GROUPS = {"rarmodel.policies", "rarmodel.placements"}
 """Groups of entry points, which are named like modules and are none."""
 SOURCES_OF_CODE = "sphinx.ext.viewcode"
 MADE_BY_SPHINX = {"genindex", "modindex", "py-modindex", "search"}

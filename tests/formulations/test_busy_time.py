@@ -18,7 +18,7 @@ from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
 from scopes import scope_of
 
-from rarmodel.api import load_instance, solve
+from rarmodel import load_instance, solve
 from rarmodel.bounds import best_bound, limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.exact.admission import admit

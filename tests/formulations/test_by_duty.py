@@ -12,8 +12,7 @@ from enumeration import optimal_makespan
 from models import broken_constraints
 from scopes import scope_of
 
-from rarmodel.api import solve
-from rarmodel.errors import UsageError
+from rarmodel import solve
 from rarmodel.exact.plans import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
@@ -23,7 +22,7 @@ from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.model import paces
-from rarmodel.model.sharing import COUNT, FIXED_POINT
+from rarmodel.model.sharing_rule import COUNT
 from rarmodel.schema import Instance
 from rarmodel.solvers import Solver
 from rarmodel.solvers.cpsat import CPSAT
@@ -76,7 +75,7 @@ def test_optimum_is_that_of_trying_everything(model: Model) -> None:
     for seed in (0, 3, 4, 7):
         instance = drawn(seed, tree=seed % 2 == 1, equal=True)
         best = check(model, instance)
-        contention = instance.contention.model_copy(update={"model": COUNT})
+        contention = instance.contention.model_copy(update={"model": COUNT.name})
         differs += best != optimal_makespan(instance.model_copy(update={"contention": contention}))
     assert differs
 
@@ -133,17 +132,6 @@ def test_links_do_not_limit_a_ring_within_a_server(formulation: Formulation) -> 
     data["contention"]["model"] = "duty"
     data["cluster"]["network"]["gbps"] = data["cluster"]["intra_server_gbps"] / 10
     assert broken_constraints(loaded(formulation, parse_instance(data))) == []
-
-
-@pytest.mark.parametrize("part", [{"method": "search"}, {"formulation": "time-indexed"}])
-def test_solves_refuse_the_fixed_point_in_a_line(part: dict[str, str]) -> None:
-    instance = contended_instance(Random(0), model=FIXED_POINT)
-    (name,) = part.values()
-    kind = next(iter(part))
-    with pytest.raises(UsageError) as error:
-        solve(instance, **part)  # type: ignore[arg-type]
-    why = f"{kind} {name!r} does not handle duty as a fixed point (contention.model)"
-    assert str(error.value) == why
 
 
 def test_a_limit_is_the_greatest_load_that_leaves_the_speed() -> None:

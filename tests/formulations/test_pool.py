@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from random_instances import instances, random_instance
 from scopes import scope_of
 
-from rarmodel.api import load_instance
+from rarmodel import load_instance
 from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import InputError, UsageError
 from rarmodel.exact.plans import schedule_of

@@ -18,7 +18,7 @@ from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
 from scopes import scope_of
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import InputError, UsageError
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge

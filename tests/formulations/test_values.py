@@ -20,9 +20,10 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import attempt, random_placement, run_policy
+from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
+from rarmodel.methods import attempt
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify

@@ -22,7 +22,7 @@ from wide_instances import FEATURES, OBJECTIVES, every_wide_schedule, random_wid
 from wide_instances import optimum as slow_optimum
 from wide_optimum import optimum
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.bounds import best_bound, least_values
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
@@ -33,9 +33,9 @@ from rarmodel.formulations.aims import aim_of
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.heuristics import attempt
 from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
+from rarmodel.methods import attempt
 from rarmodel.model import horizon_of, too_short, used
 from rarmodel.model.features import DUTY, GPU_TYPES, RING_SIZES, SPREADS
 from rarmodel.model.objectives import Value

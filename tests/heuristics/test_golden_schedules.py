@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rarmodel.api import list_instances, load_instance
-from rarmodel.heuristics import Method
+from rarmodel import list_instances, load_instance
 from rarmodel.heuristics.policies import installed_policies
 from rarmodel.instances import EXAMPLES
 from rarmodel.limits import Limits
+from rarmodel.methods import Method
 from rarmodel.search import SEARCH
 
 NAMES = [row["name"] for row in list_instances(EXAMPLES)]

@@ -16,8 +16,8 @@ from rarmodel.bounds import area, best_bound
 from rarmodel.engine import Engine, evaluate, placements_of
 from rarmodel.files import parse_instance, to_json
 from rarmodel.instances import EXAMPLES, LIBRARY, text_of
+from rarmodel.methods import Result
 from rarmodel.model import job_extremes, timing
-from rarmodel.results import Result
 from rarmodel.schema import Instance, Job, TreeNetwork
 from rarmodel.verifier import Ring, Run, simulate
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rules import RULES
 from wide_instances import WIDE, random_wide
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
 from rarmodel.verifier import verify

@@ -9,7 +9,7 @@ import pytest
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 from wide_optimum import optima
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.limits import Limits
 from rarmodel.lists.order_search import STARTS
 from rarmodel.model import horizon_of

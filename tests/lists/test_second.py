@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
-from rarmodel.api import solve
+from rarmodel import solve
 from rarmodel.limits import Limits
 from rarmodel.lists.second import SecondSearch, with_second_aim
 from rarmodel.verifier import verify

@@ -26,9 +26,9 @@ from rarmodel.model import (
     topology,
 )
 from rarmodel.model.columns import columns
-from rarmodel.model.contention import ring_share
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.model.features import RELEASES, RING_SIZES, SERVER_LISTS, SPREADS
+from rarmodel.model.sharing_rule import COUNT
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 from rarmodel.verifier import Run, simulate, verify
@@ -182,7 +182,7 @@ def worst_lone_share(instance: Instance, size: int) -> float:
         together += 1
     tree = topology(instance.cluster)
     shares = [
-        ring_share(instance.contention, link.gbps, min(together, below, total - below))
+        COUNT.share(instance.contention, link.gbps, min(together, below, total - below) - 1)
         for link, below in zip(tree.links, tree.gpus_below, strict=True)
         if 0 < below < total
     ]

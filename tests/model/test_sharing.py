@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from contended import contended_instance
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -14,15 +13,14 @@ from rarmodel.model import (
     bandwidths,
     best_share,
     instance_digest,
-    ring_share,
     topology,
     worst_share,
 )
-from rarmodel.model.sharing import COUNT, DUTY, FIXED_POINT, MODELS
+from rarmodel.model.sharing_rule import COUNT, DUTY, RULES
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate
 
-ANY_MODEL = st.sampled_from(MODELS)
+ANY_MODEL = st.sampled_from([*RULES])
 
 
 def by_model(instance: Instance, model: str) -> Instance:
@@ -53,24 +51,23 @@ def test_no_ring_is_faster_than_at_best_nor_slower_than_at_worst(
 
 
 def test_by_the_count_best_and_worst_are_the_share() -> None:
-    instance = by_model(contended_instance(Random(0)), COUNT)
+    instance = by_model(contended_instance(Random(0)), COUNT.name)
     for rings in range(5):
-        share = ring_share(instance.contention, 10.0, rings)
+        share = COUNT.share(instance.contention, 10.0, rings - 1)
         assert best_share(instance, 10.0, rings) == share == worst_share(instance, 10.0, rings)
 
 
 def test_alone_and_without_rings_a_link_is_whole() -> None:
     assert bandwidths(contended_instance(Random(0)).contention, [1.0], []) == []
-    for model in MODELS:
+    for model in RULES:
         instance = by_model(contended_instance(Random(0)), model)
         assert [best_share(instance, 10.0, rings) for rings in (0, 1)] == [10.0, 10.0]
         assert worst_share(instance, 10.0, 1) == 10.0
 
 
-@pytest.mark.parametrize("model", [DUTY, FIXED_POINT])
-def test_the_count_said_aloud_is_the_same_instance_and_duty_another(model: str) -> None:
+def test_the_count_said_aloud_is_the_same_instance_and_duty_another() -> None:
     instance = contended_instance(Random(0))
-    aloud = by_model(instance, COUNT)
+    aloud = by_model(instance, COUNT.name)
     silent = Instance.model_validate(
         {
             **instance.model_dump(mode="json", exclude_unset=True),
@@ -78,4 +75,4 @@ def test_the_count_said_aloud_is_the_same_instance_and_duty_another(model: str) 
         }
     )
     assert instance_digest(silent) == instance_digest(aloud)
-    assert instance_digest(silent) != instance_digest(by_model(instance, model))
+    assert instance_digest(silent) != instance_digest(by_model(instance, DUTY.name))

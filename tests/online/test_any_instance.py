@@ -20,7 +20,7 @@ from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify
 
-QUICK = [one.name for one in registry.parts("online_policies") if one.name != "replan"]
+QUICK = [one.name for one in registry.parts("policies") if one.name != "replan"]
 
 
 def any_instance(random: Random, *, preemption: bool, elastic: bool = False) -> Instance:
@@ -57,7 +57,7 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
 def test_what_is_played_is_what_verifier_and_engine_read(
     policy: str, seed: int, placement: str, rounds: int | None, *, preemption: bool
 ) -> None:
-    rule = registry.find("online_policies", policy)
+    rule = registry.find("policies", policy)
     instance = any_instance(Random(seed), preemption=preemption, elastic=rule.elastic)
     assert unsuitable(instance, rule) is None
     found = play(instance, rule, registry.find("placements", placement), round_slots=rounds, seed=1)

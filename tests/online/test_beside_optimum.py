@@ -20,7 +20,7 @@ from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
 LATEST = 7
-POLICIES = [one for one in registry.parts("online_policies") if one.name != "replan"]
+POLICIES = [one for one in registry.parts("policies") if one.name != "replan"]
 
 
 def tiny(random: Random, *, preemption: bool) -> Instance:

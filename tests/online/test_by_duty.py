@@ -1,4 +1,4 @@
-"""Simulations by duty and at its fixed point, with every policy; each is verified."""
+"""Simulations by duty, with every policy; each is verified."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from random import Random
 import pytest
 from contended import contended_instance
 
-from rarmodel import registry
-from rarmodel.api import simulate
-from rarmodel.model.sharing import DUTY, FIXED_POINT
+from rarmodel import registry, simulate
+from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Instance
 
 
-def instance(model: str, *, elastic: bool = False) -> Instance:
-    found = contended_instance(Random(2), jobs=8, model=model, tree=True)
+def instance(*, elastic: bool = False) -> Instance:
+    found = contended_instance(Random(2), jobs=8, model=DUTY.name, tree=True)
     jobs = []
     for j, job in enumerate(found.jobs):
         update: dict[str, object] = {"release": j}
@@ -25,12 +24,11 @@ def instance(model: str, *, elastic: bool = False) -> Instance:
     return found.model_copy(update={"jobs": tuple(jobs), "time": time})
 
 
-@pytest.mark.parametrize("model", [DUTY, FIXED_POINT])
-@pytest.mark.parametrize("policy", registry.names("online_policies"))
+@pytest.mark.parametrize("policy", registry.names("policies"))
 @pytest.mark.parametrize("placement", ["consolidate", "contention-aware"])
-def test_every_policy_plays_by_duty(policy: str, placement: str, model: str) -> None:
-    elastic = registry.find("online_policies", policy).elastic
-    found = simulate(instance(model, elastic=elastic), policy=policy, placement=placement)
+def test_every_policy_plays_by_duty(policy: str, placement: str) -> None:
+    elastic = registry.find("policies", policy).elastic
+    found = simulate(instance(elastic=elastic), policy=policy, placement=placement)
     assert found.stopped == "finished"
     assert found.report is not None
     assert found.report.feasible

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarmodel.formulations.gavel import Demand, Gavel
+from rarmodel.online.gavel_programs import Demand, Gavel
 from rarmodel.online.policies import gavel
 
 PROGRAM = Gavel("shares")

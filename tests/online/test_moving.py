@@ -28,9 +28,7 @@ from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption, Tenant
 
 POLICIES = [
-    one.name
-    for one in registry.parts("online_policies")
-    if not one.elastic and one.name != "replan"
+    one.name for one in registry.parts("policies") if not one.elastic and one.name != "replan"
 ]
 SLOW = {"gradient_mb": 1500.0, "backward_ms": 100.0}
 """Of two GPUs: alone over links of 10 Gbit/s an iteration takes 1.3 s, and a slot has 1 s."""
@@ -184,7 +182,7 @@ def test_whatever_can_complete_does_under_every_policy(
     instance = random_wide(
         random, features, jobs=random.randint(1, 5), servers=random.randint(1, 4), stall=True
     )
-    rule = registry.find("online_policies", policy)
+    rule = registry.find("policies", policy)
     if preemption:
         restore = random.choice([0.0, 1.0, 2.5]) * instance.time.slot_seconds
         instance = instance.model_copy(update={"preemption": Preemption(restore_seconds=restore)})

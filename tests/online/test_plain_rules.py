@@ -55,7 +55,7 @@ def test_simulation_is_that_of_plain_loops_to_the_slot(
 ) -> None:
     instance = arriving(random, preemption=preemption, stall=stall)
     completion, segments = played(instance, RULES[name])
-    found = play(instance, registry.find("online_policies", name), CONSOLIDATE)
+    found = play(instance, registry.find("policies", name), CONSOLIDATE)
     index = found.jobs.index.tolist()
     ends = dict(zip(index, found.completion.tolist(), strict=True))
     assert [ends[j] if ends[j] < NEVER else None for j in range(len(index))] == completion

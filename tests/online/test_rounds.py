@@ -37,7 +37,7 @@ def of_slots(seconds: float, restore_seconds: float | None = None) -> Instance:
 def test_a_round_is_a_time(
     policy: str, seconds: float, restore: float | None, slots: int | None
 ) -> None:
-    found = registry.find("online_policies", policy)
+    found = registry.find("policies", policy)
     assert slots_of_round(found, of_slots(seconds, restore)) == slots
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from documents import instance_of, job_data
 
-from rarmodel.api import generate, solve
+from rarmodel import generate, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.arrays import Ints

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
-from rarmodel.api import load_instance, solve
+from rarmodel import load_instance, solve
 from rarmodel.bounds import best_bound
 from rarmodel.engine import NEVER, arrays_of
 from rarmodel.errors import InputError

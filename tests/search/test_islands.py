@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rarmodel.api import generate, load_instance, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.errors import UsageError, VerificationError
-from rarmodel.heuristics import Attempt
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import Attempt
 from rarmodel.schema import Instance
 from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from documents import instance_of, job_data
 
-from rarmodel.api import generate
+from rarmodel import generate
 from rarmodel.bounds import LowerBound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.limits import Limits

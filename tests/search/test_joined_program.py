@@ -11,7 +11,7 @@ from buddy_packings import SIZES, check, fits, go_on, problems
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rarmodel.api import generate
+from rarmodel import generate
 from rarmodel.engine.arrays import Floats
 from rarmodel.highs_library import highspy, silent_highs
 from rarmodel.search.block_columns import Ring

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from documents import instance_data, job_data
 
-from rarmodel import registry
-from rarmodel.api import list_neighbourhoods, load_instance, solve
+import rarmodel
+from rarmodel import load_instance, registry, solve
 from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
-from rarmodel.heuristics import Neighbourhood, Turn
-from rarmodel.heuristics import neighbourhoods as module
 from rarmodel.limits import Limits
 from rarmodel.lists import LIST_SCHEDULES
 from rarmodel.lists import order_search as wide_module
+from rarmodel.methods import Neighbourhood, Result, Turn
+from rarmodel.methods import neighbourhood as module
 from rarmodel.model.features import RELEASES
 from rarmodel.model.objectives import objective
-from rarmodel.results import Result
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS
 from rarmodel.verifier import verify
@@ -241,7 +240,7 @@ def test_built_in_neighbourhoods_are_names_without_which_search_does_the_same(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the docs say; whoever makes them parts that can be left out changes docs and test."""
-    assert not any(one["by_turns"] for one in list_neighbourhoods())
+    assert not any(one["by_turns"] for one in rarmodel.parts("neighbourhoods"))
     before = solved(instance).schedule
     monkeypatch.setattr(registry, "_loaded", lambda kind: () if "neigh" in kind else parts(kind))
     assert registry.parts("neighbourhoods") == []

@@ -16,7 +16,7 @@ from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
-from rarmodel.api import list_instances, load_instance, solve
+from rarmodel import list_instances, load_instance, solve
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance, read_schedule, to_json
 from rarmodel.schema import Instance
@@ -70,7 +70,7 @@ def test_a_seed_matters() -> None:
 PREPARED = """
 import importlib, pkgutil, rarmodel.search, rarmodel.bounds.knapsack
 from numba.core.dispatcher import Dispatcher
-from rarmodel.api import load_instance
+from rarmodel import load_instance
 from rarmodel.limits import Limits
 from rarmodel.search import SEARCH
 

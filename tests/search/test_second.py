@@ -9,7 +9,7 @@ import pytest
 from random_instances import random_instance
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
-from rarmodel.api import load_instance, solve
+from rarmodel import load_instance, solve
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.model.features import DEADLINES
 from rarmodel.model.objectives import Value, objectives_of, second_aim

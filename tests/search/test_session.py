@@ -9,7 +9,7 @@ from time import perf_counter, sleep
 
 import pytest
 
-from rarmodel.api import generate, load_instance, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.bounds import LowerBound
 from rarmodel.bounds.bound import in_slots
 from rarmodel.bounds.cutting_stock import CUTTING_STOCK

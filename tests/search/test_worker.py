@@ -9,7 +9,7 @@ import pytest
 from documents import instance_of, job_data
 from random_instances import random_instance
 
-from rarmodel.api import generate
+from rarmodel import generate
 from rarmodel.limits import Limits
 from rarmodel.lists.instance_arrays import instance_arrays
 from rarmodel.lists.order_moves import EVENLY

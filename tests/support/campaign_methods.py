@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rarmodel.heuristics import Attempt
 from rarmodel.limits import Limits
+from rarmodel.methods import Attempt
 from rarmodel.model import horizon_of
 from rarmodel.schema import Assignment, Instance, Schedule
 

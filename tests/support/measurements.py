@@ -15,8 +15,8 @@ from rarmodel.model import (
     iteration_seconds,
     overhead_seconds,
     reduction_seconds,
-    ring_share,
 )
+from rarmodel.model.sharing_rule import COUNT
 from rarmodel.schema import Contention
 
 NETWORK, INTRA, REDUCTION = 10.0, 100.0, 400.0
@@ -44,7 +44,7 @@ def iteration_ms(
     compute_ms: float,
 ) -> float:
     """Equation (8), one number at a time."""
-    gbps = INTRA if servers == 1 else ring_share(constants, NETWORK, rings)
+    gbps = INTRA if servers == 1 else COUNT.share(constants, NETWORK, rings - 1)
     return 1e3 * iteration_seconds(
         exchange_bits(gradient_mb, gpus),
         gbps,

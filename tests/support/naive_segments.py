@@ -10,8 +10,8 @@ from math import ceil
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.duty import RingOnLinks
 from rarmodel.model.sharing import bandwidths
+from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.schema import Cluster, Held, Instance, Job, Schedule
 
 Workers = Mapping[str, int]

@@ -11,9 +11,9 @@ from math import ceil
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.duty import RingOnLinks
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.sharing import bandwidths
+from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 

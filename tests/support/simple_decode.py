@@ -171,8 +171,8 @@ class SimpleDecoder:
 
     def _links(self, workers: Workers) -> set[int]:
         """The links that a ring uses: those with some of its servers below, but not all."""
-        paths = [set(self.paths[s]) for s in workers]
-        return set().union(*paths).difference(set.intersection(*paths))
+        links = [link for server in workers for link in self.paths[server]]
+        return {link for link in links if links.count(link) < len(workers)}
 
     def _packed(self, idle: Workers, size: int) -> Workers:
         roomy = [s for s in idle if idle[s] >= size]

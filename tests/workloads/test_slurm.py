@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from traces import imported, rows
 
-from rarmodel.api import import_trace
+from rarmodel import import_trace
 from rarmodel.errors import InputError
 from rarmodel.schema import Cluster, TreeNetwork
 from rarmodel.workloads import Rates, slurm_cluster

@@ -10,8 +10,8 @@ import numpy as np
 
 from rarmodel.engine.arrays import NEVER, Ints
 
-from ..policy import DURATIONS, Decision, Policy, listed_first
-from ..state import State
+from ..policy import Decision, Policy, listed_first
+from ..state import DURATIONS, State
 
 ROUND_SECONDS = 600.0
 """Seconds of an interval of Optimus: its 10 minutes."""

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from rarmodel.engine.arrays import NEVER, Ints
 
-from ..policy import ATTAINED, DURATIONS, Decision, Policy, listed_first
-from ..state import State
+from ..policy import Decision, Policy, listed_first
+from ..state import ATTAINED, DURATIONS, State
 
 if TYPE_CHECKING:
-    from rarmodel.formulations.gavel import Demand, Gavel
+    from ..gavel_programs import Demand, Gavel
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class _Known(NamedTuple):
 
     def demand(self, need: Floats) -> Demand:
         """The demand with a need of each job."""
-        from rarmodel.formulations.gavel import Demand  # noqa: PLC0415 - loads Pyomo
+        from ..gavel_programs import Demand  # noqa: PLC0415 - loads Pyomo
 
         return Demand(self.speed, self.gpus, need, self.there, self.price)
 
@@ -154,7 +154,7 @@ def _cost(state: State, known: _Known, program: Gavel) -> Floats:
 def make_gavel(
     name: str, program: str, parts_of: Parts, description: str, *, durations: bool
 ) -> Policy:
-    """A policy by one of Gavel's programs; see `rarmodel.formulations.gavel`.
+    """A policy by one of Gavel's programs; see `rarmodel.online.gavel_programs`.
 
     The program is solved when the set of jobs changes. At each decision jobs are gone through by
     `X_jr` over the slots that they had on type r since they arrived; each that fits gets its GPUs
@@ -174,7 +174,7 @@ def make_gavel(
 
 
 def _by_program(program: str, parts_of: Parts, state: State) -> Decision:
-    from rarmodel.formulations.gavel import Gavel  # noqa: PLC0415 - loads Pyomo
+    from ..gavel_programs import Gavel  # noqa: PLC0415 - loads Pyomo
 
     memory, known = state.memory, _known(state)
     numbers = tuple(state.number.tolist())

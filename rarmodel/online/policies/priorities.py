@@ -6,8 +6,8 @@ GPUs in their order to running and waiting jobs alike; where not, running jobs g
 
 from __future__ import annotations
 
-from ..policy import DURATIONS, Decision, Policy, ranked
-from ..state import State
+from ..policy import Decision, Policy, ranked
+from ..state import DURATIONS, State
 
 
 def _in_order_of_arrival(_: State) -> Decision:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel import registry
-from rarmodel.heuristics import attempt
 from rarmodel.limits import INTERRUPTED, Limits
+from rarmodel.methods import attempt
 from rarmodel.schema import Instance, Schedule
 
-from ..policy import DURATIONS, Decision, Policy
-from ..state import State
+from ..policy import Decision, Policy
+from ..state import DURATIONS, State
 
 ITERATIONS, PATIENCE = 50, 10
 """Iterations of `search` for each plan, and so many without a better one are enough: with numbers
@@ -98,7 +98,7 @@ def _solved(
     seed: int,
 ) -> Schedule | None:
     if formulation is None:
-        found = registry.find("policies", method)
+        found = registry.find("methods", method)
         counts = getattr(found, "counts_iterations", False)
         limits = Limits(
             time_limit,

@@ -11,8 +11,8 @@ import numpy as np
 from rarmodel.engine.arrays import Ints
 
 from ..placement import Asked
-from ..policy import DURATIONS, Decision, Policy, ranked
-from ..state import State
+from ..policy import Decision, Policy, ranked
+from ..state import DURATIONS, State
 
 Gpu = tuple[int, int]
 """Server and GPU; only this policy numbers GPUs, to know how long each has been in use."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..policy import DURATIONS, Decision, Policy, ranked
-from ..state import State
+from ..policy import Decision, Policy, ranked
+from ..state import DURATIONS, State
 
 LEASE_SECONDS = 1200.0
 """Seconds of a lease: the 20 minutes of the paper."""

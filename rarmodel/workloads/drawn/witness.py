@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rarmodel.model import lone_options, pace, ring_share, topology
+from rarmodel.model import lone_options, pace, topology
 from rarmodel.model.lone import Lone, allowed_servers, realised, within_gbps
 from rarmodel.schema import Instance
 
@@ -170,10 +170,7 @@ class _Clock:
     def _ring(self, j: int, workers: Mapping[int, int]) -> _Ring:
         """A ring alone on several servers."""
         servers = self.instance.cluster.servers
-        gbps = min(
-            ring_share(self.instance.contention, self.tree.links[link].gbps, 1)
-            for link in self.tree.links_used(workers)
-        )
+        gbps = min(self.tree.links[link].gbps for link in self.tree.links_used(workers))
         own = pace(self.instance, j, sum(workers.values()), [servers[s].gpu_type for s in workers])
         slots = own.slots(len(workers), gbps)
         if slots is None:

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, Protocol
 from rarmodel import registry
 from rarmodel.bounds import LowerBound, ValueBound
 from rarmodel.culprits import shown
-from rarmodel.engine.compilation import told
 from rarmodel.errors import PartError
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Schedule
 
-from .orders import returned_schedule
+from .sound_answers import returned_schedule
 
 
 class Attempt(NamedTuple):
@@ -56,7 +55,9 @@ class Method(Protocol):
 def prepare_method(method: Method, instance: Instance) -> None:
     """Let a method compile, and log this."""
     if own := getattr(method, "prepare", None):
-        with told(), registry.calling("policies", method):
+        from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
+
+        with told(), registry.calling("methods", method):
             own(instance)
 
 
@@ -68,7 +69,7 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
     PartError
         If it fails, or returns anything but an `Attempt`.
     """
-    with registry.calling("policies", method):
+    with registry.calling("methods", method):
         made: object = method(instance, limits)
     if not (isinstance(made, tuple) and 2 <= len(made) <= len(Attempt._fields)):
         raise PartError(f"method {method.name!r} returned {shown(made)}, and not an Attempt")
@@ -84,7 +85,7 @@ def attempt(method: Method, instance: Instance, limits: Limits) -> Attempt:
         (found.aim, "a ValueBound", _is_bound(found.aim, ValueBound, int | Fraction)),
     ):
         if not fits:
-            raise registry.nonsense("policies", method, value, expected)
+            raise registry.nonsense("methods", method, value, expected)
     return found
 
 
@@ -100,5 +101,5 @@ def constructive_methods() -> list[Method]:
     Methods that count iterations are not among them: they improve a schedule for as long as they
     are given.
     """
-    installed = (registry.find("policies", name) for name in registry.names("policies"))
+    installed = (registry.find("methods", name) for name in registry.names("methods"))
     return [method for method in installed if not getattr(method, "counts_iterations", False)]

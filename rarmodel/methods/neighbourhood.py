@@ -24,7 +24,7 @@ from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, verify
 
-from .orders import require_each_job, returned_schedule
+from .sound_answers import require_each_job, returned_schedule
 
 SHARE = 0.25
 """Part of the time that neighbourhoods of users get, all together."""

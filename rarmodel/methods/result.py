@@ -3,69 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from .bounds import LowerBound, ValueBound, objective_bound, relative_gap
-from .errors import NoScheduleError
-from .model.objectives import (
-    MAKESPAN,
-    Objective,
-    Value,
-    in_digits,
-    objectives_of,
-    second_aim,
-)
-from .schema import Instance, Schedule, SlotTime
-from .tabular import frame, html_lines, number
-from .verifier import Report
+from rarmodel.bounds import LowerBound
+from rarmodel.errors import NoScheduleError
+from rarmodel.model.objectives import MAKESPAN, Value
+from rarmodel.schema import Instance, Schedule, SlotTime
+from rarmodel.tabular import frame, html_lines, number
+from rarmodel.verifier import Report
+
+from .goals import Goal, gap_of, goals_of, second_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "skipped"]
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What rarmodel minimises: an objective of the instance, or of the formulation.
-
-    Attributes
-    ----------
-    name
-        Name of the objective; in words where the formulation has its own.
-    value
-        Value of the schedule: exact where it is an objective of the instance. None without a
-        schedule.
-    bound
-        A proven lower bound on the value; None if unknown. After the first objective it holds for
-        schedules whose more important values are no worse than these.
-    proved_by
-        What has proven the bound: a bound's name, a solver with its version, or `proof`.
-    objective
-        The objective of the instance; None where the formulation has its own.
-    """
-
-    name: str
-    value: Value | float | None
-    bound: Value | float | None
-    objective: Objective | None = field(default=None, compare=False, repr=False)
-    proved_by: str | None = field(default=None, compare=False)
-
-    def told(self, time: SlotTime) -> str:
-        """Value and bound in words."""
-        value, bound = in_digits(self.value), in_digits(self.bound)
-        if self.objective is not None and self.value is not None:
-            value = self.objective.told(self.value, time)
-        return f"{value} (at least {bound})"
-
-    @property
-    def gap(self) -> float | None:
-        """The relative gap; None if value or bound is unknown."""
-        if self.value is None or self.bound is None:
-            return None
-        return relative_gap(self.value, self.bound)
 
 
 @dataclass(frozen=True)
@@ -103,47 +57,6 @@ class ModelRun:
 def in_full(solver: str | None, version: str | None) -> str:
     """A solver with its version, as the finder of a schedule or the prover of a bound."""
     return f"{solver} {version}"
-
-
-def goals_of(
-    instance: Instance, report: Report | None, bounds: Sequence[ValueBound | None]
-) -> tuple[Goal, ...]:
-    """The objectives of an instance, with their values in a report, and bounds where there are."""
-    asked = objectives_of(instance)
-    values = {} if report is None or report.objective is None else report.objective
-    known = [*bounds, *[None] * (len(asked) - len(bounds))]
-    return tuple(
-        Goal(one.name, values.get(one.name), at and at.value, one, at and at.name)
-        for one, at in zip(asked, known, strict=True)
-    )
-
-
-def second_of(instance: Instance, report: Report | None) -> Goal | None:
-    """The second aim of an instance; None if it asks for that itself.
-
-    Its bound holds for every schedule, also for those that are worse in what is asked for.
-    """
-    aim = second_aim(instance)
-    if aim is None:
-        return None
-    value = None
-    if report is not None and report.feasible:
-        ends = [report.completion[job.name] for job in instance.jobs]
-        value = aim.value(instance, [end for end in ends if end is not None])
-    bound = objective_bound(instance, aim)
-    return Goal(aim.name, value, bound and bound.value, aim, bound and bound.name)
-
-
-def proven_aim(goal: Goal, name: str) -> ValueBound | None:
-    """The bound of a goal under the name of what has proven it; None if it is not exact."""
-    bound = goal.bound
-    return ValueBound(bound, name) if isinstance(bound, int | Fraction) else None
-
-
-def gap_of(goals: Sequence[Goal]) -> float | None:
-    """The relative gap of the first objective that is not proven; 0 if all are, None if unknown."""
-    gaps = (goal.gap for goal in goals)
-    return next((gap for gap in gaps if gap is None or gap > 0), 0.0 if goals else None)
 
 
 @dataclass(frozen=True)

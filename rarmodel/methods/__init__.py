@@ -1,0 +1,43 @@
+"""What a method is: what it gets, what it returns, and what rarmodel makes of that."""
+
+from .goals import Goal, gap_of, goals_of, proven_aim, second_of
+from .method import Attempt, Method, attempt, constructive_methods, prepare_method
+from .neighbourhood import Better, Neighbourhood, Turn, Turns
+from .result import ModelRun, Result, Status, in_full, skipped, status_of
+from .sound_answers import (
+    is_number,
+    is_whole,
+    order_of,
+    require_each_job,
+    returned_schedule,
+    whole_numbers,
+)
+
+__all__ = [
+    "Attempt",
+    "Better",
+    "Goal",
+    "Method",
+    "ModelRun",
+    "Neighbourhood",
+    "Result",
+    "Status",
+    "Turn",
+    "Turns",
+    "attempt",
+    "constructive_methods",
+    "gap_of",
+    "goals_of",
+    "in_full",
+    "is_number",
+    "is_whole",
+    "order_of",
+    "prepare_method",
+    "proven_aim",
+    "require_each_job",
+    "returned_schedule",
+    "second_of",
+    "skipped",
+    "status_of",
+    "whole_numbers",
+]

@@ -1,0 +1,164 @@
+"""Sharing rules: how users of one resource slow each other down, as data.
+
+A user counts on each resource with a weight, a whole number. The load that it meets is the sum of
+the weights of the *other* users there. The rule turns this load into a level of contention k, and
+the factor `f(α, k)` of (7) divides what the resource gives. A link is a resource, the rings that
+cross it are its users, and a ring gets `gbps/f` of it.
+
+All that differs between values of `contention.model` is in these records, and every part asks the
+record. So a new rule is a record in `RULES` and a word in the schema. Two laws hold for each, and
+bounds, proofs and formulations rest on them: a weight does not depend on who else is there, and a
+level never falls when the load grows. So a user more never makes another faster.
+
+Weights are whole numbers, so no order of summation matters. The functions of numbers can be
+compiled without change, as those in `contention` and `timing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rarmodel.schema import Contention
+
+from .contention import contention_level, linear_degradation
+from .timing import iteration_seconds
+
+UNITS = 2**20
+"""The duty of a ring that does nothing but exchange."""
+
+
+class SharingRule(NamedTuple):
+    """How users of a resource slow each other down.
+
+    Attributes
+    ----------
+    name
+        Value of `contention.model`.
+    text
+        What the rule says, for readers.
+    weight
+        What a user counts: from the seconds of an iteration that it spends on the resource when
+        alone, and the seconds of all else. It never falls with the first, nor rises with the
+        second, to the last bit.
+    level
+        Users that a user meets, itself included, k: from ξ1 and the load of the others. It never
+        falls with the load, and is at most 1 without one.
+    equal_weights
+        Whether each user weighs 1. A load is then the number of others, and all users of a
+        resource get the same of it.
+    """
+
+    name: str
+    text: str
+    weight: Callable[[float, float], int]
+    level: Callable[[float, int], float]
+    equal_weights: bool
+
+    def factor(self, contention: Contention, others: int) -> float:
+        """The factor f by which a load of others slows a user; at least 1, and never falling."""
+        level = self.level(contention.concurrency, others)
+        return linear_degradation(contention.degradation.alpha, level)
+
+    def share(self, contention: Contention, gbps: float, others: int) -> float:
+        """Rate in Gbit/s of a ring on a link of `gbps` beside a load of others, `b^e/f(α, k)`."""
+        return gbps / self.factor(contention, others)
+
+
+def _one(_exchange: float, _rest: float) -> int:
+    """Each user weighs the same."""
+    return 1
+
+
+def rings_at_once(concurrency: float, others: int) -> float:
+    """Rings that communicate at the same moment: equation (7), from the number of others."""
+    return contention_level(concurrency, others + 1)
+
+
+def duty_units(exchange: float, rest: float) -> int:
+    """The part of an iteration that is exchange, `d = T/(T + c)`, rounded up to whole `UNITS`.
+
+    The form `1/(1 + c/T)` is monotone to the last bit: it never falls with the exchange, and never
+    rises with the rest.
+
+    Parameters
+    ----------
+    exchange
+        Seconds of the exchange, T; 0 for a ring without one, whose duty is 0.
+    rest
+        Seconds of all else in (8), c.
+    """
+    return math.ceil(UNITS / (1.0 + rest / exchange)) if exchange > 0.0 else 0
+
+
+def effective_rings(concurrency: float, others: int) -> float:
+    """Rings that a ring meets on a link, itself included: `k = 1 + ξ1·Σ d_i`.
+
+    With ξ1 = 1 and rings that do nothing but exchange it is their number, as in (7).
+
+    Parameters
+    ----------
+    concurrency
+        ξ1, in (0, 1].
+    others
+        Sum of the duties of the other rings on the link, in `UNITS`.
+    """
+    return 1.0 + concurrency * (others / UNITS)
+
+
+COUNT = SharingRule(
+    name="count",
+    text="each ring on a link counts as one",
+    weight=_one,
+    level=rings_at_once,
+    equal_weights=True,
+)
+"""The paper's (6) and (7): every ring counts as one."""
+
+DUTY = SharingRule(
+    name="duty",
+    text="rings on a link count by the time in which they exchange alone",
+    weight=duty_units,
+    level=effective_rings,
+    equal_weights=False,
+)
+"""By duty: a ring counts with the part of its time in which it exchanges, alone in its placement.
+
+A ring that computes between exchanges leaves its links idle meanwhile, so it slows others less than
+the count says. The duty is a constant of job and placement: the load of a link is linear in who
+uses it, and local to it.
+
+Among placements of one job, duty is *not* monotone: more overhead or a slower GPU makes a ring
+slower and its duty smaller. A ring in a worse place can be the better neighbour.
+"""
+
+RULES: Mapping[str, SharingRule] = {rule.name: rule for rule in (COUNT, DUTY)}
+"""Every rule by its name, the value of `contention.model`."""
+
+
+def sharing_rule(contention: Contention) -> SharingRule:
+    """The rule of an instance's contention."""
+    return RULES[contention.model]
+
+
+class RingOnLinks(NamedTuple):
+    """A ring between servers, as a user of its links.
+
+    Attributes
+    ----------
+    links
+        Indices of the links that it uses, at least one.
+    bits
+        Bits that a worker exchanges.
+    rest
+        Seconds of all else in (8): reduction, overhead, and forward and backward pass.
+    """
+
+    links: tuple[int, ...]
+    bits: float
+    rest: float
+
+    def weight(self, rule: SharingRule, gbps: float) -> int:
+        """What it counts on each of its links by a rule, if it has a bandwidth when alone."""
+        return rule.weight(iteration_seconds(self.bits, gbps, 0.0, 0.0, 0.0), self.rest)

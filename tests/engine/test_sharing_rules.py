@@ -1,0 +1,156 @@
+"""The engine by each sharing rule against the verifier, and this against the slot-by-slot one."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from random import Random
+from typing import cast
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from contended import contended_instance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_instances import instances, random_workers
+
+from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
+from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
+from rarmodel.model import bandwidths, best_share, topology, worst_share
+from rarmodel.model.sharing_rule import DUTY, RULES, RingOnLinks, SharingRule, duty_units
+from rarmodel.schema import Instance
+from rarmodel.verifier import Run, simulate
+
+ANY_RULE = st.sampled_from([*RULES])
+
+AT_MOST_TWO = SharingRule(
+    name="at-most-two",
+    text="a ring meets one other at most",
+    weight=lambda _exchange, _rest: 1,
+    level=lambda concurrency, others: concurrency * min(others + 1, 2),
+    equal_weights=True,
+)
+"""A count that stops at two, made of the record alone."""
+HALF_DUTY = SharingRule(
+    name="half-duty",
+    text="a ring counts half of the time in which it exchanges",
+    weight=lambda exchange, rest: duty_units(exchange, rest) // 2,
+    level=DUTY.level,
+    equal_weights=False,
+)
+"""Weights of another kind, which the engine has not compiled."""
+WITH_TOYS = patch.dict(
+    cast("MutableMapping[str, SharingRule]", RULES),
+    {rule.name: rule for rule in (AT_MOST_TWO, HALF_DUTY)},
+)
+
+
+def by_rule(instance: Instance, name: str) -> Instance:
+    contention = instance.contention.model_copy(update={"model": name})
+    return instance.model_copy(update={"contention": contention})
+
+
+def check(instance: Instance, random: Random, latest: int) -> None:
+    """Engine, verifier and slot-by-slot reading agree to the last bit."""
+    workers = random_workers(random, instance)
+    starts = [random.randrange(latest) for _ in instance.jobs]
+    runs = [Run(*run) for run in zip(instance.jobs, starts, workers, strict=True)]
+    result, plain = (simulate(instance, runs, slot_by_slot=naive) for naive in (False, True))
+    assert result.completion == plain.completion
+    assert result.periods == plain.periods
+    evaluation = Engine(instance).evaluate(np.array(starts), placements_of(workers))
+    if evaluation.makespan != OVERFULL:
+        ends = [NEVER if end is None else end for end in result.completion]
+        assert evaluation.completion.tolist() == ends
+        assert evaluation.makespan == (STUCK if NEVER in ends else max(ends))
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), ANY_RULE, st.sampled_from([3, 12]))
+def test_engine_equals_verifier_and_slot_by_slot(
+    instance: Instance, random: Random, rule: str, latest: int
+) -> None:
+    check(by_rule(instance, rule), random, latest)
+
+
+@pytest.mark.slow
+@settings(max_examples=3_000, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), ANY_RULE, st.sampled_from([3, 12, 60]))
+def test_engine_equals_verifier_and_slot_by_slot_often(
+    instance: Instance, random: Random, rule: str, latest: int
+) -> None:
+    check(by_rule(instance, rule), random, latest)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(), st.randoms(use_true_random=False), ANY_RULE)
+def test_one_job_more_never_makes_another_complete_earlier(
+    instance: Instance, random: Random, rule: str
+) -> None:
+    instance = by_rule(instance, rule)
+    workers = random_workers(random, instance)
+    runs = [
+        Run(job, random.randrange(6), ring)
+        for job, ring in zip(instance.jobs, workers, strict=True)
+    ]
+    fewer, all_of_them = simulate(instance, runs[1:]), simulate(instance, runs)
+    for before, after in zip(fewer.completion, all_of_them.completion[1:], strict=True):
+        assert after is None or (before is not None and before <= after)
+
+
+def test_links_of_one_rate_are_compared_by_their_loads() -> None:
+    star = contended_instance(Random(0))
+    assert arrays_of(star).sharing == BY_LOAD
+    tree = contended_instance(Random(1), tree=True)
+    assert len({link.gbps for link in tree.cluster.network.links}) == 2  # type: ignore[union-attr]
+    assert arrays_of(tree).sharing == BY_RING
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
+def test_a_rule_of_equal_weights_needs_no_more_than_its_record(
+    instance: Instance, random: Random, latest: int
+) -> None:
+    with WITH_TOYS:
+        check(by_rule(instance, AT_MOST_TWO.name), random, latest)
+
+
+def test_the_toy_count_stops_at_two() -> None:
+    with WITH_TOYS:
+        found = by_rule(contended_instance(Random(1)), AT_MOST_TWO.name)
+        constants = found.contention.model_copy(
+            update={
+                "concurrency": 1.0,
+                "degradation": found.contention.degradation.model_copy(update={"alpha": 0.0}),
+            }
+        )
+        found = found.model_copy(update={"contention": constants})
+        ring = RingOnLinks((0,), 1e9, 1.0)
+        for rings, share in ((1, 8.0), (2, 4.0), (3, 4.0)):
+            assert bandwidths(constants, [8.0], [ring] * rings) == [share] * rings
+            assert best_share(found, 8.0, rings) == worst_share(found, 8.0, rings) == share
+        (row, *_) = np.split(arrays_of(found).share, arrays_of(found).row_at[1:-1])
+        assert row.tolist() == [10.0, 10.0] + [5.0] * (len(row) - 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False))
+def test_a_rule_of_other_weights_runs_through_model_and_verifier(
+    instance: Instance, random: Random
+) -> None:
+    with WITH_TOYS:
+        instance = by_rule(instance, HALF_DUTY.name)
+        workers = random_workers(random, instance)
+        runs = [
+            Run(job, random.randrange(6), ring)
+            for job, ring in zip(instance.jobs, workers, strict=True)
+        ]
+        by_events, plain = (simulate(instance, runs, slot_by_slot=naive) for naive in (False, True))
+        assert by_events.completion == plain.completion
+        assert by_events.periods == plain.periods
+        rates = [link.gbps for link in topology(instance.cluster).links]
+        assert all(
+            worst_share(instance, rate, rings) <= best_share(instance, rate, rings)
+            for rate in rates
+            for rings in range(5)
+        )

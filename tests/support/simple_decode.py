@@ -51,25 +51,20 @@ class SimpleDecoder:
             if job.running is not None
         }
         self.pins: list[Workers] = []
-        self.paths = topology(instance.cluster).paths
-        groups: dict[frozenset[int], int] = {}
-        for path in self.paths:
-            for link in path:
-                switch = topology(instance.cluster).links[link].parent
-                below = frozenset(s for s in self.servers if switch in self._switches(s))
-                hops = min(self._switches(s).index(switch) + 1 for s in below)
-                groups[below] = min(hops, groups.get(below, hops))
-        groups.setdefault(frozenset(self.servers), max(map(len, self.paths)))
-        self.groups = sorted((some for some in groups if len(some) > 1), key=self._by_size)
-        self.hops = groups
-
-    def _by_size(self, group: frozenset[int]) -> tuple[int, int]:
-        return len(group), min(group)
-
-    def _switches(self, server: int) -> list[str]:
-        """The switches above a server, the nearest first."""
-        links = topology(self.instance.cluster).links
-        return [links[link].parent for link in self.paths[server]]
+        tree = topology(instance.cluster)
+        self.paths = tree.paths
+        below: dict[str, dict[int, int]] = {}  # Servers below each switch, and links up to it.
+        for server, path in enumerate(self.paths):
+            for hops, link in enumerate(path, 1):
+                below.setdefault(tree.links[link].parent, {})[server] = hops
+        below.setdefault("", {server: len(path) for server, path in enumerate(self.paths)})
+        self.hops: dict[frozenset[int], dict[int, int]] = {}
+        for up in below.values():  # Of switches with the same servers below, the lowest counts.
+            known = self.hops.get(frozenset(up), up)
+            self.hops[frozenset(up)] = min(known, up, key=lambda one: min(one.values()))
+        groups = (group for group in self.hops if len(group) > 1)
+        self.groups = sorted(groups, key=lambda group: (len(group), min(group)))
+        self.alone: dict[int, set[int]] = {}
 
     def __call__(self, order: Sequence[int], option: Ints, earliest: Ints) -> Made | None:
         """The schedule; None if some job can never start."""
@@ -77,7 +72,7 @@ class SimpleDecoder:
         self.state = new_state(self.arrays)
         reset(self.arrays, self.state)
         self.held: dict[int, Workers] = {}
-        self.alone: dict[int, set[int]] = {}
+        self.alone = {}
         starts, ends, rings = [0] * len(jobs), [NEVER] * len(jobs), [Workers() for _ in jobs]
         for j in order:
             if j in self.running:
@@ -192,7 +187,7 @@ class SimpleDecoder:
         for group in self.groups[-1:] if style == EMPTIEST else self.groups:
             usable = []
             for s in sorted(group & idle.keys(), key=lambda s: (-idle[s], s)):
-                links = set(self.paths[s][: self.hops[group]])
+                links = set(self.paths[s][: self.hops[group][s]])
                 full = any(sum(link in ring for ring in rings) > others for link in links)
                 if idle[s] > 0 and not full and not links & taken:
                     usable.append(s)

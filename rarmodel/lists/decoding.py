@@ -34,7 +34,6 @@ from .queues import (
     ASIDE,
     LEFT,
     OPEN,
-    QUEUES,
     await_slot,
     dequeue,
     empty_queues,
@@ -42,6 +41,7 @@ from .queues import (
     next_slot,
     next_to_try,
     open_queue,
+    open_queues,
     release,
 )
 
@@ -136,7 +136,8 @@ def _begin(
             queue = options.queue[options.at[job] + option[job]]
         queues.queue[job] = queue
         queues.size[queue] = ring_size(instance, job, option[job])
-    empty_queues(queues, order)
+    pins = len(instance.pin_at) > 1
+    empty_queues(queues, order, options.queues + (len(order) if pins else 0))
     for job in order:
         first, end = instance.running_at[job], instance.running_at[job + 1]
         if first == end:
@@ -229,13 +230,10 @@ def _start_some(
 ) -> None:
     """Start the jobs that can start now, the most urgent first."""
     queues, counters = schedule.queues, schedule.queues.counters
-    counters[OPEN] = counters[ASIDE] = 0
     free = total_free(schedule.free)
     if free == 0:
         return
-    for i in range(counters[QUEUES]):
-        if queues.size[queues.used[i]] <= free:
-            open_queue(queues, queues.used[i])
+    open_queues(queues, free, instance.options.queues)
     while counters[OPEN] > 0:
         job = order[next_to_try(queues)]
         used = place(instance, schedule, job, option[job])

@@ -8,6 +8,7 @@ one server first, and spread only if there is no room: then it need not wait.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ class PlacementOptions(NamedTuple):
     fewest: Ints
     """The fewest servers that ever take it."""
     queue: Ints
-    """Equal for options of jobs that ask for the same."""
+    """Equal for options of jobs that ask for the same; none of smaller rings than the one before."""
     queues: int
     """How many different ones there are."""
     sets: Words
@@ -93,14 +94,13 @@ def placement_options(instance: Instance, capped_by: Sequence[int]) -> Placement
     for some, row in sets.items():
         allowed[row, list(some)] = True
     flat = [option for each in options for option in each]
-    queues: dict[tuple[int, int, int, int, Spread | None, int], int] = {}
-    queue = [
-        queues.setdefault(
-            (one.size, one.style, one.packs, one.allowed, job.spread, tenant), len(queues)
-        )
+    asked = [
+        (one.size, one.style, one.packs, one.allowed, job.spread, tenant)
         for each, job, tenant in zip(options, instance.jobs, capped_by, strict=True)
         for one in each
     ]
+    # The smaller rings first.
+    queues = {key: queue for queue, key in enumerate(sorted(dict.fromkeys(asked), key=itemgetter(0)))}
     return PlacementOptions(
         at=offsets(map(len, options)),
         size=ints(one.size for one in flat),
@@ -108,7 +108,7 @@ def placement_options(instance: Instance, capped_by: Sequence[int]) -> Placement
         packs=ints(one.packs for one in flat),
         allowed=ints(one.allowed for one in flat),
         fewest=ints(one.fewest for one in flat),
-        queue=ints(queue),
+        queue=ints(queues[key] for key in asked),
         queues=len(queues),
         sets=as_words(allowed),
     )

@@ -15,10 +15,12 @@ import numpy as np
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.engine.compilation import compiled
 
+from .server_bits import NO_BIT, ONE_BIT, Words, lowest_bit, words_for
+
 _inner = partial(compiled, inner=True)
 
-QUEUES, LATER, LEFT, OPEN, ASIDE = range(5)
-"""Counters: queues with jobs; jobs to be released; jobs not yet started; `open` and `aside`."""
+LATER, LEFT, OPEN, ASIDE, IN_USE = range(5)
+"""Counters: jobs to be released; jobs not yet started; `open` and `aside`; queues in use."""
 
 
 class Queues(NamedTuple):
@@ -29,19 +31,21 @@ class Queues(NamedTuple):
     rank: Ints
     """(jobs) Place of each job in the order: the least is the most urgent."""
     queue: Ints
-    """(jobs) Line in which each waits."""
-    queue_at: Ints
-    """(queues + 1) Where each queue begins in `heap`."""
+    """(jobs) Queue in which each waits."""
     size: Ints
     """(queues) Ring size of the jobs in each."""
-    length: Ints
-    """(queues) Jobs in each queue."""
-    heap: Ints
-    """(jobs) Ranks: each queue is a binary heap."""
-    used: Ints
-    """(queues) Queues with jobs."""
+    at: Ints
+    """(queues + 1) Where each queue begins in `line`."""
+    line: Ints
+    """(jobs) Ranks of all jobs of each queue, ascending, whether they wait or not."""
     place: Ints
-    """(queues) Place of each among them; −1 for a queue without jobs."""
+    """(jobs) Place of each job there."""
+    waits: Words
+    """(words) Which of these wait, as bits."""
+    first: Ints
+    """(queues) Place of the first that waits; the end of the queue if none does."""
+    filled: Words
+    """(words) Queues with jobs that wait, as bits."""
     later_slot: Ints
     """(jobs) Binary heap of jobs that wait for a slot only: the slots."""
     later_job: Ints
@@ -62,12 +66,13 @@ def new_queues(jobs: int, queues: int) -> Queues:
         counters=zeros(5),
         rank=zeros(jobs),
         queue=zeros(jobs),
-        queue_at=zeros(queues + 1),
         size=zeros(queues),
-        length=zeros(queues),
-        heap=zeros(jobs),
-        used=zeros(queues),
-        place=np.full(queues, -1, np.int64),
+        at=zeros(queues + 1),
+        line=zeros(jobs),
+        place=zeros(jobs),
+        waits=np.zeros(words_for(jobs), np.uint64),
+        first=zeros(queues),
+        filled=np.zeros(words_for(queues), np.uint64),
         later_slot=zeros(jobs),
         later_job=zeros(jobs),
         open=zeros(queues),
@@ -76,17 +81,31 @@ def new_queues(jobs: int, queues: int) -> Queues:
 
 
 @_inner
-def empty_queues(queues: Queues, order: Ints) -> None:
-    """Nobody waits yet; `queue` and `size` are set, and jobs come in by `await_slot`."""
-    queues.counters[:] = 0
-    queues.place[:] = -1
-    queues.length[:] = 0
-    queues.queue_at[:] = 0
+def empty_queues(queues: Queues, order: Ints, used: int) -> None:
+    """Nobody waits yet; `queue` and `size` are set, and jobs come in by `await_slot`.
+
+    Only the first `used` queues are in use.
+    """
+    counters, at, first = queues.counters, queues.at, queues.first
+    counters[:] = 0
+    counters[IN_USE] = used
+    queues.waits[:] = NO_BIT
+    queues.filled[:] = NO_BIT
+    for queue in range(used + 1):
+        at[queue] = 0
+    for job in range(len(order)):
+        at[queues.queue[job] + 1] += 1
+    for queue in range(used):
+        first[queue] = at[queue]
+        at[queue + 1] += at[queue]
     for rank in range(len(order)):
-        queues.rank[order[rank]] = rank
-        queues.queue_at[queues.queue[order[rank]] + 1] += 1
-    for queue in range(len(queues.length)):
-        queues.queue_at[queue + 1] += queues.queue_at[queue]
+        job = order[rank]
+        queue = queues.queue[job]
+        place = first[queue]
+        first[queue] += 1
+        queues.rank[job] = rank
+        queues.line[place] = rank
+        queues.place[job] = place
 
 
 @_inner
@@ -140,39 +159,54 @@ def _move_later(queues: Queues, source: int, to: int) -> None:
 @_inner
 def enqueue(queues: Queues, job: int) -> None:
     """A job joins its queue."""
-    queue = queues.queue[job]
-    _push(queues.heap, queues.queue_at[queue], queues.length[queue], queues.rank[job])
-    queues.length[queue] += 1
-    if queues.place[queue] < 0:
-        queues.place[queue] = queues.counters[QUEUES]
-        queues.used[queues.counters[QUEUES]] = queue
-        queues.counters[QUEUES] += 1
+    queue, place = queues.queue[job], queues.place[job]
+    queues.waits[place >> 6] |= ONE_BIT << np.uint64(place & 63)
+    queues.first[queue] = min(queues.first[queue], place)
+    queues.filled[queue >> 6] |= ONE_BIT << np.uint64(queue & 63)
 
 
 @_inner
 def dequeue(queues: Queues, queue: int) -> None:
     """The first job of a queue leaves it."""
-    queues.length[queue] -= 1
-    _pop(queues.heap, queues.queue_at[queue], queues.length[queue])
-    if queues.length[queue] == 0:
-        queues.counters[QUEUES] -= 1
-        last = queues.used[queues.counters[QUEUES]]
-        queues.used[queues.place[queue]] = last
-        queues.place[last] = queues.place[queue]
-        queues.place[queue] = -1
+    place, end = queues.first[queue], queues.at[queue + 1]
+    word = place >> 6
+    queues.waits[word] ^= ONE_BIT << np.uint64(place & 63)
+    left = (queues.waits[word] >> np.uint64(place & 63)) << np.uint64(place & 63)
+    while left == NO_BIT and (word + 1) << 6 < end:
+        word += 1
+        left = queues.waits[word]
+    place = end
+    if left != NO_BIT:
+        place = min(end, (word << 6) + lowest_bit(left))
+    queues.first[queue] = place
+    if place == end:
+        queues.filled[queue >> 6] ^= ONE_BIT << np.uint64(queue & 63)
 
 
 @_inner
-def first_rank(queues: Queues, queue: int) -> int:
-    """Rank of the first job of a queue, which has one."""
-    return int(queues.heap[queues.queue_at[queue]])
+def open_queues(queues: Queues, free: int, sorted_queues: int) -> None:
+    """The first job of each queue is to be tried in this pass, if as many GPUs are free.
+
+    Of the first `sorted_queues` queues none has smaller rings than the one before it.
+    """
+    counters = queues.counters
+    counters[OPEN] = counters[ASIDE] = 0
+    for word in range((counters[IN_USE] + 63) >> 6):
+        left = queues.filled[word]
+        while left != NO_BIT:
+            queue = (word << 6) + lowest_bit(left)
+            left &= left - ONE_BIT
+            if queues.size[queue] <= free:
+                open_queue(queues, queue)
+            elif queue < sorted_queues and counters[IN_USE] == sorted_queues:
+                return
 
 
 @_inner
 def open_queue(queues: Queues, queue: int) -> None:
     """The first job of a queue, if there is one, is to be tried in this pass."""
-    if queues.length[queue] > 0:
-        _push(queues.open, 0, queues.counters[OPEN], first_rank(queues, queue))
+    if queues.first[queue] < queues.at[queue + 1]:
+        _push(queues.open, 0, queues.counters[OPEN], queues.line[queues.first[queue]])
         queues.counters[OPEN] += 1
 
 

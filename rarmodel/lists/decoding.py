@@ -28,7 +28,7 @@ from .commitments import keeps_commitments, projected, save, watch
 from .free_gpus import free_all, set_idle, total_free
 from .instance_arrays import InstanceArrays
 from .partial_schedule import DEADLINES, ENDS_KNOWN, PartialSchedule
-from .placement import place, ring_size
+from .placement import place, ring_size, tenant_of
 from .placement_options import ANY_ALONE, FEWEST_ALONE
 from .queues import (
     ASIDE,
@@ -104,7 +104,7 @@ def decode(
             for i in range(count):
                 schedule.completed[completed] = schedule.ended[i]
                 completed += 1
-                _leave(instance, schedule, schedule.ended[i], option, earliest, now)
+                _leave(instance, schedule, schedule.ended[i], earliest, now)
         else:
             state.counters[CLOCK] = now
 
@@ -128,23 +128,26 @@ def _begin(
     for server in range(len(instance.server_gpus)):
         schedule.capacity[server] = instance.server_gpus[server]
         schedule.floor[server] = instance.reserved.first_floor[server]
+    for queue in range(options.queues):
+        queues.size[queue] = options.queue_size[queue]
     for job in range(len(order)):
         schedule.waits_for[job] = instance.waits_for[job]
         # A job in a pin waits alone.
         queue = options.queues + job
         if option[job] >= 0:
             queue = options.queue[options.at[job] + option[job]]
+        else:
+            queues.size[queue] = ring_size(instance, job, option[job])
         queues.queue[job] = queue
-        queues.size[queue] = ring_size(instance, job, option[job])
     pins = len(instance.pin_at) > 1
     empty_queues(queues, order, options.queues + (len(order) if pins else 0))
-    for job in order:
-        first, end = instance.running_at[job], instance.running_at[job + 1]
-        if first == end:
+    for job in range(len(order)):
+        if not ran_at_begin(instance, job):
             queues.counters[LEFT] += 1
             if schedule.waits_for[job] == 0:
                 await_slot(queues, job, max(instance.release[job], earliest[job]), 0)
             continue
+        first, end = instance.running_at[job], instance.running_at[job + 1]
         at, used = instance.place_at[job], end - first
         for p in range(used):
             server, count = instance.running_server[first + p], instance.running_workers[first + p]
@@ -165,27 +168,30 @@ def _leave(
     instance: InstanceArrays,
     schedule: PartialSchedule,
     job: int,
-    option: Ints,
     earliest: Ints,
     now: int,
 ) -> None:
     """A job has completed: its GPUs are idle, and jobs that waited for it need not any more."""
     at = instance.place_at[job]
-    ran = instance.running_at[job] < instance.running_at[job + 1]
-    schedule.commitments[DEADLINES] -= int(instance.deadline[job] < NEVER)
+    ran = ran_at_begin(instance, job)
+    tenant = tenant_of(instance, job)
+    if instance.guarded == 1:
+        schedule.commitments[DEADLINES] -= int(instance.deadline[job] < NEVER)
     for p in range(at, at + schedule.used[job]):
         if ran:
             schedule.kept[schedule.server[p]] -= schedule.workers[p]
         else:
             schedule.held[schedule.server[p]] -= schedule.workers[p]
         _refresh(instance, schedule, schedule.server[p])
-        if instance.tenant[job] >= 0:
+        if tenant >= 0:
             if ran:
-                schedule.tenant_kept[instance.tenant[job]] -= schedule.workers[p]
+                schedule.tenant_kept[tenant] -= schedule.workers[p]
             else:
-                schedule.tenant_held[instance.tenant[job]] -= schedule.workers[p]
-    if not ran and _is_alone(instance, job, option[job]):
+                schedule.tenant_held[tenant] -= schedule.workers[p]
+    if not ran and _is_alone(instance, schedule, job):
         _mark_links(instance, schedule, job, 0)
+    if len(instance.follower) == 0:
+        return
     for i in range(instance.follower_at[job], instance.follower_at[job + 1]):
         follower = instance.follower[i]
         schedule.waits_for[follower] -= 1
@@ -195,11 +201,19 @@ def _leave(
 
 
 @_inner
-def _is_alone(instance: InstanceArrays, job: int, choice: int) -> bool:
-    """Whether a ring has its links to itself in one of its options."""
-    if choice < 0:
+def ran_at_begin(instance: InstanceArrays, job: int) -> bool:
+    """Whether a job runs at slot 0 already."""
+    if len(instance.running_server) == 0:
         return False
-    style = instance.options.style[instance.options.at[job] + choice]
+    return bool(instance.running_at[job] < instance.running_at[job + 1])
+
+
+@_inner
+def _is_alone(instance: InstanceArrays, schedule: PartialSchedule, job: int) -> bool:
+    """Whether a ring has its links to itself as it is placed."""
+    if schedule.used[job] == 1 or schedule.queues.queue[job] >= instance.options.queues:
+        return False
+    style = instance.options.queue_style[schedule.queues.queue[job]]
     return bool(style in (ANY_ALONE, FEWEST_ALONE))
 
 
@@ -252,15 +266,17 @@ def _start_some(
             counters[ASIDE] += 1
             continue
         start(instance.engine, schedule.state, job, mode, servers, workers, used)
-        if _is_alone(instance, job, option[job]):
+        if _is_alone(instance, schedule, job):
             _mark_links(instance, schedule, job, 1)
         counters[LEFT] -= 1
         schedule.starts[job] = schedule.state.counters[CLOCK]
-        schedule.commitments[DEADLINES] += int(instance.deadline[job] < NEVER)
+        if instance.guarded == 1:
+            schedule.commitments[DEADLINES] += int(instance.deadline[job] < NEVER)
+        tenant = tenant_of(instance, job)
         for p in range(used):
             schedule.held[servers[p]] += workers[p]
             _refresh(instance, schedule, servers[p])
-            if instance.tenant[job] >= 0:
-                schedule.tenant_held[instance.tenant[job]] += workers[p]
+            if tenant >= 0:
+                schedule.tenant_held[tenant] += workers[p]
     for i in range(counters[ASIDE]):
         enqueue(queues, queues.aside[i])

@@ -33,6 +33,8 @@ class ObjectiveArrays(NamedTuple):
     """(objectives, jobs) Shape of each term."""
     price: Floats
     """(objectives, servers) Price of a GPU for a slot on each server."""
+    priced: Ints
+    """(objectives) 1 if any of these is not 0."""
 
 
 def objective_arrays(
@@ -47,10 +49,12 @@ def objective_arrays(
         offset=np.zeros(shape, np.int64),
         shape=np.zeros(shape, np.int64),
         price=np.zeros((shape[0], len(instance.cluster.servers))),
+        priced=np.zeros(len(found), np.int64),
     )
     for i, one in enumerate(found):
         if one.prices is not None:
             arrays.price[i] = [float(price) for price in one.prices_of(instance)]
+            arrays.priced[i] = int(arrays.price[i].any())
         for j, term in enumerate(one.terms(instance)):
             if term is not None:
                 arrays.weight[i, j] = term.weight / term.divisor
@@ -79,10 +83,11 @@ def values(
         first = True
         for job in range(len(instance.release)):
             end = schedule.state.rings[job].finish
-            at = instance.place_at[job]
-            for p in range(at, at + schedule.used[job]):
-                price = objectives.price[goal, schedule.server[p]]
-                total += price * schedule.workers[p] * (end - schedule.starts[job])
+            if objectives.priced[goal] == 1:
+                at = instance.place_at[job]
+                for p in range(at, at + schedule.used[job]):
+                    price = objectives.price[goal, schedule.server[p]]
+                    total += price * schedule.workers[p] * (end - schedule.starts[job])
             if objectives.weight[goal, job] == 0.0:
                 continue
             term = term_of(objectives, goal, job, end)

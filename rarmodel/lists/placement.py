@@ -38,7 +38,8 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
     choice
         Which of its options it takes; −1 − i for pin i.
     """
-    size, tenant = ring_size(instance, job, choice), instance.tenant[job]
+    chosen, tenant = schedule.queues.queue[job], tenant_of(instance, job)
+    size = schedule.queues.size[chosen]
     if total_free(schedule.free) < size:
         return 0
     if tenant >= 0:
@@ -47,8 +48,7 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
             return 0
     if choice < 0:
         return _place_in_pin(instance, schedule, job, -1 - choice)
-    chosen = instance.options.at[job] + choice
-    style, packs = instance.options.style[chosen], instance.options.packs[chosen]
+    style, packs = instance.options.queue_style[chosen], instance.options.queue_packs[chosen]
     packing = style == PACK or packs == PACKS_FIRST
     used = 0
     for _ in range(2):
@@ -60,6 +60,12 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
             break
         packing = not packing
     return int(used)
+
+
+@_inner
+def tenant_of(instance: InstanceArrays, job: int) -> int:
+    """The tenant with a cap whose job it is; −1 if there is none."""
+    return int(instance.tenant[job]) if len(instance.tenant_cap) > 0 else -1
 
 
 @_inner
@@ -91,7 +97,7 @@ def _place_in_pin(instance: InstanceArrays, schedule: PartialSchedule, job: int,
 @_inner
 def _pack(instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen: int) -> int:
     """Choose the server on which a job leaves the fewest idle GPUs; 0 if there is none."""
-    size = instance.options.size[chosen]
+    size = instance.options.queue_size[chosen]
     everywhere = len(instance.groups.first) - 1
     server = _tightest(instance, schedule, PACK, chosen, everywhere, size, MOST_GPUS, 0)
     if server == NOBODY:
@@ -104,13 +110,13 @@ def _pack(instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen:
 @_inner
 def _spread(instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen: int) -> int:
     """Choose servers below the first switch that has room; 0 if none has."""
-    options, style = instance.options, instance.options.style[chosen]
+    options, style = instance.options, instance.options.queue_style[chosen]
     groups = len(instance.groups.first)
-    fewest, most = instance.fewest[job], min(instance.most[job], options.size[chosen])
+    fewest, most = instance.fewest[job], min(instance.most[job], options.queue_size[chosen])
     if style in (FEWEST_ALONE, FEWEST_PAIRED):
-        fewest = most = options.fewest[chosen]
+        fewest = most = options.queue_fewest[chosen]
     for group in range(groups - 1 if style == EMPTIEST else 0, groups):
-        if schedule.free.in_group[group] < options.size[chosen]:
+        if schedule.free.in_group[group] < options.queue_size[chosen]:
             continue
         used = _gather(instance, schedule, job, chosen, group, fewest, most)
         if used == 0:
@@ -135,8 +141,8 @@ def _gather(
     most: int,
 ) -> int:
     """Put the emptiest servers into the pool, as few as take a ring now; how many, or 0."""
-    size, style = instance.options.size[chosen], instance.options.style[chosen]
-    allowed = instance.options.sets[instance.options.allowed[chosen]]
+    size, style = instance.options.queue_size[chosen], instance.options.queue_style[chosen]
+    allowed = instance.options.sets[instance.options.queue_allowed[chosen]]
     free, groups, pool = schedule.free, instance.groups, schedule.pool
     gathered = checked = together = 0
     for level in range(highest_level(free), 0, -1):
@@ -214,7 +220,7 @@ def _tightest(
     It is open, and none of the first `used` servers of the pool.
     """
     free, groups, last = schedule.free, instance.groups, MOST_LEVELS - 1
-    allowed = instance.options.sets[instance.options.allowed[chosen]]
+    allowed = instance.options.sets[instance.options.queue_allowed[chosen]]
     best, highest = NOBODY, min(below - 1, highest_level(free))
     for level in range(min(least, last), min(highest, last) + 1):
         if free.members[level] == 0:
@@ -263,7 +269,7 @@ def _tighten(
 
     So idle GPUs stay together.
     """
-    size, style = instance.options.size[chosen], instance.options.style[chosen]
+    size, style = instance.options.queue_size[chosen], instance.options.queue_style[chosen]
     idle, pool = schedule.free.idle, schedule.pool
     spare = -size
     for p in range(used):
@@ -285,7 +291,7 @@ def _fill_fullest(
 
     So rings that share links form chains: each begins where the one before it ends.
     """
-    left, at = instance.options.size[chosen], instance.place_at[job]
+    left, at = instance.options.queue_size[chosen], instance.place_at[job]
     share = left // used
     for p in range(used):
         others = used - 1 - p
@@ -307,8 +313,8 @@ def _fill_emptiest(
     used: int,
 ) -> None:
     """Fill the servers of the pool, the first one first; a tight one may take the rest."""
-    left, at = instance.options.size[chosen], instance.place_at[job]
-    style, pool, share = instance.options.style[chosen], schedule.pool, left // used
+    left, at = instance.options.queue_size[chosen], instance.place_at[job]
+    style, pool, share = instance.options.queue_style[chosen], schedule.pool, left // used
     for p in range(used):
         server = pool[p]
         workers = share

@@ -16,7 +16,7 @@ import numpy as np
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import lone_options
 from rarmodel.model.lone import Lone
-from rarmodel.schema import Instance, Spread
+from rarmodel.schema import Instance
 
 from .offsets import ints, offsets
 from .server_bits import Words, as_words
@@ -53,9 +53,19 @@ class PlacementOptions(NamedTuple):
     fewest: Ints
     """The fewest servers that ever take it."""
     queue: Ints
-    """Equal for options of jobs that ask for the same; none of smaller rings than the one before."""
+    """Equal for options of jobs that ask for the same; the smaller rings have the lower ones."""
     queues: int
     """How many different ones there are."""
+    queue_size: Ints
+    """(queues) Ring size of each."""
+    queue_style: Ints
+    """(queues) Its style."""
+    queue_packs: Ints
+    """(queues) Whether it packs."""
+    queue_allowed: Ints
+    """(queues) Its servers."""
+    queue_fewest: Ints
+    """(queues) Its fewest servers."""
     sets: Words
     """(sets, words) Servers among which rings are placed, as bits."""
 
@@ -95,12 +105,14 @@ def placement_options(instance: Instance, capped_by: Sequence[int]) -> Placement
         allowed[row, list(some)] = True
     flat = [option for each in options for option in each]
     asked = [
-        (one.size, one.style, one.packs, one.allowed, job.spread, tenant)
+        (one.size, one.style, one.packs, one.allowed, one.fewest, job.spread, tenant)
         for each, job, tenant in zip(options, instance.jobs, capped_by, strict=True)
         for one in each
     ]
     # The smaller rings first.
-    queues = {key: queue for queue, key in enumerate(sorted(dict.fromkeys(asked), key=itemgetter(0)))}
+    queues = {
+        key: queue for queue, key in enumerate(sorted(dict.fromkeys(asked), key=itemgetter(0)))
+    }
     return PlacementOptions(
         at=offsets(map(len, options)),
         size=ints(one.size for one in flat),
@@ -110,6 +122,11 @@ def placement_options(instance: Instance, capped_by: Sequence[int]) -> Placement
         fewest=ints(one.fewest for one in flat),
         queue=ints(queues[key] for key in asked),
         queues=len(queues),
+        queue_size=ints(key[0] for key in queues),
+        queue_style=ints(key[1] for key in queues),
+        queue_packs=ints(key[2] for key in queues),
+        queue_allowed=ints(key[3] for key in queues),
+        queue_fewest=ints(key[4] for key in queues),
         sets=as_words(allowed),
     )
 

@@ -28,8 +28,6 @@ class Queues(NamedTuple):
 
     counters: Ints
     """(5) Sizes of the lists below."""
-    rank: Ints
-    """(jobs) Place of each job in the order: the least is the most urgent."""
     queue: Ints
     """(jobs) Queue in which each waits."""
     size: Ints
@@ -37,7 +35,7 @@ class Queues(NamedTuple):
     at: Ints
     """(queues + 1) Where each queue begins in `line`."""
     line: Ints
-    """(jobs) Ranks of all jobs of each queue, ascending, whether they wait or not."""
+    """(jobs) Places in the order of all jobs of each queue, ascending, whether they wait or not."""
     place: Ints
     """(jobs) Place of each job there."""
     waits: Words
@@ -64,7 +62,6 @@ def new_queues(jobs: int, queues: int) -> Queues:
 
     return Queues(
         counters=zeros(5),
-        rank=zeros(jobs),
         queue=zeros(jobs),
         size=zeros(queues),
         at=zeros(queues + 1),
@@ -103,7 +100,6 @@ def empty_queues(queues: Queues, order: Ints, used: int) -> None:
         queue = queues.queue[job]
         place = first[queue]
         first[queue] += 1
-        queues.rank[job] = rank
         queues.line[place] = rank
         queues.place[job] = place
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import rarmodel
+from rarmodel.drawing import image_of
 from rarmodel.registry import names
 from rarmodel.schema import Instance, Schedule
 
@@ -25,7 +26,7 @@ DESCRIPTION = re.compile(r"<desc>(.*?)</desc>", re.DOTALL)
 
 def drawn(instance: Instance, schedules: Sequence[Schedule]) -> str:
     """The picture of some schedules, which carries their starts and GPUs."""
-    picture = rarmodel.plot(instance, schedules, form="svg", parts=["gantt"]).decode()
+    picture = image_of(rarmodel.plot(instance, schedules, parts=["gantt"]), "svg").decode()
     carrying = f"<desc>{html.escape(json.dumps(told(schedules)), quote=False)}</desc>"
     return re.sub(r"(<svg\b[^>]*>)", lambda match: f"{match[1]}\n {carrying}", picture, count=1)
 

@@ -10,9 +10,8 @@ campaign.png, and the third simulations.png, of a campaign's folder:
     rarmodel campaign run rarmodel/campaigns/figures/figure-7.yaml --output figure-7
     rarmodel campaign run docs/study/study.yaml --output study
 
-Needs the extras `report`
-and `plot` (Pillow comes with Matplotlib), Playwright and a Chromium; see CONTRIBUTING.md. Takes a
-minute or two, as `search` runs for 30 s on the largest.
+Needs the extra `plot`, Pillow, Playwright and a Chromium; see CONTRIBUTING.md. Takes a minute or
+two, as `search` runs for 30 s on the largest.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ def problems() -> list[tuple[Instance, tuple[str, ...], str]]:
     )
     return [
         (rarmodel.load_instance("two-servers"), ("search", "sjf-bco"), "#bounds"),
-        (small, ("search", "sjf-bco", "first-fit"), "#utilisation"),
+        (small, ("search", "sjf-bco", "first-fit"), "#bounds"),
         (rarmodel.load_instance("paper-160"), ("search", "sjf-bco"), "#bounds"),
-        (large, ("search", "first-fit"), "#utilisation"),
+        (large, ("search", "first-fit"), "#bounds"),
     ]
 
 
@@ -55,16 +54,16 @@ def report_of(instance: Instance, methods: tuple[str, ...]) -> str:
     return rarmodel.report(instance, [r.schedule for r in results if r.schedule is not None])
 
 
-def take(browser: Any, report: str, heading: str, target: Path, tab: str = "") -> None:
-    """Write a page as PNG of few colours, from its top, or a tab, to a heading."""
+def take(browser: Any, report: str, heading: str, target: Path, part: str = "") -> None:
+    """Write a page as PNG of few colours, from its top to a heading, with a part opened."""
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, "report.html")
         path.write_text(report, encoding="utf-8")
         page = browser.new_page(viewport={"width": 1240, "height": 900})
         page.goto(path.as_uri())
         page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
-        if tab:
-            page.locator(tab).click()
+        if part:
+            page.locator(part).click()
         page.wait_for_timeout(500)
         clip = {"x": 0, "y": 0, "width": 1240, "height": page.locator(heading).bounding_box()["y"]}
         image = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip))).convert("RGB")
@@ -82,7 +81,8 @@ if __name__ == "__main__":
         for campaign in campaigns:
             if simulations:
                 page = rarmodel.campaigns.simulations_report(campaign)
-                take(browser, page, "#group-8-held", folder / "simulations.png", "#tab-8")
+                target = folder / "simulations.png"
+                take(browser, page, "#group-8-time", target, "#panel-8 > summary")
                 continue
             page = rarmodel.campaigns.campaign_report(campaign)
             take(browser, page, "h3:text-is('Gap')", folder / "campaign.png")

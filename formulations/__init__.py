@@ -6,6 +6,9 @@ if __name__ != "rarmodel.formulations":
         "install the project (pip install -e .) and import rarmodel.formulations"
     )
 
-from .formulation import Component, Formulation, ModelClass, Plan, Scope, put
+from .component import Component
+from .formulation import Formulation, ModelClass
+from .plan import Plan, put
+from .scope import Allows, Scope
 
-__all__ = ["Component", "Formulation", "ModelClass", "Plan", "Scope", "put"]
+__all__ = ["Allows", "Component", "Formulation", "ModelClass", "Plan", "Scope", "put"]

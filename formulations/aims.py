@@ -1,27 +1,32 @@
 """What models minimise: the objectives of instances (section 10), as whole steps.
 
-A sum of terms rises in multiples of one unit, and so do prices of what is held; the greatest of
-terms takes one of finitely many values, which are counted. So models minimise whole numbers, and a
-bound of theirs can be rounded up to the next value that there is. All of this follows from the
-terms and prices of an objective; nothing asks which objective it is.
+A sum of terms rises in multiples of one unit, and so do prices of what is held and what links
+count; the greatest of terms takes one of finitely many values, which are counted. So models
+minimise whole numbers, and a bound of theirs can be rounded up to the next value that there is. All
+of this follows from the terms, prices and link weights of an objective; nothing asks which
+objective it is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from math import ceil, floor, gcd, lcm
-from typing import Any, Protocol
+from typing import Any
 
 import pyomo.environ as pyo
 
 from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 
-from .formulation import Scope
+from .component import Component
+from .composition import OBJECTIVE
+from .outcome import ScheduleOutcome
+from .ring_links import most_links, weight_of_links
+from .scope import Scope
 from .values import Values, over
 
 
@@ -34,7 +39,7 @@ class Aim:
     objective
         The objective.
     terms
-        By job that counts: what it adds; none where what is held has a price.
+        By job that counts: what it adds; none where placements count.
     base, unit
         Values are the base and whole multiples of the unit beyond it.
     values
@@ -83,8 +88,9 @@ def aim_of(scope: Scope, place: int) -> Aim:
     """The objective at a place among those of an instance, most important first."""
     instance = scope.instance
     one = objectives_of(instance)[place]
-    if one.prices is not None:
-        return Aim(one, {}, 0, _unit(one.prices_of(instance)))
+    if not one.of_completions:
+        numbers = [*one.prices_of(instance), *one.link_weights_of(instance)]
+        return Aim(one, {}, 0, _unit(numbers))
     terms = dict(zip(scope.jobs, one.terms(instance), strict=True))
     counting = {j: term for j, term in terms.items() if term is not None}
     if one.greatest and set(counting.values()) == {Term()}:
@@ -125,7 +131,11 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     within_i ≤ ended_jt                t the last slot with term_j(t) ≤ v_i
     cost = Σ_jst price_s·held_jst
     ```
+
+    `weight_of_links` says what links count.
     """
+    if aim.objective.link_weights is not None:
+        return weight_of_links(m, scope, place, _weights(scope, aim))
     if aim.objective.prices is not None:
         prices = zip(scope.servers, aim.objective.prices_of(scope.instance), strict=True)
         steps = {s: int(price / aim.unit) for s, price in prices}
@@ -160,6 +170,12 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
         ),
     )
     return sum(1 - within[i] for i in places)
+
+
+def _weights(scope: Scope, aim: Aim) -> dict[str, int]:
+    """By link: what it counts for a ring that uses it, in steps of an objective."""
+    weights = zip(scope.links, aim.objective.link_weights_of(scope.instance), strict=True)
+    return {l: int(weight / aim.unit) for l, weight in weights}
 
 
 def _limits(scope: Scope, job: str, term: Term, aim: Aim) -> Iterator[tuple[int, int]]:
@@ -203,19 +219,7 @@ def add_objectives(m: Any, scope: Scope) -> None:
     )
 
 
-class Ended(Protocol):
-    """A schedule that was carried out, as far as it matters here."""
-
-    @property
-    def scope(self) -> Scope:
-        """The scope of its models."""
-
-    @property
-    def end(self) -> Mapping[str, int]:
-        """By job: its completion."""
-
-
-def values_of_aims(outcome: Ended) -> dict[str, Values]:
+def values_of_aims(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The values of the variables that objectives add, in a schedule."""
     scope, found = outcome.scope, {}
     ends = [outcome.end[j] for j in scope.jobs]
@@ -224,8 +228,16 @@ def values_of_aims(outcome: Ended) -> dict[str, Values]:
             value = aim.objective.value(scope.instance, ends)
             limits = aim.values
             found[f"within_{place}"] = over(_within(value, limits), range(len(limits) - 1))
+        if aim.objective.link_weights is not None:
+            found[f"most_links_{place}"] = most_links(outcome, _weights(scope, aim))
     return found
 
 
 def _within(value: Value, limits: tuple[Value, ...]) -> Callable[[int], bool]:
     return lambda i: value <= limits[i]
+
+
+OBJECTIVES = Component(
+    OBJECTIVE, add_objectives, needs=("ended", "held", "linked", "makespan"), inner=values_of_aims
+)
+"""Minimises what instances ask for. `makespan`, `held`, `linked`: only for objectives that do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .formulation import Scope
+from .scope import Scope
 
 MAX_SPEED = 1_000_000
 """Most iterations per slot for linear solvers: their tolerances, times the number of slots, then

@@ -14,7 +14,6 @@ limit.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from math import floor, isfinite
 from typing import Any
 
@@ -22,18 +21,26 @@ import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
 from rarmodel.heuristics.idle_gpus import TOLERANCE
+from rarmodel.model.features import BY_DUTY
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
 from . import pool as pools
-from .busy_time import Work, estimates_of, work_of
-from .formulation import Scope
+from .component import Component
+from .formulation import Formulation
 from .gpu_loads import loads
 from .pool import Pool, entry_of, holds_all, pool_of, size_of_pool
-from .schedule_selection import SCHEDULE_SELECTION, choose, evaluate, makespan, one_schedule
+from .schedule_selection import MAKESPAN, ONE_SCHEDULE, SCHEDULE_SELECTION, choose, plan
+from .scope import Scope
+from .shared_out import Work, estimates_of, work_of
 
 
-def busy(m: Any, scope: Scope, pool: Pool) -> None:
+def pool(m: Any, scope: Scope) -> None:
+    """The requested pool; of schedules with equal times it has the one of the least busy GPUs."""
+    m.pool = pool_of(scope, estimates_of(scope).work)
+
+
+def busy(m: Any, scope: Scope) -> None:
     """No GPU is busy beyond the limit, (14)–(16).
 
     ```
@@ -44,7 +51,7 @@ def busy(m: Any, scope: Scope, pool: Pool) -> None:
     units = _units(scope, work)
     servers, jobs = list(scope.servers), list(scope.jobs)
     served: defaultdict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
-    for k, entry in enumerate(pool):
+    for k, entry in enumerate(m.pool):
         for j, held in zip(jobs, entry.gpus, strict=True):
             for s, indices in held.items():
                 for i in indices:
@@ -68,14 +75,8 @@ def _limit(scope: Scope) -> float:
     return float(limit)
 
 
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    """Build the model over the requested pool."""
-    model: Any = pyo.ConcreteModel("busy-time-selection")
-    model.pool = pool_of(scope, estimates_of(scope).work)
-    one_schedule(model, scope, model.pool)
-    busy(model, scope, model.pool)
-    makespan(model, scope, model.pool)
-    return model
+POOL = Component("pool", pool, gives=("pool",))
+BUSY = Component("busy", busy, needs=("pool", "x"))
 
 
 def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
@@ -106,7 +107,8 @@ def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
     """
     if not holds_all(scope) or "limit" not in scope.data:
         raise KeyError("only the model knows its pool")
-    model: Any = evaluate(scope, schedule)
+    assert SCHEDULE_SELECTION.evaluate is not None  # noqa: S101 - for type checkers
+    model: Any = SCHEDULE_SELECTION.evaluate(scope, schedule)
     work = work_of(scope)
     busiest = max(loads(entry_of(scope, schedule).gpus, list(work.of.values())).values())
     model.add_component("_busiest", pyo.Var(initialize=busiest))
@@ -129,15 +131,21 @@ def _unfit(scope: Scope) -> str | None:
     return pools.unfit(scope)
 
 
-BUSY_TIME_SELECTION = replace(
-    SCHEDULE_SELECTION,
-    name="busy-time-selection",
+BUSY_TIME_SELECTION = Formulation.composed(
+    "busy-time-selection",
+    POOL,
+    ONE_SCHEDULE,
+    BUSY,
+    MAKESPAN,
     description="(14)-(16) over a pool of schedules, with a given limit",
-    build=_build,
     load=_load,
+    plan=plan,
     size=_size,
     unfit=_unfit,
+    model_class="integer",
+    proves=holds_all,
     evaluate=_evaluate,
     restricts=True,
     reads=frozenset({"limit", "pool", "schedules", "estimates"}),
+    handles=BY_DUTY,
 )

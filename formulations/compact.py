@@ -37,7 +37,7 @@ Expressions for your own constraints and objectives, as in `time_indexed`:
 Speeds are data: `φ_j(h, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring of shape h whose bandwidth is that
 of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So the
 speed of a ring is the least φ_j(h, ℓ, p_ℓ) over the links it uses, floor included. By duty the
-speeds have limits on the load of others instead (`compact_by_duty`), where all links have one rate.
+speeds have limits on the load of others instead (`compact_speeds`), where all links have one rate.
 
 Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
 variable the value of its meaning. Conversely take starts and workers of a solution. The model lets
@@ -51,52 +51,57 @@ feasible, and its makespan is no greater; nor is any other objective.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import cache
-from itertools import product
-from typing import Any
-
-import pyomo.environ as pyo
 
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.schema import Schedule
 
-from .aims import add_objectives, needs_makespan, values_of_aims
+from .aims import OBJECTIVES
 from .arithmetic import too_fast
-from .caps import server_caps, tenant_caps, yields
-from .compact_by_duty import levels_of
-from .compact_coefficients import Coefficients, Label
-from .compact_components import (
-    capacity,
-    contention,
-    link_use,
-    makespan,
-    placement,
-    quotas,
-    sizes_held,
-    speed,
-    starts_and_ends,
-    work,
+from .compact_placement import (
+    ACTIVE_SHAPES,
+    CAPACITY,
+    HELD,
+    LINK_USE,
+    NEARNESS,
+    PLACEMENT,
+    QUOTAS,
+    RING_LINKS,
 )
-from .formulation import Formulation, Plan, Scope
-from .loads import several_rates
-from .placements import most_rings
-from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
-
-Component = Callable[[Any, Coefficients], None]
-
-COMPONENTS: tuple[Component, ...] = (
-    starts_and_ends,
-    placement,
-    capacity,
-    link_use,
-    contention,
-    speed,
-    sizes_held,
-    quotas,
-    work,
+from .compact_speeds import (
+    LOADS_ON_LINKS,
+    ON_LINKS,
+    RINGS_ON_LINKS,
+    SLOWED_BY_LOADS,
+    SLOWED_BY_RINGS,
+    SPEED,
+    WORK,
 )
-"""The components of the model, in order: a later one uses variables of earlier ones."""
+from .formulation import Formulation
+from .latest import LATEST_COMPLETION
+from .plan import plan_of_starts
+from .scope import Scope
+from .sharing import most_rings, several_rates
+from .starts_and_ends import STARTS_AND_ENDS
+
+COMPONENTS = (
+    STARTS_AND_ENDS,
+    PLACEMENT,
+    NEARNESS,
+    ACTIVE_SHAPES,
+    HELD,
+    CAPACITY,
+    QUOTAS,
+    LINK_USE,
+    ON_LINKS,
+    RINGS_ON_LINKS,  # where rings weigh alike
+    LOADS_ON_LINKS,  # with weights
+    SPEED,
+    SLOWED_BY_RINGS,  # where rings weigh alike
+    SLOWED_BY_LOADS,  # with weights
+    WORK,
+    LATEST_COMPLETION,
+    RING_LINKS,  # where links count
+    OBJECTIVES,
+)
 
 
 def _size(scope: Scope) -> int:
@@ -115,149 +120,19 @@ def _size(scope: Scope) -> int:
     return scope.horizon * (len(jobs) * (11 * servers + 12) + spread)
 
 
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    """Build the model; each component adds the variables and constraints of one idea."""
-    model = pyo.ConcreteModel("time-indexed-compact")
-    data = Coefficients(scope)
-    for component in COMPONENTS:
-        component(model, data)
-    if needs_makespan(scope):
-        makespan(model, data)
-    add_objectives(model, scope)
-    return model
+def _unfit(scope: Scope) -> str | None:
+    """Why the model is refused: a job that is too fast, or with weights links of several rates."""
+    return too_fast(scope) or several_rates(scope, "time-indexed-compact")
 
 
-def _values(outcome: Outcome) -> dict[str, Values]:
-    """The value of each component in a schedule, as a function."""
-    o, scope = outcome, outcome.scope
-    jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
-    rings = range(2, max(links.values(), default=1) + 1)
-    below = {l: frozenset(scope.below[l]) for l in links}
-
-    @cache
-    def data() -> Coefficients:
-        return Coefficients(scope)
-
-    @cache
-    def label(j: str) -> Label | None:
-        return data().label(j, o.workers[j])
-
-    def by_shape(
-        at: Callable[..., float], labels: Callable[[str], Iterable[Label]], *sets: range
-    ) -> Values:
-        """Values by job and shape, and perhaps slot; the shapes are found when they are needed."""
-        return Values(
-            at,
-            lambda: ((j, h, *more) for j in jobs for h in labels(j) for more in product(*sets)),
-            lambda j, h, *more: (
-                j in jobs
-                and h in labels(j)
-                and len(more) == len(sets)
-                and all(one in those for one, those in zip(more, sets, strict=True))
-            ),
-        )
-
-    def can_ring(j: str, *_: str | int) -> bool:
-        return bool(data().spread[j])
-
-    def progress(j: str, h: Label, t: int) -> int:
-        ring = o.ring(j, t) if label(j) == h else None
-        return min(ring.speed, jobs[j].iterations_left) if ring else 0
-
-    def counts(j: str, l: str, t: int) -> int:
-        h = label(j)
-        return data().duty[j, h] if h is not None and l in o.links[j] and o.runs(j, t) else 0
-
-    def shapes(j: str) -> Iterable[Label]:
-        return data().shapes[j]
-
-    return {
-        **shared(o),
-        "spans": by_shape(lambda j, h: label(j) == h, shapes),
-        "active_on": by_shape(lambda j, h, t: label(j) == h and o.runs(j, t), shapes, slots),
-        "below": over(
-            lambda j, l: not below[l].isdisjoint(o.workers[j]), jobs, links, where=can_ring
-        ),
-        "above": over(
-            lambda j, l: not below[l].issuperset(o.workers[j]), jobs, links, where=can_ring
-        ),
-        "uses": over(lambda j, l: l in o.links[j], jobs, links, where=can_ring),
-        "on_link": over(
-            lambda j, l, t: l in o.links[j] and o.runs(j, t), jobs, links, slots, where=can_ring
-        ),
-        "at_least": over(
-            lambda l, p, t: o.rings_on(l, t) >= p,
-            links,
-            rings,
-            slots,
-            where=lambda l, p, t: p <= links[l],
-        ),
-        "counts": over(counts, jobs, links, slots, where=can_ring),
-        "progress": by_shape(progress, lambda j: data().spread[j], slots),
-        "capacity_yields": yields(server_caps(scope), slots, o.runs),
-        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
-    }
-
-
-def _outcome(scope: Scope, schedule: Schedule) -> Outcome:
-    return Outcome(scope, *placed_of(schedule))
-
-
-def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """The values of the components in a schedule."""
-    outcome = _outcome(scope, schedule)
-    return model_of(outcome, _values(outcome))
-
-
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to its value in a feasible schedule."""
-    outcome = _outcome(scope, schedule)
-    values = _values(outcome) | values_of_aims(outcome)
-    if model.component("reaches") is not None:
-        values["reaches"] = _reached(outcome)
-    set_variables(model, outcome, values)
-
-
-def _reached(outcome: Outcome) -> Values:
-    """The value of `reaches` in a schedule."""
-    data = Coefficients(outcome.scope)
-    levels = {} if data.loads is None else levels_of(data, data.loads)
-
-    def reaches(j: str, i: int, t: int) -> bool:
-        ring = outcome.ring(j, t) if outcome.links[j] else None
-        return ring is not None and ring.speed >= levels[j][i]
-
-    return over(
-        reaches,
-        levels,
-        range(max(map(len, levels.values()), default=0)),
-        range(outcome.scope.horizon),
-        where=lambda j, i, _: i < len(levels[j]),
-    )
-
-
-def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
-    """Read starts and workers."""
-    m: Any = model
-    starts, workers = [], []
-    for j in scope.jobs:
-        begun = (t for t in range(scope.horizon) if (m.started[j, t].value or 0) > 0.5)
-        starts.append(next(begun, -1))
-        placed = [round(m.workers[j, s].value or 0) for s in scope.servers]
-        workers.append({s: count for s, count in enumerate(placed) if count > 0})
-    return Plan(tuple(starts), tuple(workers))
-
-
-COMPACT = Formulation(
-    name="time-indexed-compact",
+COMPACT = Formulation.composed(
+    "time-indexed-compact",
+    *COMPONENTS,
     description="a smaller and weaker program, where jobs have very many placements",
-    build=_build,
-    load=_load,
-    plan=_plan,
+    plan=plan_of_starts,
     size=_size,
-    unfit=lambda scope: too_fast(scope) or several_rates(scope, "time-indexed-compact"),
+    unfit=_unfit,
     model_class="linear",
-    evaluate=_evaluate,
     reads=frozenset(),
     handles=ALL_BUT_PREEMPTION,
 )

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 from rarmodel.model import Pace, pace
 from rarmodel.model.lone import allowed_servers, within_gbps
-from rarmodel.model.sharing_rule import COUNT, sharing_rule
 from rarmodel.schema import Job
 
-from .formulation import Scope
-from .loads import Loads
-from .placements import most_rings
+from .scope import Scope, once_per_scope
+from .sharing import Loads, capped_speed, rings_of
 
 Label = int | str
 """Of a shape, by job: the number of servers, or words if that is not all that tells them apart."""
@@ -49,47 +47,26 @@ class Coefficients:
 
     Attributes
     ----------
-    scope
-        The scope of the model.
-    horizon, jobs, servers, slots, links
-        Number of slots, and the index sets by name; `links` has the links that a ring can use.
+    links
+        Links that a ring can use.
     shapes, spread
         By job: the shapes in which it can make progress, by label; labels of those on several
         servers. Shapes of one size and number of servers are in the order of their paces.
     size
         By job that has one ring size: its GPUs G_j.
-    least
-        By job: least execution time ρ_j^min in slots.
-    iterations
-        By job: iterations that are left at slot 0, F_j if it does not run then.
     workers
         By job and server: the fewest and the most workers that the job can have there.
-    most_rings, below
-        By link: the most rings that can use it at once, and the servers below it.
     rings
         Jobs that can use links: those that can use more than one server.
-    speeds
-        By job, shape on n ≥ 2 servers and link: φ_j(h, ℓ, p) for p = 0, 1, … rings on the link.
+    spread_shapes
+        These jobs and their shapes on several servers.
     lone
         By job and shape on n ≥ 2 servers: the greatest φ_j(h, ℓ, 1) over all links.
-    duty
-        By job and shape on n ≥ 2 servers: what the ring counts on its links by duty.
-    loads
-        What rings may count on links by duty, where all links have one rate; None by the count.
     """
 
     def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-        self.horizon = scope.horizon
-        self.jobs = list(scope.jobs)
-        self.servers = list(scope.servers)
-        self.slots = range(scope.horizon)
-        self.most_rings = most_rings(scope)
-        self.links = list(self.most_rings)
-        self.below = {l: scope.below[l] for l in self.links}
-        self.iterations = {j: job.iterations_left for j, job in scope.jobs.items()}
-        self.least = scope.least_slots
-        self.speeds: dict[tuple[str, Label, str], list[int]] = {}
+        self._scope = scope
+        self.links = list(rings_of(scope).most)
         self.shapes = {j: self._labelled(job) for j, job in scope.jobs.items()}
         sizes = {j: {shape.size for shape in shapes.values()} for j, shapes in self.shapes.items()}
         self.size = {j: max(several) for j, several in sizes.items() if len(several) == 1}
@@ -97,35 +74,28 @@ class Coefficients:
             j: [h for h, shape in shapes.items() if shape.servers > 1]
             for j, shapes in self.shapes.items()
         }
-        self.rings = [j for j in self.jobs if self.spread[j]]
+        self.rings = [j for j in scope.jobs if self.spread[j]]
+        self.spread_shapes = [(j, h) for j in self.rings for h in self.spread[j]]
         self.workers = {
-            (j, s): self._workers(job, s) for j, job in scope.jobs.items() for s in self.servers
+            (j, s): self._workers(job, s) for j, job in scope.jobs.items() for s in scope.servers
         }
-        self.lone = {
-            (j, h): max(self.speeds[j, h, l][1] for l in self.links)
-            for j in self.rings
-            for h in self.spread[j]
-        }
-        self.duty: dict[tuple[str, Label], int] = {}
-        self.loads: Loads | None = None
-        if not sharing_rule(scope.instance.contention).equal_weights:
-            self.loads = self._by_duty()
+        self.lone = {(j, h): self._alone(self.shapes[j][h]) for j, h in self.spread_shapes}
 
-    def _by_duty(self) -> Loads:
-        """Learn the duties of rings, and what they may count on links."""
-        rule = sharing_rule(self.scope.instance.contention)
-        for j in self.rings:
-            for h in self.spread[j]:
-                shape = self.shapes[j][h]
-                gbps = min(self.scope.links[l].gbps for l in self.links)
-                self.duty[j, h] = shape.pace.weight(rule, shape.servers, gbps)
-        duties = {j: {self.duty[j, h] for h in self.spread[j]} for j in self.rings}
-        return Loads(self.scope, dict.fromkeys(self.links, duties))
+    def speeds(self, j: str, h: Label, link: str) -> tuple[int, ...]:
+        """φ_j(h, ℓ, p) for p = 1, 2, … rings on a link, in a shape on n ≥ 2 servers."""
+        shape = self.shapes[j][h]
+        return rings_of(self._scope).speeds(shape.pace, shape.servers, link)
+
+    def weight(self, j: str, h: Label) -> int:
+        """What the ring counts on its links in such a shape, where they have one rate."""
+        shape = self.shapes[j][h]
+        gbps = min(self._scope.links[l].gbps for l in self.links)
+        return shape.pace.weight(self._scope.sharing, shape.servers, gbps)
 
     def slowest_on(self, j: str, shape: Shape) -> list[str]:
         """Servers of the slowest type that a shape allows."""
-        own = dict(self._paces(self.scope.jobs[j]))[shape.size]
-        return [s for s in self.servers if s in shape.on and own[s] == shape.pace]
+        own = dict(self._paces(self._scope.jobs[j]))[shape.size]
+        return [s for s in self._scope.servers if s in shape.on and own[s] == shape.pace]
 
     def label(self, j: str, workers: Mapping[str, int]) -> Label | None:
         """The shape of a placement: of those that allow it the fastest; None if there is none."""
@@ -140,7 +110,7 @@ class Coefficients:
             held = len(job.running.gpus.get(server, ()))
             return held, held
         sizes = [shape.size for shape in self.shapes[job.name].values() if server in shape.on]
-        return 0, min(self.scope.servers[server].gpus, max(sizes, default=0))
+        return 0, min(self._scope.servers[server].gpus, max(sizes, default=0))
 
     def _labelled(self, job: Job) -> dict[Label, Shape]:
         """The shapes of a job, by label: the number of servers if this is enough."""
@@ -149,7 +119,7 @@ class Coefficients:
             labelled: dict[Label, Shape] = {shape.servers: shape for shape in shapes}
         else:
             labelled = {self._words(job, shape): shape for shape in shapes}
-        return {h: shape for h, shape in labelled.items() if self._moves(job.name, h, shape)}
+        return {h: shape for h, shape in labelled.items() if self._moves(shape)}
 
     def _words(self, job: Job, shape: Shape) -> str:
         if shape.servers == 1:
@@ -157,17 +127,18 @@ class Coefficients:
         words = f"{shape.size} on {shape.servers}"
         if job.times is None:
             return words
-        return f"{words} {self.scope.servers[self.slowest_on(job.name, shape)[0]].gpu_type}"
+        return f"{words} {self._scope.servers[self.slowest_on(job.name, shape)[0]].gpu_type}"
 
     def _paces(self, job: Job) -> Iterator[tuple[int, dict[str, Pace]]]:
         """By ring size: the pace of the ring on each server that the job may use."""
-        scope, servers = self.scope, self.scope.servers
+        scope, servers = self._scope, self._scope.servers
+        every = list(servers)
         j = scope.index[job.name]
         if job.running is not None:
             own = scope.pace_on(job.name, {s: len(g) for s, g in job.running.gpus.items()})
             yield job.running.size, dict.fromkeys(job.running.gpus, own)
             return
-        names = [self.servers[s] for s in sorted(allowed_servers(scope.instance)[j])]
+        names = [every[s] for s in sorted(allowed_servers(scope.instance)[j])]
         for size in job.sizes:
             of_type = {
                 kind: pace(scope.instance, j, size, [kind])
@@ -177,16 +148,16 @@ class Coefficients:
 
     def _within(self, job: Job) -> Iterator[Shape]:
         """Shapes in one server: by ring size, one for each speed that servers give."""
-        cluster = self.scope.instance.cluster
+        cluster = self._scope.instance.cluster
         running = job.running is not None and len(job.running.gpus) > 1
         if running or (job.spread is not None and job.spread.min_servers > 1):
             return
         for size, paces in self._paces(job):
             speeds: dict[str, int] = {}
             for s, own in paces.items():
-                if self.scope.servers[s].gpus >= size:
-                    gbps = within_gbps(cluster, self.scope.server_index[s])
-                    speeds[s] = _speed(own, 1, gbps)
+                if self._scope.servers[s].gpus >= size:
+                    gbps = within_gbps(cluster, self._scope.server_index[s])
+                    speeds[s] = capped_speed(own, 1, gbps)
             for speed in sorted(set(speeds.values()), reverse=True):
                 # Servers that are too small need no word here: there the ring has no room.
                 on = frozenset(s for s in paces if speeds.get(s, speed) == speed)
@@ -204,7 +175,7 @@ class Coefficients:
                 most = min(most, job.spread.max_servers or most)
             for own in sorted(set(paces.values()), key=lambda one: one.compute):
                 on = frozenset(s for s in paces if paces[s].compute <= own.compute)
-                largest = sorted((self.scope.servers[s].gpus for s in on), reverse=True)
+                largest = sorted((self._scope.servers[s].gpus for s in on), reverse=True)
                 for n in range(least, min(most, len(largest)) + 1):
                     if self._has_room(job, size, largest[:n]):
                         yield Shape(own, n, on)
@@ -215,19 +186,29 @@ class Coefficients:
             return size % len(gpus) == 0 and min(gpus) >= size // len(gpus)
         return sum(gpus) >= size
 
-    def _moves(self, j: str, h: Label, shape: Shape) -> bool:
-        """Whether a job makes progress in a shape; learn its speeds on links."""
-        if shape.servers == 1:
-            return shape.together > 0
-        contention, links = self.scope.instance.contention, self.scope.links
-        for l in self.links:
-            self.speeds[j, h, l] = [
-                _speed(shape.pace, shape.servers, COUNT.share(contention, links[l].gbps, p - 1))
-                for p in range(self.most_rings[l] + 1)
-            ]
-        return max(self.speeds[j, h, l][1] for l in self.links) > 0
+    def _alone(self, shape: Shape) -> int:
+        """The greatest speed φ_j(h, ℓ, 1) on any link."""
+        scope = self._scope
+        alone = (
+            scope.sharing.share(scope.instance.contention, scope.links[l].gbps, 0)
+            for l in self.links
+        )
+        return max(capped_speed(shape.pace, shape.servers, gbps) for gbps in alone)
+
+    def _moves(self, shape: Shape) -> bool:
+        """Whether a job makes progress in a shape."""
+        return (shape.together if shape.servers == 1 else self._alone(shape)) > 0
 
 
-def _speed(pace: Pace, servers: int, gbps: float) -> int:
-    # A slot cannot do more than all iterations; without the cap coefficients are wild.
-    return min(pace.speed(servers, gbps), pace.iterations)
+@once_per_scope
+def coefficients(scope: Scope) -> Coefficients:
+    """The numbers of a scope."""
+    return Coefficients(scope)
+
+
+@once_per_scope
+def loads_of(scope: Scope) -> Loads:
+    """What rings may count on links by their weights, where all links have one rate."""
+    data = coefficients(scope)
+    weights = {j: {data.weight(j, h) for h in data.spread[j]} for j in data.rings}
+    return Loads(scope, dict.fromkeys(data.links, weights))

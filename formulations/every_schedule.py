@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rarmodel.engine.enumerate import Schedules, all_schedules
 from rarmodel.model import job_extremes, topology
+from rarmodel.proof.all_schedules import Schedules, all_schedules
 from rarmodel.schema import Instance
 
-from .formulation import Scope
 from .placements import placements, ways_by_size
+from .scope import Scope
 
 Options = tuple[tuple[dict[int, int], ...], ...]
 """(jobs) The placements that choices number: workers by server index."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from rarmodel import registry
 from rarmodel.culprits import shown
 from rarmodel.errors import PartError, UsageError
-from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
-from rarmodel.model.gpu_assignment import Stay
-from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Job, Link, Schedule, Server
+from rarmodel.schema import Schedule
+
+from .component import Component
+from .composition import Composition, as_it_is
+from .plan import Plan
+from .scope import Allows, Scope
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -27,163 +26,6 @@ variables, `linear` may also have continuous variables, `nonlinear` is non-linea
 """
 
 
-@dataclass(frozen=True)
-class Scope:
-    """The scope of a model. Models are indexed by the names of jobs, servers and links.
-
-    Attributes
-    ----------
-    instance
-        The problem.
-    tree
-        Its network.
-    extremes
-        The range of each job's execution time, in job order.
-    horizon
-        Number of slots of the model: it leaves out schedules of greater makespan.
-    lower_bound
-        A proven lower bound on the makespan.
-    data
-        Data that a formulation needs beside the instance, by name: weights, deadlines, a pool.
-        Plain JSON data; `--data FILE` on the command line.
-    every_schedule
-        Whether the model must contain every feasible schedule. If not, it may leave out a schedule
-        if an equal or better one remains: one order of equal servers is enough, for example. A
-        formulation with added constraints or another objective needs every schedule.
-    allowed
-        Rules that a placement must pass before it gets variables; see `Allows`.
-    stage
-        Place of the objective to minimise among those of the instance.
-    at_most
-        Greatest allowed values of the instance's objectives, the most important first. Constraints
-        keep the values of objectives before the stage; all values limit when jobs may end.
-    """
-
-    instance: Instance
-    tree: Topology
-    extremes: tuple[Extremes, ...]
-    horizon: int
-    lower_bound: int
-    data: Mapping[str, Any] = field(default_factory=dict)
-    every_schedule: bool = False
-    allowed: tuple[Allows, ...] = ()
-    stage: int = 0
-    at_most: tuple[Value, ...] = ()
-
-    def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
-        """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
-        return all(_answer(rule(self, job, workers, left)) for rule in self.allowed)
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Index of each job by name."""
-        return {job.name: j for j, job in enumerate(self.instance.jobs)}
-
-    def pace(self, job: str) -> Pace:
-        """What an iteration of a job is made of that has one ring size and one pace."""
-        return plain_pace(self.instance, self.index[job])
-
-    def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
-        """What an iteration is made of in a placement: workers by server."""
-        types = [self.servers[server].gpu_type for server in workers]
-        return pace(self.instance, self.index[job], sum(workers.values()), types)
-
-    @cached_property
-    def windows(self) -> dict[str, Window]:
-        """By job: the slots in which it can be active."""
-        return dict(zip(self.jobs, windows(self.instance, self.horizon, self.at_most), strict=True))
-
-    @cached_property
-    def jobs(self) -> dict[str, Job]:
-        """Jobs by name, in input order."""
-        return {job.name: job for job in self.instance.jobs}
-
-    @cached_property
-    def servers(self) -> dict[str, Server]:
-        """Servers by name, in input order."""
-        return {server.name: server for server in self.instance.cluster.servers}
-
-    @cached_property
-    def server_index(self) -> dict[str, int]:
-        """Index of each server by name."""
-        return {name: s for s, name in enumerate(self.servers)}
-
-    @cached_property
-    def links(self) -> dict[str, Link]:
-        """Links by the name of the node below them: a server's link by the server's name."""
-        return {link.node: link for link in self.tree.links}
-
-    @cached_property
-    def below(self) -> dict[str, tuple[str, ...]]:
-        """By link: the servers below it."""
-        below: dict[str, list[str]] = {node: [] for node in self.links}
-        for server, path in zip(self.servers, self.tree.paths, strict=True):
-            for link in path:
-                below[self.tree.links[link].node].append(server)
-        return {node: tuple(servers) for node, servers in below.items()}
-
-    @cached_property
-    def least_slots(self) -> dict[str, int]:
-        """By job: least execution time in slots, ρ_j^min."""
-        return {j: e.least_slots for j, e in zip(self.jobs, self.extremes, strict=True)}
-
-    def read(self, name: str, default: Any = None) -> Any:
-        """An entry of `data`.
-
-        Raises
-        ------
-        UsageError
-            If the entry is missing and there is no default.
-        """
-        if name not in self.data and default is None:
-            raise UsageError(
-                f"this formulation needs the entry {name!r} in its data (--data FILE, or data=…)"
-            )
-        return self.data.get(name, default)
-
-    def check_jobs(self, names: Any, what: str) -> None:
-        """Refuse names that no job has.
-
-        Raises
-        ------
-        UsageError
-            With the names; `what` names the entry in which they occur.
-        """
-        _check(names, self.jobs, "job", what)
-
-    def check_servers(self, names: Any, what: str) -> None:
-        """Refuse names that no server has; see `check_jobs`."""
-        _check(names, self.servers, "server", what)
-
-
-def _answer(allowed: object) -> bool:
-    if isinstance(allowed, bool | np.bool_):
-        return bool(allowed)
-    raise PartError(
-        f"a rule for placements (allows) returned {shown(allowed)}; True or False is expected"
-    )
-
-
-def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
-    if unknown := [str(name) for name in names if name not in known]:
-        few = ", ".join(list(known)[:10]) + (", …" if len(known) > 10 else "")
-        raise UsageError(f"{what}: no {kind} {', '.join(map(repr, unknown))}; choose from {few}")
-
-
-class Plan(NamedTuple):
-    """A solution of a model: start slot, and workers on each server (by index), job by job.
-
-    If it matters which GPUs of a server a job holds, `gpus` has their indices, by server index;
-    otherwise rarmodel numbers them afterwards. If jobs may be interrupted, `stays` has what each of
-    them holds and when, one after another; `starts` and `workers` are those of the first.
-    """
-
-    starts: tuple[int, ...]
-    workers: tuple[Mapping[int, int], ...]
-    gpus: tuple[Mapping[int, tuple[int, ...]], ...] | None = None
-    stays: tuple[tuple[Stay, ...], ...] | None = None
-
-
 def _fits(scope: Scope) -> str | None:
     return None
 
@@ -192,15 +34,8 @@ def _proves(scope: Scope) -> bool:
     return True
 
 
-Component = Callable[[Any, Scope], None]
-"""A function that adds the variables and constraints of one idea to a model."""
-
-Allows = Callable[[Scope, str, Mapping[str, int], int], bool]
-"""Whether a job may be placed so: scope, job, workers by server, number of workers left to place.
-
-rarmodel builds a placement server by server, in input order, and calls the rule at each step. A
-rule that refuses a step refuses all placements that continue it. With 0 left the placement is
-complete."""
+Addition = Component | Callable[[Any, Scope], None]
+"""A component, or just a function `(model, scope)` that adds variables and constraints."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +84,8 @@ class Formulation(registry.Part):
     meant_for
         Names of features without which another formulation is the better choice. Comparisons of
         all formulations leave it out where an instance has none of them.
+    composition
+        The components of which the model is made; None if it is made otherwise.
     description
         Description in one line.
     """
@@ -271,12 +108,100 @@ class Formulation(registry.Part):
     reads: frozenset[str] | None = None
     handles: frozenset[str] = frozenset()
     meant_for: frozenset[str] = frozenset()
+    composition: Composition | None = None
     description: str = ""
+
+    @classmethod
+    def composed(
+        cls,
+        name: str,
+        *components: Component,
+        plan: Callable[[pyo.ConcreteModel, Scope], Plan | None],
+        size: Callable[[Scope], int],
+        in_order: Callable[[Scope, Schedule], Schedule] = as_it_is,
+        interrupts: bool = False,
+        evaluates: bool = True,
+        **others: Any,
+    ) -> Formulation:
+        """A formulation whose model is made of components.
+
+        Starting solutions and the values of a schedule follow from those of the components.
+
+        Parameters
+        ----------
+        name, plan, size
+            As the attributes.
+        components
+            The components, in the order in which they build the model.
+        in_order, interrupts
+            See `Composition`.
+        evaluates
+            Whether the components know all their values in a schedule without the model.
+        others
+            Other attributes; `load` and `evaluate` where those of the components will not do.
+
+        Raises
+        ------
+        UsageError
+            If a component needs something that no earlier one gives.
+        """
+        made = Composition(name, components, in_order, interrupts)
+        evaluate = made.evaluate if evaluates and made.judges else None
+        usual = {"load": made.load, "evaluate": evaluate}
+        return cls(
+            name=name, build=made.build, plan=plan, size=size, composition=made, **usual | others
+        )
+
+    def with_components(
+        self,
+        name: str,
+        *components: Component,
+        without: Collection[str] = (),
+        restricts: bool = True,
+    ) -> Formulation:
+        """Replace components of this formulation, add some, or leave some out.
+
+        Parameters
+        ----------
+        name
+            Name of the new formulation.
+        components
+            Each takes the place of the component of its name; if there is none, it comes last.
+        without
+            Names of components to leave out.
+        restricts
+            Whether the model may rule out feasible schedules; false if it states the same problem
+            in another way.
+
+        Raises
+        ------
+        UsageError
+            If this formulation is not made of components, or one does not find what it needs.
+        """
+        if self.composition is None:
+            raise UsageError(
+                f"{name}: formulation {self.name!r} is not made of components; choose those of the "
+                "formulation that it extends, and extend it then"
+            )
+        made = self.composition.changed(name, components, without, whole=restricts)
+        judges = self.evaluate is not None and made.judges
+        return replace(
+            self,
+            name=name,
+            build=made.build,
+            load=made.load,
+            evaluate=made.evaluate if judges else None,
+            restricts=self.restricts or restricts,
+            base=self.base or self,
+            reads=None,
+            composition=made,
+            description=f"{self.name} with other components",
+        )
 
     def extended(
         self,
         name: str,
-        *components: Component,
+        *components: Addition,
         objective: Callable[[Any, Scope], Any] | None = None,
         objective_name: str | None = None,
         model_class: ModelClass | None = None,
@@ -289,7 +214,7 @@ class Formulation(registry.Part):
         name
             Name of the new formulation.
         components
-            Functions `(model, scope)` that add to the Pyomo model, called in order.
+            Functions `(model, scope)` that add to the Pyomo model, or components; called in order.
         objective
             Function `(model, scope)` that returns the expression to minimise instead.
         objective_name
@@ -329,6 +254,7 @@ class Formulation(registry.Part):
             restricts=True,
             base=self.base or self,
             reads=None,
+            composition=None,
             description=f"{self.name} with more to keep, or another objective",
             evaluate=None if base.evaluate is None else made.evaluate,
         )
@@ -340,7 +266,7 @@ class _Extended:
 
     name: str
     base: Formulation
-    components: tuple[Component, ...]
+    components: tuple[Addition, ...]
     objective: Callable[[Any, Scope], Any] | None
     allows: Allows | None
 
@@ -351,8 +277,9 @@ class _Extended:
     def _added(self, model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
         import pyomo.environ as pyo  # noqa: PLC0415
 
-        for component in self.components:
-            component(model, scope)
+        for added in self.components:
+            build = added.build if isinstance(added, Component) else added
+            build(model, scope)
         if self.objective is not None:
             for old in model.component_data_objects(pyo.Objective, active=True):
                 old.deactivate()
@@ -402,14 +329,3 @@ def _is_expression(value: object) -> bool:
 
 def _identifier(name: str) -> str:
     return "".join(char if char.isalnum() else "_" for char in name)
-
-
-def is_set(variable: Any) -> bool:
-    """Whether a binary variable has a value, and that is 1 but for a solver's tolerance."""
-    return variable.value is not None and variable.value > 0.5
-
-
-def put(variable: Any, value: float) -> None:
-    """Set a variable to a value, unless it is fixed."""
-    if not variable.fixed:
-        variable.set_value(value, skip_validation=True)

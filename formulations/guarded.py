@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from rarmodel import registry
 
-from .formulation import Formulation, Plan
+from .formulation import Formulation
+from .plan import Plan
 
 _MEANT = (AttributeError, KeyError, TypeError)
 """Exceptions of `evaluate` by which an addition says that only the model has what it refers to."""

@@ -43,8 +43,8 @@ class Made(NamedTuple):
     gpus: tuple[Held, ...]
 
 
-def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
-    """All different schedules of the installed policies within a horizon.
+def heuristic_schedules(instance: Instance, horizon: int) -> Iterator[Made]:
+    """All different schedules of the installed policies within a horizon, as they are made.
 
     Every policy, with each of its parameters κ, runs with every limit θ_u from the instance's
     horizon T down to the lower bound; below that, the jobs' least execution times do not fit.
@@ -67,11 +67,12 @@ def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
         for parameters in sorted({p for seed in SEEDS for p in policy.parameters(instance, seed)})
     ]
     deadline = perf_counter() + SECONDS
-    found: dict[object, Made] = {}
+    known: set[object] = set()
     for turn in zip_longest(*runs):
         for made in turn:
-            if made is not None:
-                found.setdefault(_key(made), made)
+            if made is not None and (key := _key(made)) not in known:
+                known.add(key)
+                yield made
         if perf_counter() > deadline:
             break
     alone = one_after_another(instance)
@@ -80,8 +81,8 @@ def heuristic_schedules(instance: Instance, horizon: int) -> tuple[Made, ...]:
             {s: tuple(range(count)) for s, count in workers.items()} for workers in alone.rings
         )
         made = Made(tuple(alone.starts.tolist()), gpus)
-        found.setdefault(_key(made), made)
-    return tuple(found.values())
+        if _key(made) not in known:
+            yield made
 
 
 def _key(made: Made) -> object:

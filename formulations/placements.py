@@ -8,11 +8,11 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rarmodel.model import Pace, timing
-from rarmodel.model.lone import allowed_servers, within_gbps
-from rarmodel.model.sharing_rule import COUNT, sharing_rule
+from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.schema import Job, Server, Spread
 
-from .formulation import Scope
+from .scope import Scope, once_per_scope
+from .sharing import capped_speed
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,8 @@ class Placement:
         Links that the ring uses.
     pace
         What an iteration is made of.
-    speeds
-        By link used: φ_j in iterations per slot with 0, 1, 2, … rings on the link, the ring itself
-        included. The speed of the ring is the least over its links: B_j is the least share
-        (reading 4), and τ_j falls with B_j. By duty there are none: see `loads`.
-    duty
-        What the ring counts on its links by duty, in `UNITS`.
+    weight
+        What the ring counts on each of its links.
     alone
         φ_j if no other ring is on its links.
     least_slots
@@ -42,14 +38,18 @@ class Placement:
     workers: Mapping[str, int]
     links: tuple[str, ...]
     pace: Pace
-    speeds: Mapping[str, tuple[int, ...]]
-    duty: int
+    weight: int
     alone: int
     least_slots: int
 
 
 MAX_PLACEMENTS = 20_000
 """Most placements of a job that are worth a list: each has a variable in every slot."""
+
+
+OWN = "own"
+"""Label of the GPUs that a running job holds from slot 0 on, where jobs may be interrupted; other
+labels have a colon."""
 
 
 class Ways(NamedTuple):
@@ -106,46 +106,50 @@ def _ways(servers: Sequence[Server], largest: int) -> list[int]:
 
 def _servers_of(scope: Scope, job: Job) -> list[Server]:
     """The servers that a job may use, in input order."""
+    return [server for part in parts_of(scope, job) for server in part]
+
+
+def parts_of(scope: Scope, job: Job) -> list[list[Server]]:
+    """The servers that a job may use, in input order, by the part of the network it stays in."""
     servers = list(scope.servers.values())
-    return [servers[s] for s in sorted(allowed_servers(scope.instance)[scope.index[job.name]])]
+    allowed = allowed_servers(scope.instance)[scope.index[job.name]]
+    groups = groups_of(scope.tree, job.spread, allowed)
+    return [[servers[s] for s in sorted(group)] for group in groups]
 
 
-def most_rings(scope: Scope) -> dict[str, int]:
-    """By link that rings can use: most rings on it at once, each with workers below and above."""
-    wide = sum(job.sizes[-1] > 1 for job in scope.instance.jobs)
-    most = zip(scope.links, scope.tree.most_rings, strict=True)
-    return {link: min(rings, wide) for link, rings in most if min(rings, wide) > 0}
-
-
-def placements(scope: Scope, *, interrupted: bool = False) -> dict[str, dict[str, Placement]]:
+@once_per_scope
+def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     """By job: the placements that meet the horizon alone, by labels such as `s0:2 s1:1`.
 
-    If jobs may be interrupted, also those in which a job makes progress but does not complete; and
-    of a running job not only those GPUs that it holds.
+    If jobs may be interrupted, also those in which a job makes progress but does not complete. A
+    running job then has the GPUs that it holds under the label `OWN`, and others beside them where
+    the instance allows that.
     """
-    index = scope.server_index
-    rates = _Rates(scope, most_rings(scope))
     # Without rules, jobs that ask for the same have one list.
     shared: dict[object, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
     options: dict[str, dict[str, Placement]] = {}
     for name, job in scope.jobs.items():
+        options[name] = {}
+        if scope.interrupted and job.running is not None:
+            for workers in _spreads(scope, name):
+                if own := _placement(scope, name, workers, _links(scope, workers)):
+                    options[name][OWN] = own
+            if scope.instance.preemption is None:
+                continue
         alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
-        common = not scope.allowed and (interrupted or job.running is None)
+        common = not scope.allowed and (scope.interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:
-            ways = []
-            for workers in _spreads(scope, name, anywhere=interrupted):
-                used = scope.tree.links_used({index[s]: count for s, count in workers.items()})
-                ways.append((workers, tuple(scope.tree.links[l].node for l in used)))
+            found = _spreads(scope, name, anywhere=scope.interrupted)
+            ways = [(workers, _links(scope, workers)) for workers in found]
             if common:
                 shared[alike] = ways
-        options[name] = {}
         window = scope.windows[name]
         for workers, links in ways:
-            placement = _placement(scope, name, workers, links, rates)
+            placement = _placement(scope, name, workers, links)
             if placement is None:
                 continue
-            if interrupted or placement.least_slots <= window.end - window.start:
+            if scope.interrupted or placement.least_slots <= window.end - window.start:
                 label = label_of(workers)
                 while label in options[name]:  # Servers may have names that read like labels.
                     label += "'"
@@ -153,19 +157,15 @@ def placements(scope: Scope, *, interrupted: bool = False) -> dict[str, dict[str
     return options
 
 
+def _links(scope: Scope, workers: Mapping[str, int]) -> tuple[str, ...]:
+    """Links that a ring uses, by name."""
+    used = scope.tree.links_used({scope.server_index[s]: count for s, count in workers.items()})
+    return tuple(scope.tree.links[link].node for link in used)
+
+
 def label_of(workers: Mapping[str, int]) -> str:
     """Label of a placement: `s0:2 s1:1`."""
     return " ".join(f"{server}:{count}" for server, count in workers.items())
-
-
-def own_placement(scope: Scope, name: str) -> Placement | None:
-    """Where a running job is; None if it makes no progress there, or a rule forbids it."""
-    workers = next(_spreads(scope, name), None)
-    if workers is None:
-        return None
-    used = scope.tree.links_used({scope.server_index[s]: count for s, count in workers.items()})
-    links = tuple(scope.tree.links[link].node for link in used)
-    return _placement(scope, name, workers, links, _Rates(scope, most_rings(scope)))
 
 
 def ways_anywhere(scope: Scope, name: str) -> Ways:
@@ -180,7 +180,6 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
     A running job is where it is, unless it may be `anywhere`.
     """
     job = scope.jobs[name]
-    servers = _servers_of(scope, job)
     if job.running is not None and not anywhere:
         held = {s: len(gpus) for s, gpus in job.running.gpus.items()}
         # A rule is asked about each step, in input order, as for the others.
@@ -193,9 +192,10 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
                 return
         yield begun
         return
-    room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
 
-    def placed(s: int, begun: dict[str, int], left: int) -> Iterator[dict[str, int]]:
+    def placed(
+        servers: list[Server], room: list[int], s: int, begun: dict[str, int], left: int
+    ) -> Iterator[dict[str, int]]:
         if begun and not (_may_go_on(job.spread, begun, left) and scope.allows(name, begun, left)):
             return
         if left == 0:
@@ -206,10 +206,13 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
             if room[here] < left:
                 return
             for count in range(min(left, servers[here].gpus), 0, -1):
-                yield from placed(here + 1, {**begun, servers[here].name: count}, left - count)
+                more = {**begun, servers[here].name: count}
+                yield from placed(servers, room, here + 1, more, left - count)
 
     for size in job.sizes:
-        yield from placed(0, {}, size)
+        for servers in parts_of(scope, job):
+            room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
+            yield from placed(servers, room, 0, {}, size)
 
 
 def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bool:
@@ -226,46 +229,19 @@ def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bo
     return all(count == first for count in others) and left % first == 0
 
 
-class _Rates:
-    """Speeds by pace, number of servers and bandwidth, each computed once."""
-
-    def __init__(self, scope: Scope, rings: Mapping[str, int]) -> None:
-        self.scope = scope
-        self.rings = rings
-        self.known: dict[tuple[Pace, int, str], tuple[int, ...]] = {}
-
-    def on_link(self, pace: Pace, servers: int, link: str) -> tuple[int, ...]:
-        key = pace, servers, link
-        if key not in self.known:
-            gbps = self.scope.links[link].gbps
-            contention = self.scope.instance.contention
-            self.known[key] = tuple(
-                _speed(pace, servers, COUNT.share(contention, gbps, p - 1))
-                for p in range(self.rings[link] + 1)
-            )
-        return self.known[key]
-
-
-def _speed(pace: Pace, servers: int, gbps: float) -> int:
-    # A slot cannot do more than all iterations; without the cap coefficients are wild.
-    return min(pace.speed(servers, gbps), pace.iterations)
-
-
 def _placement(
-    scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...], rates: _Rates
+    scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...]
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""
     pace = scope.pace_on(job, workers)
-    rule = sharing_rule(scope.instance.contention)
     if links:
         gbps = min(scope.links[link].gbps for link in links)
     else:
         (server,) = workers
         gbps = within_gbps(scope.instance.cluster, scope.server_index[server])
-    alone = _speed(pace, len(workers), gbps)
+    alone = capped_speed(pace, len(workers), gbps)
     if alone == 0:
         return None
-    speeds = {link: rates.on_link(pace, len(workers), link) for link in links if rule.equal_weights}
-    duty = pace.weight(rule, len(workers), gbps) if links else 0
+    weight = pace.weight(scope.sharing, len(workers), gbps) if links else 0
     slots = timing.slots_needed(pace.iterations, alone)
-    return Placement(workers, links, pace, speeds, duty, alone, slots)
+    return Placement(workers, links, pace, weight, alone, slots)

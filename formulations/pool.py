@@ -23,9 +23,9 @@ from rarmodel.schema.problems import show
 from rarmodel.verifier import verify
 
 from .every_schedule import Options, every_schedule
-from .formulation import Scope
 from .gpu_loads import Held, Stay, least_busy_numbering, loads
 from .heuristic_pool import heuristic_schedules
+from .scope import Scope
 
 MOST_SCHEDULES = 20_000
 """Most schedules of a pool, after merging those with equal starts and execution times."""

@@ -1,11 +1,12 @@
 """The components of `time-indexed-preemptive`: variables and constraints of one idea each.
 
 `time_indexed_preemptive` explains the variables. Contention, speed and makespan are those of
-`time-indexed`; a later component uses variables of earlier ones.
+`time-indexed`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,40 +14,23 @@ import pyomo.environ as pyo
 
 from rarmodel.model.timing import restore_slots
 
-from .caps import keep_caps, server_caps, tenant_caps
-from .formulation import Scope
-from .placements import Placement, own_placement, placements
-from .time_indexed_components import TimeIndexedData, data_of, starts_and_ends
-
-OWN = "own"
-"""Label of the GPUs that a running job holds from slot 0 on; other labels have a colon."""
-MOVED = "moved"
-"""Marks what a job that ran at slot 0 holds elsewhere, or again."""
-
-
-def preemptive_data(scope: Scope) -> TimeIndexedData:
-    """The numbers of a scope whose jobs may be interrupted."""
-    options: dict[str, dict[str, Placement]] = {}
-    for j, ways in placements(scope, interrupted=True).items():
-        options[j] = {} if _only_own(scope, j) else dict(ways)
-        if scope.jobs[j].running is not None and (own := own_placement(scope, j)):
-            options[j][OWN] = own
-    return data_of(scope, options)
+from .caps import capacity_of, quotas_of
+from .component import Component
+from .outcome import ScheduleOutcome, SimulatedSegment
+from .placements import OWN
+from .ring_links import links_count
+from .scope import Scope
+from .time_indexed_numbers import Numbers, holders, numbers_of
+from .values import Values, over
 
 
-def _only_own(scope: Scope, job: str) -> bool:
-    return scope.instance.preemption is None and scope.jobs[job].running is not None
+def _moved(numbers: Numbers) -> list[tuple[str, str]]:
+    """Jobs and their placements, without the GPUs of running jobs."""
+    return [(j, k) for j, k in numbers.pairs if k != OWN]
 
 
-def _pairs(data: TimeIndexedData, *, own: bool = True) -> list[tuple[str, str]]:
-    """Jobs and their placements, with or without the GPUs of running jobs."""
-    return [(j, k) for j, ways in data.options.items() for k in ways if own or k != OWN]
-
-
-def holding(m: Any, data: TimeIndexedData) -> None:
+def holding(m: Any, scope: Scope) -> None:
     """A gang of one placement, or nothing, in each slot from the start to the completion, (1).
-
-    Start and completion are those of `starts_and_ends`, and:
 
     ```
     Σ_k holds_jkt ≤ started[j,t] − ended[j,t]
@@ -54,33 +38,89 @@ def holding(m: Any, data: TimeIndexedData) -> None:
     holds_jkt ≤ holds_jk(t−1)          t > 0, k the GPUs that a running job has
     ```
     """
-    scope = data.scope
-    jobs, slots = list(scope.jobs), range(scope.horizon)
-    starts_and_ends(m, data)
-    m.holds = pyo.Var(_pairs(data), slots, domain=pyo.Binary)
-    able = [j for j in jobs if data.options[j]]
+    numbers, slots = numbers_of(scope), range(scope.horizon)
+    options = numbers.options
+    m.holds = pyo.Var(numbers.pairs, slots, domain=pyo.Binary)
+    able = [j for j in scope.jobs if options[j]]
     m.holds_one = pyo.Constraint(
         able,
         slots,
-        rule=lambda m, j, t: sum(m.holds[j, k, t] for k in data.options[j]) <= m.running[j, t],
+        rule=lambda m, j, t: sum(m.holds[j, k, t] for k in options[j]) <= m.running[j, t],
     )
     m.starts_with_gpus = pyo.Constraint(
         [j for j in able if scope.jobs[j].running is None],
         slots,
         rule=lambda m, j, t: (
             m.started[j, t] - (m.started[j, t - 1] if t else 0)
-            <= sum(m.holds[j, k, t] for k in data.options[j])
+            <= sum(m.holds[j, k, t] for k in options[j])
         ),
     )
-    if owners := [j for j in able if OWN in data.options[j]]:
+    if owners := [j for j in able if OWN in options[j]]:
         m.stays_own = pyo.Constraint(
             owners,
             slots[1:],
             rule=lambda m, j, t: m.holds[j, OWN, t] <= m.holds[j, OWN, t - 1],
         )
+    m.held = pyo.Expression(
+        list(scope.jobs),
+        list(scope.servers),
+        slots,
+        rule=lambda m, j, s, t: sum(
+            way.workers[s] * m.holds[j, k, t] for k, way in options[j].items() if s in way.workers
+        ),
+    )
 
 
-def restoration(m: Any, data: TimeIndexedData) -> None:
+def _placed(outcome: ScheduleOutcome, j: str, k: str, t: int) -> SimulatedSegment | None:
+    """The segment that a job holds in a placement in a slot."""
+    segment = outcome.at(j, t)
+    if segment is None or numbers_of(outcome.scope).label(j, segment) != k:
+        return None
+    return segment
+
+
+def _values_of_holding(outcome: ScheduleOutcome) -> dict[str, Values]:
+    return {"holds": _over_placements(outcome, lambda j, k, t: bool(_placed(outcome, j, k, t)))}
+
+
+def _over_placements(outcome: ScheduleOutcome, at: Callable[[str, str, int], bool]) -> Values:
+    options, slots = numbers_of(outcome.scope).options, range(outcome.scope.horizon)
+    labels = {k for ways in options.values() for k in ways}
+    return over(at, options, labels, slots, where=lambda j, k, _: k in options[j])
+
+
+HOLDING = Component(
+    "holding",
+    holding,
+    needs=("started", "running"),
+    gives=("holds", "held"),
+    inner=_values_of_holding,
+)
+
+
+def ring_links(m: Any, scope: Scope) -> None:
+    """The links that a ring uses in a slot, for objectives in which links count (section 18).
+
+    ```
+    linked_jlt = Σ_{k using ℓ} holds_jkt
+    ```
+    """
+    by_link = numbers_of(scope).by_link
+    m.linked = pyo.Expression(
+        list(by_link),
+        range(scope.horizon),
+        rule=lambda m, j, l, t: sum(m.holds[j, k, t] for k in by_link[j, l]),
+    )
+
+
+RING_LINKS = Component(
+    "ring_links", ring_links, needs=("holds",), gives=("linked",), when=links_count
+)
+CAPACITY = capacity_of(holders, "holds")
+QUOTAS = quotas_of(holders, "holds")
+
+
+def restoration(m: Any, scope: Scope) -> None:
     """Segments begin with R slots of restoration, but for a job's first (section 11).
 
     A segment begins where a job has not held the placement before, and may begin anew where it
@@ -95,9 +135,8 @@ def restoration(m: Any, data: TimeIndexedData) -> None:
     Σ_kt begins_jkt ≤ 1                without preemption
     ```
     """
-    scope = data.scope
-    slots, wait = range(scope.horizon), restore_slots(scope.instance)
-    pairs, moved = _pairs(data), _pairs(data, own=False)
+    numbers, slots, wait = numbers_of(scope), range(scope.horizon), restore_slots(scope.instance)
+    pairs, moved = numbers.pairs, _moved(numbers)
     once = scope.instance.preemption is None
     m.active_in = pyo.Var(pairs, slots, domain=pyo.Binary)
     m.active_if_held = pyo.Constraint(
@@ -118,7 +157,9 @@ def restoration(m: Any, data: TimeIndexedData) -> None:
     if once:
         m.begins_once = pyo.Constraint(
             sorted({j for j, _ in moved}),
-            rule=lambda m, j: sum(m.begins[j, k, t] for k in data.options[j] for t in slots) <= 1,
+            rule=lambda m, j: (
+                sum(m.begins[j, k, t] for k in numbers.options[j] for t in slots) <= 1
+            ),
         )
     fresh = [(j, k) for j, k in moved if scope.jobs[j].running is None]
     if wait:
@@ -130,7 +171,7 @@ def restoration(m: Any, data: TimeIndexedData) -> None:
             sorted({j for j, _ in fresh}),
             slots,
             rule=lambda m, j, t: (
-                sum(m.first[j, k, t] for k in data.options[j])
+                sum(m.first[j, k, t] for k in numbers.options[j])
                 == m.started[j, t] - (m.started[j, t - 1] if t else 0)
             ),
         )
@@ -154,77 +195,51 @@ def restoration(m: Any, data: TimeIndexedData) -> None:
     )
 
 
-def room(m: Any, data: TimeIndexedData) -> None:
-    """Capacity and quotas, (2) and (4): of servers without what is reserved, and of tenants.
+def _values_of_restoration(outcome: ScheduleOutcome) -> dict[str, Values]:
+    def active(j: str, k: str, t: int) -> bool:
+        segment = _placed(outcome, j, k, t)
+        return segment is not None and t >= segment.up
 
-    ```
-    held_jst = Σ_k y_js(k)·holds_jkt      Σ_j held_jst ≤ O_s − (reserved in slot t)
-    Σ_{j of c} Σ_k w_j(k)·holds_jkt ≤ q_c
-    ```
+    def begins(j: str, k: str, t: int) -> bool:
+        segment = _placed(outcome, j, k, t)
+        return segment is not None and segment.start == t
 
-    A running job keeps its own GPUs whatever the cap, as long as it stays; `caps` says what holds
-    then. What it holds elsewhere counts as that of other jobs.
-    """
-    scope, slots = data.scope, range(data.scope.horizon)
-    m.held = pyo.Expression(
-        list(scope.jobs),
-        list(scope.servers),
-        slots,
-        rule=lambda m, j, s, t: sum(
-            way.workers[s] * m.holds[j, k, t]
-            for k, way in data.options[j].items()
-            if s in way.workers
-        ),
-    )
-    keepers = _keepers(data)
+    def first(j: str, k: str, t: int) -> bool:
+        segment = _placed(outcome, j, k, t)
+        return segment is not None and segment.start == t and segment.first
 
-    def on_server(who: tuple[str, str], s: str, t: int) -> Any:
-        return sum(way.workers.get(s, 0) * m.holds[j, k, t] for j, k, way in keepers[who])
-
-    def of_tenant(who: tuple[str, str], _: str, t: int) -> Any:
-        return sum(sum(way.workers.values()) * m.holds[j, k, t] for j, k, way in keepers[who])
-
-    servers = {
-        s: [who for who, ways in keepers.items() if any(s in way.workers for *_, way in ways)]
-        for s in scope.servers
-    }
-    tenants = {
-        c: [who for who, ways in keepers.items() if scope.jobs[ways[0][0]].tenant == c]
-        for c in tenant_caps(scope)
-    }
-    for name, caps, users, held in (
-        ("capacity", server_caps(scope), servers, on_server),
-        ("quota", tenant_caps(scope), tenants, of_tenant),
-    ):
-        keep_caps(m, name, {c: cap for c, cap in caps.items() if users[c]}, users, held)
+    found = {"active_in": active, "begins": begins, "first": first}
+    return {name: _over_placements(outcome, at) for name, at in found.items()}
 
 
-def _keepers(data: TimeIndexedData) -> dict[Any, list[tuple[str, str, Placement]]]:
-    """Jobs by name, and apart from them what jobs that ran at slot 0 hold elsewhere."""
-    found: dict[Any, list[tuple[str, str, Placement]]] = {}
-    for j, ways in data.options.items():
-        for k, way in ways.items():
-            moved = data.scope.jobs[j].running is not None and k != OWN
-            found.setdefault((MOVED, j) if moved else j, []).append((j, k, way))
-    return found
+RESTORATION = Component(
+    "restoration",
+    restoration,
+    needs=("started", "holds"),
+    gives=("active_in", "begins", "first"),
+    inner=_values_of_restoration,
+)
 
 
-def preemptive_work(m: Any, data: TimeIndexedData) -> None:
+def work(m: Any, scope: Scope) -> None:
     """All iterations are done by the completion, (9): in whole numbers, slot by slot.
 
     ```
     Σ_t (Σ_{k on one server} φ_jk·active_in_jkt + Σ_i (φ_ji − φ_j(i−1))·reaches_jit) ≥ F_j
     ```
     """
-    slots = range(data.scope.horizon)
+    numbers, slots = numbers_of(scope), range(scope.horizon)
 
     def done(m: Any, j: str) -> Any:
-        packed = [(k, way.alone) for k, way in data.options[j].items() if not way.links]
-        steps = [high - low for low, high in pairwise([0, *data.levels.get(j, ())])]
+        packed = [(k, way.alone) for k, way in numbers.options[j].items() if not way.links]
+        steps = [high - low for low, high in pairwise([0, *numbers.levels.get(j, ())])]
         progress = sum(speed * m.active_in[j, k, t] for k, speed in packed for t in slots)
         progress += sum(step * m.reaches[j, i, t] for i, step in enumerate(steps) for t in slots)
-        if not data.options[j]:
-            return m.ended[j, data.scope.horizon] <= 0  # It is 1: there is no solution.
-        return progress >= data.scope.jobs[j].iterations_left
+        if not numbers.options[j]:
+            return m.ended[j, scope.horizon] <= 0  # It is 1: there is no solution.
+        return progress >= scope.jobs[j].iterations_left
 
-    m.work = pyo.Constraint(list(data.scope.jobs), rule=done)
+    m.work = pyo.Constraint(list(scope.jobs), rule=done)
+
+
+WORK = Component("work", work, needs=("ended", "active_in", "reaches"))

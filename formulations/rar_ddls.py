@@ -34,9 +34,7 @@ Several ring sizes, types and spreads would make G_j, M_j and Δf_j variables; i
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.model.features import (
     BY_DUTY,
@@ -47,135 +45,55 @@ from rarmodel.model.features import (
     SERVER_RATES,
     WINDOWS,
 )
-from rarmodel.schema import Schedule
 
-from .aims import values_of_aims
-from .arithmetic import MAX_NONLINEAR_SPEED, greatest_speeds, too_fast
-from .caps import server_caps, tenant_caps, yields
-from .formulation import Formulation, Plan, Scope
-from .loads import several_rates
-from .placements import most_rings
-from .rar_ddls_by_duty import duties_of, loads
-from .rar_ddls_components import (
-    bandwidth,
-    bandwidths,
-    by_count,
-    capacity,
-    completion,
-    contention,
-    exchange_of,
-    gang,
-    inner_gbps,
-    iteration_time,
-    no_preemption,
-    rings_of,
-    seconds_of,
+from . import aims
+from .arithmetic import MAX_NONLINEAR_SPEED, too_fast
+from .formulation import Formulation
+from .plan import Plan
+from .rar_ddls_contention import (
+    BANDWIDTH,
+    CONTENTION,
+    LOADS_ON_LINKS,
+    RING_LINKS,
+    RINGS_ON_LINKS,
+    SHARED_BY_LOADS,
+    SHARED_BY_RINGS,
+    wide_jobs,
 )
-from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
+from .rar_ddls_placement import CAPACITY, GANG, NO_PREEMPTION, QUOTAS
+from .rar_ddls_work import ITERATION_TIME, MAKESPAN, WORK
+from .scope import Scope
+from .sharing import most_rings, several_rates
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 COMPONENTS = (
-    gang,
-    capacity,
-    no_preemption,
-    contention,
-    bandwidth,
-    iteration_time,
-    completion,
+    GANG,
+    CAPACITY,
+    QUOTAS,
+    NO_PREEMPTION,
+    CONTENTION,
+    RINGS_ON_LINKS,  # where rings weigh alike
+    BANDWIDTH,
+    LOADS_ON_LINKS,  # with weights
+    SHARED_BY_RINGS,  # where rings weigh alike
+    SHARED_BY_LOADS,  # with weights
+    ITERATION_TIME,
+    WORK,
+    MAKESPAN,
+    RING_LINKS,  # where links count
+    aims.OBJECTIVES,
 )
-"""The components of the program, in the order of the equations."""
-
-
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    model = pyo.ConcreteModel("rar-ddls")
-    for component in COMPONENTS:
-        component(model, scope)
-    if not by_count(scope):
-        loads(model, scope)
-    return model
+"""In the order of the equations."""
 
 
 def _size(scope: Scope) -> int:
     """Approximate number of terms in the constraints: of order `H·J·(S·L + J·L)`."""
     jobs, servers = len(scope.jobs), len(scope.servers)
-    rings = len(rings_of(scope))
+    rings = len(wide_jobs(scope))
     links = len(most_rings(scope))
     return scope.horizon * (jobs * (8 * servers + 20) + rings * links * (servers + rings + 8))
-
-
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to its value in a feasible schedule."""
-    outcome = Outcome(scope, *placed_of(schedule))
-    set_variables(model, outcome, _values(outcome) | values_of_aims(outcome))
-
-
-def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """The values of the components in a schedule."""
-    outcome = Outcome(scope, *placed_of(schedule))
-    return model_of(outcome, _values(outcome))
-
-
-def _values(outcome: Outcome) -> dict[str, Values]:
-    """The value of each component in a schedule, as a function.
-
-    The bandwidth of an inactive ring may have any value; here it is the least.
-    """
-    o, scope = outcome, outcome.scope
-    jobs, links, slots = scope.jobs, most_rings(scope), range(scope.horizon)
-    rings = rings_of(scope)
-    most = greatest_speeds(scope)
-    low, _ = bandwidths(scope)
-    inner = inner_gbps(scope)
-
-    def crosses(j: str, l: str, t: int) -> bool:
-        return l in o.links[j] and o.runs(j, t)
-
-    def bandwidth(j: str, t: int) -> float:
-        if len(o.workers[j]) == 1:
-            return inner[next(iter(o.workers[j]))]
-        ring = o.ring(j, t)
-        return ring.bandwidth_gbps if ring else low
-
-    def seconds(j: str) -> float:
-        return float(seconds_of(scope, j, len(o.workers[j])))
-
-    def phi(j: str, t: int) -> int:
-        ring = o.ring(j, t)
-        return min(ring.speed, most[j]) if ring else 0
-
-    def counts(j: str, l: str, t: int) -> float:
-        return duties_of(scope, j)[len(o.workers[j])] if crosses(j, l, t) else 0.0
-
-    def beside(j: str, l: str, t: int) -> float:
-        if not crosses(j, l, t):
-            return 0.0
-        if by_count(scope):
-            return o.rings_on(l, t)
-        return sum(counts(other, l, t) for other in rings if other != j)
-
-    one = shared(o)
-    return {
-        "started": one["started"],
-        "start": one["start"],
-        "completion": one["completion"],
-        "ended": one["ended"],
-        "held": one["held"],
-        "x": one["running"],
-        "y": one["held"],
-        "crosses": over(crosses, rings, links, slots),
-        "p": over(beside, rings, links, slots),
-        "counts": over(counts, rings, links, slots),
-        "spans": over(lambda j, n: n == len(o.workers[j]), rings, range(1, 1 + len(scope.servers))),
-        "uses_server": over(lambda j, s: s in o.workers[j], rings, scope.servers),
-        "spread": over(lambda j: len(o.workers[j]) > 1, rings),
-        "bandwidth": over(bandwidth, rings, slots),
-        "seconds": over(seconds, jobs),
-        "tau": over(
-            lambda j, t: exchange_of(scope, j) / bandwidth(j, t) + seconds(j), rings, slots
-        ),
-        "phi": over(phi, jobs, slots),
-        "capacity_yields": yields(server_caps(scope), slots, o.runs),
-        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
-    }
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -190,16 +108,19 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     return Plan(tuple(starts), tuple(workers))
 
 
-RAR_DDLS = Formulation(
-    name="rar-ddls",
+def _unfit(scope: Scope) -> str | None:
+    """Why the model is refused: a job that is too fast, or with weights links of several rates."""
+    return too_fast(scope, MAX_NONLINEAR_SPEED) or several_rates(scope, "rar-ddls")
+
+
+RAR_DDLS = Formulation.composed(
+    "rar-ddls",
+    *COMPONENTS,
     description="the paper's program (1)-(9), for tiny instances",
-    build=_build,
-    load=_load,
     plan=_plan,
     size=_size,
-    unfit=lambda scope: too_fast(scope, MAX_NONLINEAR_SPEED) or several_rates(scope, "rar-ddls"),
+    unfit=_unfit,
     model_class="nonlinear",
-    evaluate=_evaluate,
     reads=frozenset(),
     handles=(
         WINDOWS

@@ -29,12 +29,23 @@ import pyomo.environ as pyo
 from rarmodel.model.features import BY_DUTY
 from rarmodel.schema import Schedule
 
-from .formulation import Formulation, Plan, Scope, put
+from .component import Component
+from .composition import OBJECTIVE
+from .formulation import Formulation
+from .plan import Plan, is_set, put
 from .pool import Pool, entry_of, holds_all, pool_of, size_of_pool, unfit
-from .values import Outcome, model_of, placed_of, shared
+from .scope import Scope
 
 
-def one_schedule(m: Any, scope: Scope, pool: Pool) -> None:
+def pool(m: Any, scope: Scope) -> None:
+    """The requested pool, as data."""
+    m.pool = pool_of(scope)
+
+
+POOL = Component("pool", pool, gives=("pool",))
+
+
+def one_schedule(m: Any, scope: Scope) -> None:
     """One schedule for each job, (11) and (13), and the same one for all jobs, (12).
 
     ```
@@ -43,13 +54,13 @@ def one_schedule(m: Any, scope: Scope, pool: Pool) -> None:
 
     An empty pool makes the model infeasible: the makespan would have to exceed the horizon.
     """
-    jobs, numbers = list(scope.jobs), range(len(pool))
+    jobs, numbers = list(scope.jobs), range(len(m.pool))
     m.x = pyo.Var(jobs, numbers, domain=pyo.Binary)
     m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, scope.horizon))
     m.one_schedule = pyo.Constraint(
         jobs,
         rule=lambda m, j: (
-            sum(m.x[j, k] for k in numbers) == 1 if pool else m.makespan >= scope.horizon + 1
+            sum(m.x[j, k] for k in numbers) == 1 if m.pool else m.makespan >= scope.horizon + 1
         ),
     )
     m.same_schedule = pyo.Constraint(
@@ -58,7 +69,10 @@ def one_schedule(m: Any, scope: Scope, pool: Pool) -> None:
     )
 
 
-def makespan(m: Any, scope: Scope, pool: Pool) -> None:
+ONE_SCHEDULE = Component("one_schedule", one_schedule, needs=("pool",), gives=("x", "makespan"))
+
+
+def makespan(m: Any, scope: Scope) -> None:
     """The objective, (10): minimise the latest completion.
 
     ```
@@ -68,6 +82,7 @@ def makespan(m: Any, scope: Scope, pool: Pool) -> None:
     For whole numbers the second, for the first job j, follows from the first. It makes the optimum
     of the relaxation equal to that of the model.
     """
+    pool: Pool = m.pool
     jobs, numbers = list(scope.jobs), range(len(pool))
     m.start = pyo.Expression(
         jobs,
@@ -85,13 +100,9 @@ def makespan(m: Any, scope: Scope, pool: Pool) -> None:
     m.objective = pyo.Objective(expr=m.makespan)
 
 
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    """Build the model over the requested pool."""
-    model: Any = pyo.ConcreteModel("schedule-selection")
-    model.pool = pool_of(scope)
-    one_schedule(model, scope, model.pool)
-    makespan(model, scope, model.pool)
-    return model
+MAKESPAN = Component(
+    OBJECTIVE, makespan, needs=("pool", "x", "makespan"), gives=("start", "completion")
+)
 
 
 def load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
@@ -119,15 +130,9 @@ def plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
     first = next(iter(scope.jobs))
     pool: Pool = m.pool
     for k, entry in enumerate(pool):
-        if (m.x[first, k].value or 0) > 0.5:
+        if is_set(m.x[first, k]):
             return Plan(entry.starts, entry.workers, entry.gpus)
     return None
-
-
-def evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """The values of `start`, `completion` and `makespan` in a schedule, from the pool or not."""
-    outcome = Outcome(scope, *placed_of(schedule))
-    return model_of(outcome, shared(outcome, "start", "completion"))
 
 
 def _size(scope: Scope) -> int:
@@ -135,17 +140,18 @@ def _size(scope: Scope) -> int:
     return 4 * len(scope.jobs) * size_of_pool(scope)
 
 
-SCHEDULE_SELECTION = Formulation(
-    name="schedule-selection",
+SCHEDULE_SELECTION = Formulation.composed(
+    "schedule-selection",
+    POOL,
+    ONE_SCHEDULE,
+    MAKESPAN,
     description="the paper's choice among given schedules, (10)-(13)",
-    build=_build,
     load=load,
     plan=plan,
     size=_size,
     unfit=unfit,
     model_class="integer",
     proves=holds_all,
-    evaluate=evaluate,
     reads=frozenset({"pool", "schedules"}),
     handles=BY_DUTY,
 )

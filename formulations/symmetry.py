@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
+from typing import Any
+
+import pyomo.environ as pyo
 
 from rarmodel.model.objectives import objectives_of
-from rarmodel.schema import Schedule
+from rarmodel.schema import Assignment, Schedule
 
-from .formulation import Scope
-from .values import placed_of
+from .component import Component
+from .scope import Scope
 
 MAX_WEIGHT = 10_000
 """Greatest weight: solvers' tolerances must stay small beside the weight of a single worker."""
@@ -89,12 +92,18 @@ def _equal_blocks(scope: Scope) -> tuple[tuple[tuple[str, ...], ...], ...]:
     kinds: dict[Hashable, int] = {}
     blocks: dict[str, tuple[int, tuple[str, ...]]] = {}
     groups = []
+    weights = [
+        dict(zip(scope.links, one.link_weights_of(scope.instance), strict=True))
+        for one in objectives_of(scope.instance)
+        if one.link_weights is not None
+    ]
     for node in nx.topological_sort(network):  # Children come before their parents.
         parts = sorted((blocks[child] for child in network.predecessors(node)), key=itemgetter(0))
         below = tuple(kind for kind, _ in parts)
         traits = below if parts else _traits(scope, node)
         link = scope.links.get(node)
-        kind = kinds.setdefault((link and link.gbps, traits), len(kinds))
+        own = link and (link.gbps, link.level, *(by_link[node] for by_link in weights))
+        kind = kinds.setdefault((own, traits), len(kinds))
         blocks[node] = kind, tuple(chain((node,) * (not parts), *(part for _, part in parts)))
         alike = (tuple(part for _, part in some) for _, some in groupby(parts, itemgetter(0)))
         groups += [group for group in alike if len(group) > 1]
@@ -127,30 +136,75 @@ def _traits(scope: Scope, name: str) -> Hashable:
     )
 
 
-def canonical(scope: Scope, schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """Starts, and workers by server, of each job of a schedule.
+def in_order(scope: Scope, schedule: Schedule) -> Schedule:
+    """The schedule, with equal jobs and equal servers exchanged into order.
 
-    Unless the scope asks for every schedule, equal jobs and equal servers are exchanged into order.
-    This only exchanges the completions of equal jobs.
+    This only exchanges the completions of equal jobs. If the scope asks for every schedule, there
+    is no order.
     """
-    starts, workers = placed_of(schedule)
     if scope.every_schedule:
-        return starts, workers
+        return schedule
+    held = {one.job: (one.start, one.gpus) for one in schedule.assignments}
     for group in equal_jobs(scope):
-        by_start = sorted(group, key=lambda j: starts[j])
-        moved = [(starts[j], workers[j]) for j in by_start]
-        for j, (start, placed) in zip(group, moved, strict=True):
-            starts[j], workers[j] = start, placed
+        by_start = sorted((held[j] for j in group), key=itemgetter(0))
+        held.update(zip(group, by_start, strict=True))
     order = server_order(scope)
     for blocks in order.groups:
         weight = {
-            block: sum(w * workers[j].get(s, 0) for j, w in order.weights.items() for s in block)
+            block: sum(
+                w * len(held[j][1].get(s, ())) for j, w in order.weights.items() for s in block
+            )
             for block in blocks
         }
         heaviest = sorted(blocks, key=lambda block: -weight[block])
         renamed = dict(zip(chain(*heaviest), chain(*blocks), strict=True))
-        workers = {
-            j: {renamed.get(s, s): count for s, count in placed.items()}
-            for j, placed in workers.items()
+        held = {
+            j: (start, {renamed.get(s, s): indices for s, indices in gpus.items()})
+            for j, (start, gpus) in held.items()
         }
-    return starts, workers
+    exchanged = (Assignment(job=j, start=start, gpus=gpus) for j, (start, gpus) in held.items())
+    return schedule.model_copy(update={"assignments": tuple(exchanged)})
+
+
+def symmetry(m: Any, scope: Scope) -> None:
+    """Equal jobs start in input order; equal servers are ordered by the longest jobs' workers.
+
+    ```
+    started_jt ≥ started_j't                              j before j', equal
+    Σ_js W_j·workers_js ≥ Σ_js' W_j·workers_js'           s in B, s' in B', B before B', equal
+    ```
+
+    where B is a server, or all servers below a node, such as a rack; with weights W_j that make
+    this the lexicographic order of a few jobs' workers.
+    """
+    pairs = [pair for group in equal_jobs(scope) for pair in pairwise(group)]
+    m.equal_jobs_in_order = pyo.Constraint(
+        pairs,
+        range(scope.horizon),
+        rule=lambda m, j, later, t: m.started[j, t] >= m.started[later, t],
+    )
+    order = server_order(scope)
+    neighbours = {
+        (block[0], later[0]): (block, later)
+        for group in order.groups
+        for block, later in pairwise(group)
+    }
+    m.equal_servers_in_order = pyo.Constraint(
+        list(neighbours),
+        rule=lambda m, *pair: (
+            sum(
+                weight * (m.workers[j, s] - m.workers[j, later])
+                for j, weight in order.weights.items()
+                for s, later in zip(*neighbours[pair], strict=True)
+            )
+            >= 0
+        ),
+    )
+
+
+def _may_leave_out(scope: Scope) -> bool:
+    return not scope.every_schedule
+
+
+SYMMETRY = Component("symmetry", symmetry, needs=("started", "workers"), when=_may_leave_out)
+"""Leaves out schedules that differ from one that is left by an exchange of equals alone."""

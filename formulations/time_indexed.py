@@ -44,50 +44,47 @@ ordered by the workers of the longest jobs on them. Exchanging equals changes no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import pyomo.environ as pyo
-
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.schema import Schedule
 
-from .aims import add_objectives, needs_makespan, values_of_aims
+from .aims import OBJECTIVES
 from .arithmetic import too_fast
-from .caps import server_caps, tenant_caps, yields
-from .formulation import Formulation, Plan, Scope, is_set
-from .placements import MAX_PLACEMENTS, label_of, most_rings, number_of_placements, placements
-from .symmetry import canonical
+from .formulation import Formulation
+from .latest import MAKESPAN_BY_SLOTS
+from .placements import MAX_PLACEMENTS, number_of_placements
+from .plan import plan_of_starts
+from .scope import Scope
+from .sharing import most_rings
+from .starts_and_ends import STARTS_AND_ENDS
+from .symmetry import SYMMETRY, in_order
 from .time_indexed_components import (
-    capacity,
-    contention,
-    data_of,
-    makespan,
-    placement,
-    quotas,
-    speed,
-    starts_and_ends,
-    symmetry,
-    work,
+    CAPACITY,
+    PLACEMENT,
+    QUOTAS,
+    RING_LINKS,
+    RINGS_ON_LINKS,
+    SLOWED_BY_LOADS,
+    SLOWED_BY_RINGS,
+    SPEED,
+    WHERE_THEY_ARE,
+    WORK,
 )
-from .values import Outcome, Values, model_of, over, placed_of, set_variables, shared
 
-COMPONENTS = (starts_and_ends, placement, capacity, quotas, contention, speed, work)
-"""The components of the model, in order: a later one uses variables of earlier ones."""
-
-
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    """Build the model; each component adds the variables and constraints of one idea."""
-    model = pyo.ConcreteModel("time-indexed")
-    data = data_of(scope)
-    for component in COMPONENTS:
-        component(model, data)
-    if not scope.every_schedule:
-        symmetry(model, data)
-    if needs_makespan(scope):
-        makespan(model, data)
-    add_objectives(model, scope)
-    return model
+COMPONENTS = (
+    STARTS_AND_ENDS,
+    PLACEMENT,
+    WHERE_THEY_ARE,
+    CAPACITY,
+    QUOTAS,
+    RINGS_ON_LINKS,  # where rings weigh alike
+    SPEED,
+    SLOWED_BY_RINGS,  # where rings weigh alike
+    SLOWED_BY_LOADS,  # with weights
+    WORK,
+    SYMMETRY,
+    MAKESPAN_BY_SLOTS,
+    RING_LINKS,  # where links count
+    OBJECTIVES,
+)
 
 
 def _unfit(scope: Scope) -> str | None:
@@ -118,94 +115,15 @@ def _size(scope: Scope) -> int:
     return scope.horizon * terms
 
 
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to its value in a feasible schedule.
-
-    If the model has one order of equal jobs and servers, they are exchanged into that order.
-    """
-    data = data_of(scope)
-    outcome = Outcome(scope, *canonical(scope, schedule))
-    placed = {
-        j: next((k for k, way in ways.items() if way.workers == outcome.workers[j]), None)
-        for j, ways in data.options.items()
-    }
-
-    def reaches(j: str, i: int, t: int) -> bool:
-        ring = outcome.ring(j, t) if len(outcome.workers[j]) > 1 else None
-        return ring is not None and ring.speed >= data.levels[j][i]
-
-    values = _values(outcome, placed) | values_of_aims(outcome)
-    most = max(map(len, data.levels.values()), default=0)
-    values["reaches"] = over(
-        reaches,
-        data.levels,
-        range(most),
-        range(scope.horizon),
-        where=lambda j, i, _: i < len(data.levels[j]),
-    )
-    set_variables(model, outcome, values)
-
-
-def _evaluate(scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
-    """The values of the components in a schedule, except `reaches`, which needs all placements."""
-    outcome = Outcome(scope, *placed_of(schedule))
-    placed = {j: label_of(workers) for j, workers in outcome.workers.items()}
-    return model_of(outcome, _values(outcome, placed))
-
-
-def _values(outcome: Outcome, placed: Mapping[str, str | None]) -> dict[str, Values]:
-    """The value of each component in a schedule, as a function; placements are known."""
-    o, scope = outcome, outcome.scope
-    links, slots = most_rings(scope), range(scope.horizon)
-    low = min(scope.lower_bound, scope.horizon)
-
-    def known(j: str, k: str, *_: int) -> bool:
-        return k == placed[j]
-
-    return {
-        **shared(o),
-        "placed": Values(known, lambda: list(placed.items()), lambda j, k: j in placed),
-        "active_in": Values(
-            lambda j, k, t: known(j, k) and o.runs(j, t),
-            lambda: ((j, k, t) for j, k in placed.items() for t in slots),
-            lambda j, k, t: j in placed and t in slots,
-        ),
-        "at_least": over(
-            lambda l, p, t: o.rings_on(l, t) >= p,
-            links,
-            range(2, max(links.values(), default=1) + 1),
-            slots,
-            where=lambda l, p, t: p <= links[l],
-        ),
-        "done": over(lambda t: t >= o.latest, range(low, scope.horizon)),
-        "capacity_yields": yields(server_caps(scope), slots, o.runs),
-        "quota_yields": yields(tenant_caps(scope), slots, o.runs),
-    }
-
-
-def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
-    """Read starts and workers."""
-    m: Any = model
-    index = {name: s for s, name in enumerate(scope.servers)}
-    options = placements(scope)
-    starts, workers = [], []
-    for j in scope.jobs:
-        starts.append(next((t for t in range(scope.horizon) if is_set(m.started[j, t])), -1))
-        chosen = next((way for k, way in options[j].items() if is_set(m.placed[j, k])), None)
-        workers.append({index[s]: n for s, n in chosen.workers.items()} if chosen else {})
-    return Plan(tuple(starts), tuple(workers))
-
-
-TIME_INDEXED = Formulation(
-    name="time-indexed",
+TIME_INDEXED = Formulation.composed(
+    "time-indexed",
+    *COMPONENTS,
     description="a strong program over slots and placements: use it first",
-    build=_build,
-    load=_load,
-    plan=_plan,
+    in_order=in_order,
+    plan=plan_of_starts,
     size=_size,
     unfit=_unfit,
     model_class="integer",
-    evaluate=_evaluate,
     lists_placements=True,
     reads=frozenset(),
     handles=ALL_BUT_PREEMPTION,

@@ -30,47 +30,43 @@ for that time. It can be worth that, so the model has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import pyomo.environ as pyo
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.model.features import ALL, PREEMPTION
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.timing import restore_slots
-from rarmodel.schema import Schedule
-from rarmodel.verifier import Run, run_of, simulate
 
-from .aims import add_objectives, needs_makespan, values_of_aims
+from .aims import OBJECTIVES
 from .arithmetic import too_fast
-from .caps import server_caps, tenant_caps, yields
-from .formulation import Formulation, Plan, Scope, is_set, put
-from .placements import MAX_PLACEMENTS, label_of, most_rings, ways_anywhere
-from .preemptive_components import (
-    OWN,
-    holding,
-    preemptive_data,
-    preemptive_work,
-    restoration,
-    room,
+from .formulation import Formulation
+from .latest import MAKESPAN_BY_SLOTS
+from .placements import MAX_PLACEMENTS, OWN, placements, ways_anywhere
+from .plan import Plan, is_set
+from .preemptive_components import CAPACITY, HOLDING, QUOTAS, RESTORATION, RING_LINKS, WORK
+from .scope import Scope
+from .sharing import most_rings
+from .starts_and_ends import STARTS_AND_ENDS
+from .time_indexed_components import RINGS_ON_LINKS, SLOWED_BY_LOADS, SLOWED_BY_RINGS, SPEED
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+COMPONENTS = (
+    STARTS_AND_ENDS,
+    HOLDING,
+    RESTORATION,
+    CAPACITY,
+    QUOTAS,
+    RINGS_ON_LINKS,  # where rings weigh alike
+    SPEED,
+    SLOWED_BY_RINGS,  # where rings weigh alike
+    SLOWED_BY_LOADS,  # with weights
+    WORK,
+    MAKESPAN_BY_SLOTS,
+    RING_LINKS,  # where links count
+    OBJECTIVES,
 )
-from .time_indexed_components import contention, makespan, speed
-
-COMPONENTS = (holding, restoration, room, contention, speed, preemptive_work)
-"""The components of the model, in order: a later one uses variables of earlier ones."""
-
-
-def _build(scope: Scope) -> pyo.ConcreteModel:
-    """Build the model; each component adds the variables and constraints of one idea."""
-    model = pyo.ConcreteModel("time-indexed-preemptive")
-    data = preemptive_data(scope)
-    for component in COMPONENTS:
-        component(model, data)
-    if needs_makespan(scope):
-        makespan(model, data)
-    add_objectives(model, scope)
-    return model
 
 
 def _unfit(scope: Scope) -> str | None:
@@ -94,125 +90,10 @@ def _size(scope: Scope) -> int:
     return scope.horizon * terms
 
 
-@dataclass(frozen=True)
-class _Held:
-    """A segment of a job, in the model's words."""
-
-    start: int
-    up: int
-    end: int
-    label: str
-    first: bool
-
-
-@dataclass(frozen=True)
-class _Course:
-    """A schedule carried out: completions, segments, and rings by slot."""
-
-    scope: Scope
-    end: Mapping[str, int]
-    held: Mapping[str, list[_Held]]
-    speed: Mapping[tuple[str, int], int]
-    rings: Mapping[tuple[str, int], int]
-
-    def at(self, j: str, t: int) -> _Held | None:
-        """What a job holds in a slot."""
-        return next((one for one in self.held[j] if one.start <= t < one.end), None)
-
-
-def _course(scope: Scope, schedule: Schedule) -> _Course:
-    index, restore = scope.server_index, restore_slots(scope.instance)
-    runs: list[Run] = []
-    labels = []
-    for assignment in schedule.assignments:
-        job, before = scope.jobs[assignment.job], None
-        for segment in assignment.segments:
-            workers = {s: len(gpus) for s, gpus in segment.gpus.items() if gpus}
-            inside = {index[s]: count for s, count in workers.items()}
-            run = run_of(job, segment, inside, restore, before)
-            own = run.restore == 0 and job.running is not None and before is None
-            own = own and job.running is not None and job.running.goes_on(run.start, segment.gpus)
-            in_order = dict(sorted(workers.items(), key=lambda pair: index[pair[0]]))
-            labels.append(OWN if own else label_of(in_order))
-            before = len(runs)
-            runs.append(run)
-    found = simulate(scope.instance, runs)
-    late = scope.horizon + 1
-    end = dict.fromkeys(scope.jobs, late)
-    held: dict[str, list[_Held]] = {j: [] for j in scope.jobs}
-    for run, label, completed, until in zip(
-        runs, labels, found.completion, found.ends, strict=True
-    ):
-        j, last = run.job.name, late if until is None else until
-        first = run.follows is None and run.job.running is None
-        held[j].append(_Held(run.start, run.start + run.restore, last, label, first))
-        if completed is not None:
-            end[j] = completed
-    speeds, rings = {}, {}
-    for period in found.periods:
-        for t in range(period.start, min(period.end, scope.horizon)):
-            speeds.update({(j, t): ring.speed for j, ring in period.rings.items()})
-            rings.update({(link, t): count for link, count in period.links.items()})
-    return _Course(scope, end, held, speeds, rings)
-
-
-def _load(model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
-    """Set every variable to its value in a feasible schedule."""
-    m: Any = model
-    course, data = _course(scope, schedule), preemptive_data(scope)
-
-    def holds(j: str, k: str, t: int) -> bool:
-        one = course.at(j, t)
-        return one is not None and one.label == k
-
-    def active(j: str, k: str, t: int) -> bool:
-        one = course.at(j, t)
-        return one is not None and one.label == k and t >= one.up
-
-    def begins(j: str, k: str, t: int) -> bool:
-        one = course.at(j, t)
-        return one is not None and one.label == k and one.start == t
-
-    def first(j: str, k: str, t: int) -> bool:
-        one = course.at(j, t)
-        return begins(j, k, t) and one is not None and one.first
-
-    def started(j: str, t: int) -> bool:
-        return scope.jobs[j].running is not None or t >= course.held[j][0].start
-
-    def reaches(j: str, i: int, t: int) -> bool:
-        spread = any(active(j, k, t) for k in data.rings[j])
-        return spread and course.speed.get((j, t), 0) >= data.levels[j][i]
-
-    def stays(j: str, t: int) -> bool:
-        return holds(j, OWN, t)
-
-    slots = range(scope.horizon)
-    values: dict[str, Callable[..., float]] = {
-        "started": started,
-        "ended": lambda j, t: t >= course.end[j],
-        "holds": holds,
-        "active_in": active,
-        "begins": begins,
-        "first": first,
-        "at_least": lambda l, p, t: course.rings.get((l, t), 0) >= p,
-        "reaches": reaches,
-        "done": lambda t: t >= max(course.end.values()),
-        "capacity_yields": yields(server_caps(scope), slots, stays).at,
-        "quota_yields": yields(tenant_caps(scope), slots, stays).at,
-        **{name: one.at for name, one in values_of_aims(course).items()},
-    }
-    for name, at in values.items():
-        component = m.component(name)
-        if component is not None:
-            for key, variable in component.items():
-                put(variable, +(at(*key) if isinstance(key, tuple) else at(key)))
-
-
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     """Read segments."""
     m: Any = model
-    options = preemptive_data(scope).options
+    options = placements(replace(scope, interrupted=True))
     index = scope.server_index
     stays: list[tuple[Stay, ...]] = []
     for j, job in scope.jobs.items():
@@ -253,11 +134,12 @@ def _begins(m: Any, j: str, k: str | None, t: int) -> bool:
     return m.component("begins") is not None and is_set(m.begins[j, k, t])
 
 
-TIME_INDEXED_PREEMPTIVE = Formulation(
-    name="time-indexed-preemptive",
+TIME_INDEXED_PREEMPTIVE = Formulation.composed(
+    "time-indexed-preemptive",
+    *COMPONENTS,
     description="jobs may be interrupted, moved and resized; for tiny instances",
-    build=_build,
-    load=_load,
+    interrupts=True,
+    evaluates=False,
     plan=_plan,
     size=_size,
     unfit=_unfit,

@@ -1,4 +1,4 @@
-"""Values of a model's components in a given schedule; each formulation states them once.
+"""Values of a model's components in a given schedule; each component states its own once.
 
 A starting solution sets the model's variables to these values. They also let rarmodel judge your
 own constraints and objectives without the model. The model of a large instance takes minutes to
@@ -9,91 +9,19 @@ variable, so that expressions over it are those of the model.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from rarmodel.schema import Schedule
-from rarmodel.verifier import Period, Ring, Run, simulate
-
-from .formulation import Scope, put
+from .outcome import ScheduleOutcome
+from .plan import put
+from .scope import Scope
+from .sharing import most_rings
 
 GIVEN = "_given"
 """Attribute in which a model of values keeps its variables."""
-
-
-class Outcome:
-    """A simulated schedule, by the names of jobs, servers and links.
-
-    Attributes
-    ----------
-    scope
-        The scope of its models.
-    start, end
-        By job: start slot, and completion; without a completion, the slot after the horizon's end.
-    workers
-        By job: workers by server, if above 0, in the order of servers.
-    latest
-        The latest completion.
-    """
-
-    def __init__(
-        self, scope: Scope, start: Mapping[str, int], workers: Mapping[str, Mapping[str, int]]
-    ) -> None:
-        index = {name: s for s, name in enumerate(scope.servers)}
-        self.scope, self.start = scope, start
-        self.workers = {
-            j: dict(sorted(placed.items(), key=lambda pair: index[pair[0]]))
-            for j, placed in workers.items()
-        }
-        self._runs = [
-            Run(job, start[j], {index[s]: count for s, count in self.workers[j].items()})
-            for j, job in scope.jobs.items()
-        ]
-        self._course = simulate(scope.instance, self._runs)
-        late = scope.horizon + 1
-        ends = self._course.completion
-        self.end = {j: late if e is None else e for j, e in zip(scope.jobs, ends, strict=True)}
-        self.latest = max(self.end.values())
-
-    @cached_property
-    def links(self) -> dict[str, frozenset[str]]:
-        """By job: the links that its ring uses."""
-        tree = self.scope.tree
-        return {
-            run.job.name: frozenset(tree.links[l].node for l in tree.links_used(run.workers))
-            for run in self._runs
-        }
-
-    @cached_property
-    def _periods(self) -> list[Period]:
-        return list(self._course.periods)
-
-    @cached_property
-    def _begins(self) -> list[int]:
-        return [period.start for period in self._periods]
-
-    def _period(self, t: int) -> Period | None:
-        at = bisect_right(self._begins, t) - 1
-        return self._periods[at] if at >= 0 and t < self._periods[at].end else None
-
-    def runs(self, j: str, t: int) -> bool:
-        """Whether a job is active in a slot."""
-        return self.start[j] <= t < self.end[j]
-
-    def ring(self, j: str, t: int) -> Ring | None:
-        """The state of a job's ring in a slot; None if the job is inactive."""
-        period = self._period(t) if self.runs(j, t) else None
-        return period.rings[j] if period else None
-
-    def rings_on(self, l: str, t: int) -> int:
-        """The number of rings on a link in a slot."""
-        period = self._period(t)
-        return period.links.get(l, 0) if period else 0
 
 
 class Values(NamedTuple):
@@ -130,44 +58,59 @@ def over(
     return Values(at, keys, has)
 
 
+def reached(
+    outcome: ScheduleOutcome,
+    levels: Mapping[str, Collection[int]],
+    at: Callable[[str, int, int], bool],
+) -> Values:
+    """Values by job, each of its levels, and slot."""
+    most = max(map(len, levels.values()), default=0)
+    return over(
+        at,
+        levels,
+        range(most),
+        range(outcome.scope.horizon),
+        where=lambda j, i, _: i < len(levels[j]),
+    )
+
+
 def _is_in(index: Any, names: Collection[Any]) -> bool:
     return index in names
 
 
-def placed_of(schedule: Schedule) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """Starts, and workers by server, of each job of a schedule."""
-    starts = {a.job: a.start for a in schedule.assignments}
-    workers = {
-        a.job: {server: len(gpus) for server, gpus in a.gpus.items() if gpus}
-        for a in schedule.assignments
-    }
-    return starts, workers
-
-
-def shared(outcome: Outcome, *names: str) -> dict[str, Values]:
+def usual_values(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The values of components that have the same meaning in all formulations.
 
-    These are `started[j,t]`, `ended[j,t]`, `running[j,t]`, `workers[j,s]`, `on[j,s]`,
-    `servers_used[j]`, `held[j,s,t]`, `start[j]` and `completion[j]`, as `time_indexed` explains
-    them. By default the result has all of them.
+    `time_indexed` explains them. A job that runs at slot 0 has started there, wherever it goes on.
     """
     o, scope = outcome, outcome.scope
     jobs, servers, slots = scope.jobs, scope.servers, range(scope.horizon)
-    found = {
-        "started": over(lambda j, t: t >= o.start[j], jobs, slots),
+    links = most_rings(scope)
+
+    def started(j: str, t: int) -> bool:
+        return t >= o.start[j] or jobs[j].running is not None
+
+    return {
+        "started": over(started, jobs, slots),
         "ended": over(lambda j, t: t >= o.end[j], jobs, range(scope.horizon + 1)),
         "running": over(o.runs, jobs, slots),
+        "start": over(lambda j: o.start[j], jobs),
+        "completion": over(lambda j: o.end[j], jobs),
         "workers": over(lambda j, s: o.workers[j].get(s, 0), jobs, servers),
         "on": over(lambda j, s: s in o.workers[j], jobs, servers),
         "servers_used": over(lambda j: len(o.workers[j]), jobs),
         "held": over(lambda j, s, t: o.workers[j].get(s, 0) * o.runs(j, t), jobs, servers, slots),
-        "start": over(lambda j: o.start[j], jobs),
-        "completion": over(lambda j: o.end[j], jobs),
+        "at_least": over(
+            lambda l, p, t: o.rings_on(l, t) >= p,
+            links,
+            range(2, max(links.values(), default=1) + 1),
+            slots,
+            where=lambda l, p, t: p <= links[l],
+        ),
     }
-    return {name: found[name] for name in names} if names else found
 
 
-def set_variables(m: Any, outcome: Outcome, components: Mapping[str, Values]) -> None:
+def set_variables(m: Any, outcome: ScheduleOutcome, components: Mapping[str, Values]) -> None:
     """Set a model's variables to the values of a schedule, as a starting solution."""
     for name, values in components.items():
         component = m.component(name)
@@ -228,7 +171,7 @@ class Known(Mapping[Any, Any]):
         return sum(1 for _ in self._values.keys())  # noqa: SIM118
 
 
-def model_of(outcome: Outcome, components: Mapping[str, Values]) -> Any:
+def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     """A model without variables: a schedule's values, for your constraints and objectives.
 
     Its constraints ensure that the schedule keeps the rules on placements and the horizon; its

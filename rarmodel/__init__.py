@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from .lazy import exports
 
 if TYPE_CHECKING:
-    from .api.catalogue import describe as describe
-    from .api.catalogue import list_families as list_families
-    from .api.catalogue import list_instances as list_instances
     from .api.comparison import Comparison as Comparison
     from .api.comparison import compare as compare
     from .api.inputs import calibrate as calibrate
     from .api.inputs import compare_models as compare_models
     from .api.inputs import generate as generate
     from .api.inputs import import_trace as import_trace
+    from .api.library_listing import describe as describe
+    from .api.library_listing import list_families as list_families
+    from .api.library_listing import list_instances as list_instances
     from .api.listing import parts as parts
     from .api.plotting import plot as plot
     from .api.plotting import report as report

@@ -19,7 +19,7 @@ _LIBRARIES = {"site-packages", "dist-packages"}
 """Folders of installed packages."""
 _USED = frozenset(
     (
-        *("click", "dask", "distributed", "gurobipy", "highspy", "llvmlite", "matplotlib"),
+        *("altair", "click", "dask", "distributed", "gurobipy", "highspy", "llvmlite"),
         *("networkx", "numba", "numpy", "ortools", "pandas", "pyarrow", "pydantic"),
         *("pydantic_core", "pyomo", "pyscipopt", "rich", "rich_click", "scipy", "yaml"),
     )

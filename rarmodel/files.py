@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from .arguments import checked, is_path, plain, require
-from .arguments import path as is_file
-from .arguments import text as is_text
+from .argument_checks import checked, is_path, plain, require
+from .argument_checks import path as is_file
+from .argument_checks import text as is_text
 from .defaults import MAX_MB
 from .errors import InputError, Problem
 from .json_text import parse_json
-from .model.check import check_instance
+from .model.instance_check import check_instance
 from .schema import Instance, Schedule
 from .schema.base import Record
 from .schema.problems import problems_of, show

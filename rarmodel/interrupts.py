@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -31,6 +32,9 @@ def interrupt_early() -> None:
     """Let Ctrl-C end this process at once, unless somebody else handles it, or it is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_at_once)
+        # Python takes handlers away when it ends; the signal would then kill a process that has
+        # its answer and its exit code. This runs after all else that Python does at exit.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -53,7 +53,8 @@ KINDS: dict[Kind, About] = {
         elsewhere={
             "edd": "earliest-due-first",
             "edf": "earliest-due-first",
-            "fcfs": "fifo",
+            "fcfs": "fifo-backfill",
+            "fifo": "fifo-backfill",
             "ff": "first-fit",
             "ls": "list-scheduling",
             "rand": "random",

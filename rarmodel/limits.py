@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from time import perf_counter
 
-from .arguments import Check, function, number, optional, require, scalar, text, truth, whole
+from .argument_checks import Check, function, number, optional, require, scalar, text, whole
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
@@ -48,7 +48,6 @@ CHECKS: dict[str, Check] = {
     "progress": optional(function),
     "iterations": _COUNT,
     "patience": _COUNT,
-    "second_aim": truth,
     "scheduler": optional(text),
 }
 """What each limit must be."""
@@ -83,9 +82,6 @@ class Limits:
     patience
         Iterations without a better schedule or bound after which to stop, for the same methods;
         None for no such limit.
-    second_aim
-        Whether `search`, and what goes on with it, turns to total completion once the objectives
-        are proven or their share of the time is over. It gives up nothing of them.
     scheduler
         Address of a Dask scheduler on whose workers `search` runs; None for this machine.
     """
@@ -98,7 +94,6 @@ class Limits:
     progress: Callable[[float | None, float | None], None] | None = None
     iterations: int | None = None
     patience: int | None = None
-    second_aim: bool = True
     scheduler: str | None = None
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from weakref import ref
 
 from pydantic import TypeAdapter, ValidationError
 
-from .arguments import plain
+from .argument_checks import plain
 from .errors import InputError, Problem
 from .schema import Instance, Schedule
 from .schema.base import Record

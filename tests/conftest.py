@@ -20,8 +20,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def idle_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `search` find nothing, so that exact solves have something left to find."""
     from rarmodel.search import Session
-    from rarmodel.search.second import SecondAim
+    from rarmodel.search.ties import Ties
 
     monkeypatch.setattr(Session, "run", lambda *_, **__: "idle")
     monkeypatch.setattr(Session, "close_gap", lambda *_: "idle")
-    monkeypatch.setattr(SecondAim, "run", lambda *_, **__: None)
+    monkeypatch.setattr(Ties, "run", lambda *_, **__: None)

@@ -50,7 +50,7 @@ def test_a_module_is_loaded_when_its_name_is_used(
     del sys.modules["shop"], sys.modules["shop.shelf"], shop
 
 
-UNUSED = ("networkx", "ortools", "pandas", "pyomo", "scipy.linalg", "matplotlib")
+UNUSED = ("networkx", "ortools", "pandas", "pyomo", "scipy.linalg", "altair")
 
 
 def test_a_solve_loads_no_library_that_it_does_not_use() -> None:

@@ -45,7 +45,7 @@ def test_the_first_objective_comes_first() -> None:
 
 
 def test_a_method_proves_only_what_a_bound_on_the_objective_proves() -> None:
-    result = solve("two-servers", method="fifo", objective="total-completion")
+    result = solve("two-servers", method="fifo-backfill", objective="total-completion")
     exact = solve("two-servers", formulation="time-indexed", objective="total-completion")
     (goal,), (best,) = result.objective, exact.objective
     assert goal.bound is not None
@@ -64,7 +64,7 @@ def test_the_gap_of_several_is_that_of_the_first_one_open() -> None:
 def test_compare_judges_every_row_by_the_best_bound_on_the_objective() -> None:
     (comparison,) = compare(
         "two-servers",
-        methods=["fifo", "shortest-first", "first-fit"],
+        methods=["fifo-backfill", "shortest-first", "first-fit"],
         formulations=["time-indexed"],
         objective="total-completion",
         time_limit=60,
@@ -126,10 +126,10 @@ def test_lines_have_units_and_no_bound_on_a_makespan_that_is_no_aim() -> None:
 def test_frame_has_flow_times_and_tardiness_where_there_are_such() -> None:
     pytest.importorskip("pandas")
     instance = load_instance("two-servers")
-    plain = list(solve(instance, method="fifo").to_frame().columns)
+    plain = list(solve(instance, method="fifo-backfill").to_frame().columns)
     first = instance.jobs[0].model_copy(update={"release": -2, "due": 5})
     wider = instance.model_copy(update={"jobs": (first, *instance.jobs[1:])})
-    found = solve(wider, method="fifo").to_frame().set_index("job")
+    found = solve(wider, method="fifo-backfill").to_frame().set_index("job")
     assert [name for name in found.columns if name not in plain] == ["release", "flow", "tardiness"]
     row = found.loc[first.name]
     assert row["release"] == -2

@@ -11,11 +11,11 @@ import pytest
 import rarmodel
 from rarmodel import registry
 from rarmodel.bounds import Bound, ValueBound, best_bound, value_bounds
+from rarmodel.drawing.aims import aims_of, shown_bounds
+from rarmodel.drawing.comparison import draw_all, rows_of
+from rarmodel.drawing.page import report_page
 from rarmodel.files import read_schedule, to_json, write_text
 from rarmodel.methods import Result
-from rarmodel.reports.aims import aims_of, shown_bounds
-from rarmodel.reports.comparison import draw_all, rows_of
-from rarmodel.reports.page import report_page
 
 
 def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_bounds_that_a_solver_proved_for_each_objective_are_kept(tmp_path: Path)
     flow = result.objective[0].value
     assert f"(greatest, for schedules with total-flow of at most {flow})" in page
     # For a schedule that is worse in what counts more, the solver has proven nothing.
-    worse = rarmodel.solve(instance, method="fifo")
+    worse = rarmodel.solve(instance, method="fifo-backfill")
     assert worse.schedule is not None
     drawings = draw_all(instance, [worse.schedule, result.schedule])
     makespan = aims_of(drawings)[1]

@@ -19,7 +19,7 @@ from campaign_files import write_campaign, write_instance
 
 import rarmodel
 from rarmodel import campaigns, library, registry, slurm
-from rarmodel.campaigns.pool import PoolLostError
+from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.errors import Problem
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
@@ -43,7 +43,7 @@ def passed_on(value: Any) -> Any:
 
 
 def solved(**options: Any) -> Any:
-    return rarmodel.solve(documents.instance_of(), method="fifo", **options)
+    return rarmodel.solve(documents.instance_of(), method="fifo-backfill", **options)
 
 
 def schedule() -> rarmodel.Schedule:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import rarmodel
-from rarmodel.campaigns.reader import read_campaigns
+from rarmodel.campaigns.campaign_reader import read_campaigns
 from rarmodel.errors import RarmodelError
 from rarmodel.library import read_library, write_instances
 
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "option": (lambda: _imported(windows="1h..2h"), "window"),
     "campaign": (lambda: read_campaigns("figure_4"), "figure-4"),
     "part of a picture": (
-        lambda: rarmodel.plot("two-servers", NOTHING, form="svg", parts=["gant"]),
+        lambda: rarmodel.plot("two-servers", NOTHING, parts=["gant"]),
         "gantt",
     ),
     "policy": (lambda: rarmodel.simulate("two-servers", "tiresias"), "las"),

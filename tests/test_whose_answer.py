@@ -87,7 +87,7 @@ def test_the_model_alone_proves_the_optimum_without_anybody_s_help(
     assert result.makespan == result.lower_bound == optimal_makespan(instance)
     assert (result.schedule_by, result.proved_by, result.by_others) == (version, version, "")
     assert result.solver == solver
-    assert result.second is None
+    assert result.ties == ()
     model = result.model
     assert model is not None
     assert model.built

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rarmodel import arguments, limits
-from rarmodel.arguments import (
+from rarmodel import argument_checks, limits
+from rarmodel.argument_checks import (
     Check,
     checked,
     expected,
@@ -33,7 +33,7 @@ CHECKS: dict[str, Check] = {
     "instance": IS_INSTANCE,
     "instances": are_instances,
     "schedules": are_schedules,
-    "objective": optional(arguments.names),
+    "objective": optional(argument_checks.names),
     "data": IS_DATA,
     "methods": optional(several),
     "formulations": optional(several),
@@ -47,7 +47,7 @@ CHECKS: dict[str, Check] = {
     "round_slots": optional(whole(1)),
     "horizon": optional(whole(1)),
     "output": optional(path),
-    "form": text,
+    "charts": optional(argument_checks.entries),
     "parts": optional(several),
     "family": text,
     "name": optional(text),

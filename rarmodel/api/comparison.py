@@ -267,7 +267,6 @@ def compare(
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
-    second_aim: bool = True,
     seed: int = 0,
     data: Data | None = None,
     bounds: Iterable[str | Bound] = (),
@@ -302,7 +301,7 @@ def compare(
     model_only
         Whether each formulation's solver must do with the formulation's model alone; see `solve`.
         Methods run as usual.
-    gap, threads, second_aim, seed, log, progress
+    gap, threads, seed, log, progress
         Limits of each solve; see `Limits`.
     each
         Called with the instance and the name of the method before each solve.
@@ -324,7 +323,7 @@ def compare(
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
     if model_only and formulations is not None and not formulations:
         raise UsageError("model_only needs a formulation, for instance time-indexed")
-    limits = Limits(time_limit, gap, threads, seed, log, progress, second_aim=second_aim)
+    limits = Limits(time_limit, gap, threads, seed, log, progress)
     if isinstance(instances, Instance | Mapping | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]

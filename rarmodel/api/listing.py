@@ -12,7 +12,7 @@ from rarmodel.errors import UsageError
 from rarmodel.kinds import KINDS, LISTED
 from rarmodel.model import handled
 from rarmodel.model.features import OBJECTIVES, WIDER
-from rarmodel.model.objectives import MAKESPAN
+from rarmodel.model.objectives import MAKESPAN, Objective
 from rarmodel.schema import Instance
 
 from .arguments import asked_for_kind
@@ -108,10 +108,19 @@ def _objectives() -> list[dict[str, Any]]:
             "name": one.name,
             "description": one.description,
             "unit": one.unit,
-            "kind": "price" if one.prices else "greatest" if one.greatest else "sum",
+            "kind": _kind(one),
         }
         for one in registry.parts("objectives")
     ]
+
+
+def _kind(one: Objective) -> str:
+    """How an objective is made of jobs."""
+    if one.prices is not None:
+        return "price"
+    if one.link_weights is not None:
+        return "links"
+    return "greatest" if one.greatest else "sum"
 
 
 def _bounds() -> list[dict[str, Any]]:
@@ -180,13 +189,13 @@ def _placements() -> list[dict[str, Any]]:
 
 def _reports() -> list[dict[str, Any]]:
     """One row of plain data for each thing that looks at schedules or instances, and for what."""
-    from rarmodel import auditor, description, reports, verifier  # noqa: PLC0415 - few need them
+    from rarmodel import auditor, description, drawing, verifier  # noqa: PLC0415 - few need them
 
     looking = {
         "verify": ("checks schedules", verifier.HANDLES),
         "describe": ("summarises instances", description.HANDLES),
-        "plot": ("draws schedules", reports.HANDLES),
-        "report": ("compares schedules in a page", reports.HANDLES),
+        "plot": ("draws schedules", drawing.HANDLES),
+        "report": ("compares schedules in a page", drawing.HANDLES),
         "audit": ("checks the paper's claims", auditor.HANDLES),
     }
     return [

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 
 from .arguments import asked
 from .sources import Schedules, Source, load_instance, load_schedules, with_objective
+
+if TYPE_CHECKING:
+    from altair import VConcatChart
 
 
 @asked
@@ -15,11 +19,10 @@ def plot(
     instance: Source,
     schedules: Schedules,
     *,
-    form: str = "png",
     parts: Sequence[str] | None = None,
     objective: str | Sequence[str] | None = None,
     bound: bool = True,
-) -> bytes:
+) -> VConcatChart:
     """Draw schedules of an instance: a Gantt chart, rings on links and GPUs held, over time.
 
     Schedules that break constraints are drawn as far as possible, and marked.
@@ -30,39 +33,43 @@ def plot(
         An instance, a file, or the name of a bundled instance.
     schedules
         One or several, from files or in memory.
-    form
-        `png` or `svg`; or `html` for the interactive page of `report`.
     parts
         Parts to draw of each schedule: `gantt`, `contention`, `utilisation`; all by default.
     objective
         What schedules are compared by, instead of the instance's objective; see `solve`.
     bound
-        Whether a picture tells the best proven bound; an HTML page always does.
+        Whether the chart tells the finding and the best proven bound.
+
+    Returns
+    -------
+    VConcatChart
+        A chart of Vega-Altair, which a notebook shows. `save` writes it as SVG, PNG, PDF or HTML.
 
     Raises
     ------
     InputError
         If instance or schedule is malformed.
     UsageError
-        If the form or part does not exist, or the plotting library is not installed.
+        If there is no schedule, a part does not exist, or Altair or vl-convert is not installed.
     """
-    if form == "html":
-        if parts is not None:
-            raise UsageError("parts are for png and svg; an HTML page has all parts")
-        return report(instance, schedules, objective=objective).encode()
-    if form not in {"png", "svg"}:
-        raise UsageError(f"no form {form!r} of plots; choose one of png, svg, html")
-    from rarmodel.reports import draw_all, picture, shown_bounds  # noqa: PLC0415 - few need it
+    from rarmodel.drawing import Shown, draw_all, schedules_chart  # noqa: PLC0415 - few need it
+    from rarmodel.drawing.extra import require_extra  # noqa: PLC0415
 
+    require_extra()
     problem = with_objective(load_instance(instance), objective)
-    drawings = draw_all(problem, load_schedules(schedules))
-    told = shown_bounds(drawings) if bound else None
-    return picture(drawings, told, form=form, parts=parts)
+    found = load_schedules(schedules)
+    if not found:
+        raise UsageError("a plot needs at least one schedule")
+    return schedules_chart(Shown.of(draw_all(problem, found), bound=bound), parts)
 
 
 @asked
 def report(
-    instance: Source, schedules: Schedules, *, objective: str | Sequence[str] | None = None
+    instance: Source,
+    schedules: Schedules,
+    *,
+    objective: str | Sequence[str] | None = None,
+    charts: Mapping[str, Any] | None = None,
 ) -> str:
     """Compare schedules of an instance in one HTML page that opens offline.
 
@@ -74,18 +81,20 @@ def report(
         One or several, from files or in memory. Schedules that break constraints are marked.
     objective
         What schedules are compared by, instead of the instance's objective; see `solve`.
+    charts
+        Charts of your own, made with Altair, each by its heading: they stand at the end.
 
     Raises
     ------
     InputError
         If instance or schedule is malformed.
     UsageError
-        If Jinja2 or Bokeh is not installed.
+        If there is no schedule, or Altair or vl-convert is not installed.
     """
-    from rarmodel.reports import report_page  # noqa: PLC0415 - few need it
+    from rarmodel.drawing import report_page  # noqa: PLC0415 - few need it
 
     problem = with_objective(load_instance(instance), objective)
-    return report_page(problem, load_schedules(schedules))
+    return report_page(problem, load_schedules(schedules), charts)
 
 
 @asked
@@ -109,8 +118,8 @@ def report_simulations(instance: Source, schedules: Schedules) -> str:
     UsageError
         If some job of a schedule never completes, or the libraries are not installed.
     """
-    from rarmodel.reports import Group, simulations_page  # noqa: PLC0415 - few need it
-    from rarmodel.reports.comparison import distinct  # noqa: PLC0415
+    from rarmodel.drawing import Group, simulations_page  # noqa: PLC0415 - few need it
+    from rarmodel.drawing.comparison import distinct  # noqa: PLC0415
 
     problem = load_instance(instance)
     found = load_schedules(schedules)

@@ -27,10 +27,11 @@ from rarmodel.methods import (
     Neighbourhood,
     Result,
     attempt,
+    compact,
     goals_of,
     prepare_method,
-    second_of,
     status_of,
+    ties_in,
 )
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.schema import Instance
@@ -61,7 +62,6 @@ def solve(
     threads: int | None = None,
     iterations: int | None = None,
     patience: int | None = None,
-    second_aim: bool = True,
     scheduler: str | None = None,
     seed: int = 0,
     data: Data | None = None,
@@ -98,7 +98,7 @@ def solve(
         Whether the formulation's solver must do with the formulation's model alone: rarmodel adds
         no search, no proof, no bound of its own and no starting solution. So results of several
         formulations or solvers can be compared.
-    time_limit, gap, threads, iterations, patience, second_aim, scheduler, seed, log, progress
+    time_limit, gap, threads, iterations, patience, scheduler, seed, log, progress
         See `Limits`.
 
     Returns
@@ -148,7 +148,6 @@ def solve(
         progress,
         iterations,
         patience,
-        second_aim,
         scheduler,
     )
     problem = with_objective(load_instance(instance), objective)
@@ -270,7 +269,12 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
-    if report is not None:
+    if schedule is not None and report is not None:
+        if stopped != INTERRUPTED:
+            try:
+                schedule, report = compact(instance, schedule, report, _over(limits.since(begun)))
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
         require_true(instance, report, bound, aim=aim)
     least = with_aim(with_makespan(instance, quick, bound), aim)
     goals = goals_of(instance, report, least)
@@ -294,9 +298,17 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         stopped=stopped,
         schedule_by=method.name if schedule else None,
         objective=goals,
-        second=second_of(instance, report),
+        ties=ties_in(instance, report),
         reasons=reasons,
     )
+
+
+def _over(limits: Limits) -> Callable[[], bool]:
+    """Whether the time that limits leave from now on is over, to be asked again and again."""
+    if limits.time_limit is None:
+        return lambda: False
+    end = perf_counter() + limits.time_limit
+    return lambda: perf_counter() >= end
 
 
 @asked

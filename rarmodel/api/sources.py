@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.arguments import checked, expected, optional, require
-from rarmodel.arguments import names as names_given
+from rarmodel.argument_checks import checked, expected, optional, require
+from rarmodel.argument_checks import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
     STANDARD_INPUT,
@@ -127,7 +127,8 @@ def with_objective(instance: Instance, objective: str | Sequence[str] | None) ->
         find_objective(name)
         if name in names[:i]:
             raise UsageError(f"objective {name!r} is named twice")
-    return instance.model_copy(update={"objective": names[0] if len(names) == 1 else tuple(names)})
+    asked = objective if isinstance(objective, str) else tuple(names)
+    return instance.model_copy(update={"objective": asked})
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:

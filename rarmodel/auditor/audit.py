@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rarmodel.bounds import LowerBound, best_bound, require_true
 from rarmodel.errors import NoScheduleError
 from rarmodel.exact import prepare, solve_formulation
+from rarmodel.formulations.every_schedule import every_schedule
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits
@@ -21,9 +22,21 @@ from rarmodel.schema import Instance, Job, Schedule
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
-from .attained_times import greatest_slots
 from .claims import Claim, Quantities, Range, claims_on, exactly, plain
 from .least_limit import LeastLimit, least_limit
+
+MOST_JOBS = 8
+"""Most jobs for enumeration; more jobs have too many schedules."""
+
+MOST_PLACEMENTS = 1_000
+"""Most placements for enumeration, of a job of each size."""
+
+MOST_SCHEDULES = 200_000
+"""Most schedules for enumeration."""
+
+MOST_EVALUATIONS = 1_000_000
+"""Most simulations of partial schedules for enumeration: about two seconds."""
+
 
 HEURISTIC_SHARE = 0.05
 """Share of the time left that each heuristic may use to find attained execution times."""
@@ -302,3 +315,27 @@ def _optimum(
     if result.lower_bound is not None and result.lower_bound > low:
         low, name = result.lower_bound, result.bound_name or solvers[0].name
     return _Optimum(Range(min(low, high), high), name, result.stopped)
+
+
+def greatest_slots(instance: Instance) -> dict[str, int] | None:
+    """Greatest execution time of each job in slots, by name, over all feasible schedules.
+
+    `job_extremes` gives bounds: most servers, slowest link and most rings, whether or not these
+    occur together. The paper's ρ_j^max is the greatest execution time that can really occur.
+    None if there are too many schedules to enumerate, or none.
+    """
+    if len(instance.jobs) > MOST_JOBS:
+        return None
+    every = every_schedule(
+        instance,
+        horizon_of(instance),
+        most_placements=MOST_PLACEMENTS,
+        most_schedules=MOST_SCHEDULES,
+        most_evaluations=MOST_EVALUATIONS,
+    )
+    if every is None or len(every[1].starts) == 0:
+        return None
+    _, found = every
+    greatest = (found.completions - found.starts).max(axis=0)
+    names = (job.name for job in instance.jobs)
+    return dict(zip(names, greatest.tolist(), strict=True))

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from rarmodel.bounds import limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Scope
-from rarmodel.formulations.busy_time import BUSY_TIME, busiest_gpu, simple_bounds
+from rarmodel.formulations.busy_time import BUSY_TIME, busiest_gpu
+from rarmodel.formulations.shared_out import simple_bounds
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance

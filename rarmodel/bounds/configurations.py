@@ -35,11 +35,11 @@ import numpy as np
 from rarmodel.schema import Instance
 
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
-from .climb import climbed
 from .column_program import ColumnProgram, Solution
-from .dearest import Pricing
+from .destructive_bound import destructive_bound
 from .knapsack import Ints
 from .patterns import Pattern, cheapest_pattern
+from .pricing_problem import Pricing
 from .ring_states import RingState, Spreading, ring_states
 
 PRICE_SCALE = 10**9
@@ -306,7 +306,7 @@ def configuration_bound(
     instance
         The problem.
     known, upper, stop
-        See `climb.climbed`.
+        See `destructive_bound`.
 
     Returns
     -------
@@ -317,7 +317,9 @@ def configuration_bound(
     configurations = Configurations(instance)
     if not configurations.fits:
         return None
-    return climbed(known, upper, lambda length: configurations.refuted(length, stop), stop)
+    return destructive_bound(
+        known, upper, lambda length: configurations.refuted(length, stop), stop
+    )
 
 
 def prepare() -> None:

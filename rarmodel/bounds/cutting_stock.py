@@ -30,8 +30,8 @@ from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound, in_slots
-from .climb import climbed
 from .column_program import ColumnProgram
+from .destructive_bound import destructive_bound
 from .knapsack import Ints, fill, powers
 
 MAX_CELLS = 20_000_000
@@ -80,7 +80,7 @@ def cutting_stock(
     instance
         The problem.
     known, upper, stop
-        See `climb.climbed`.
+        See `destructive_bound`.
 
     Returns
     -------
@@ -90,7 +90,9 @@ def cutting_stock(
     """
     problem = _problem(instance)
     columns: list[Column] = []
-    return climbed(known, upper, lambda length: refuted(problem, length, columns, stop), stop)
+    return destructive_bound(
+        known, upper, lambda length: refuted(problem, length, columns, stop), stop
+    )
 
 
 def prepare() -> None:

@@ -33,13 +33,13 @@ from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, o
 from rarmodel.schema import Instance
 
 from .bound import UNINTERRUPTED, Bound
+from .least_demands import works
 from .relaxations import counted, least_not_refuted, next_value
 from .time_for_bounds import seconds_left
-from .works import works
 
 if TYPE_CHECKING:
-    from .market import Kinds
-    from .price_ascent import Market, Prices
+    from .capacity_relaxation import Kinds
+    from .subgradient import CapacityRelaxation, Prices
 
 ASCENT_WORK = 200_000_000
 """Offers times blocks in all steps of an ascent, about: less than a second."""
@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The best prices of a market, of kinds of servers in blocks of so many slots."""
+    """The best prices of a relaxation, of kinds of servers in blocks of so many slots."""
 
     kinds: Kinds
     width: int
@@ -123,7 +123,7 @@ def _outcome(instance: Instance, objective: Objective) -> Outcome | None:
 
 def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     """Bound on sums of terms: what all jobs cost at least, less the price of all the room."""
-    from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
+    from .capacity_relaxation import partitions, relaxation_of  # noqa: PLC0415 - takes a while to load
 
     common = lcm(*(term.divisor for term in terms.values()))
     latest = [window.end for window in windows(instance, horizon_of(instance))]
@@ -134,17 +134,17 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     last: Known | None = None
     for one in partitions(instance):
         for _ in range(MOST_LENGTHS):
-            market = _with_terms(market_of(instance, one, latest, length), terms, common)
-            prices = _carried(last, market, one.kinds)
-            last = Known(one.kinds, market.width, prices)
+            relaxed = _with_terms(relaxation_of(instance, one, latest, length), terms, common)
+            prices = _carried(last, relaxed, one.kinds)
+            last = Known(one.kinds, relaxed.width, prices)
             hope = _hope(instance, terms) * common
-            if (steps := _steps(market)) == 0:
+            if (steps := _steps(relaxed)) == 0:
                 break  # Time is over.
-            if _ascend(market, prices, steps, hope, inf) == inf:
+            if _ascend(relaxed, prices, steps, hope, inf) == inf:
                 return None
-            proven = _proven(market, prices)
+            proven = _proven(relaxed, prices)
             if proven is not None and (best is None or proven > best):
-                best, plan = proven, _plan(one.kinds, market, prices)
+                best, plan = proven, _plan(one.kinds, relaxed, prices)
             if length >= most or not prices.best[:, -2].any():
                 break
             length = min(most, 2 * length)
@@ -159,7 +159,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     For a value λ each job must complete by the last slot at which its term is at most λ. If then
     all jobs together pay more, at the least, than there is room for, λ is too small.
     """
-    from .market import market_of, partitions  # noqa: PLC0415 - takes a while to load
+    from .capacity_relaxation import partitions, relaxation_of  # noqa: PLC0415 - takes a while to load
 
     horizon = horizon_of(instance)
     ends = [window.end for window in windows(instance, horizon)]
@@ -189,17 +189,17 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         last = latest(value)
         if too_late(last):
             return True
-        market = market_of(instance, partition, last, min(widest, max(last)))
-        prices = _carried(known, market, kinds)
+        relaxed = relaxation_of(instance, partition, last, min(widest, max(last)))
+        prices = _carried(known, relaxed, kinds)
         if known is None:
             prices.now[:, :-1] = 1.0
-        steps = min(most_steps, _steps(market))
-        if steps > 0 and _ascend(market, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
-            known = Known(kinds, market.width, prices)
-            if (_proven(market, prices) or 0) > 0:
+        steps = min(most_steps, _steps(relaxed))
+        if steps > 0 and _ascend(relaxed, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
+            known = Known(kinds, relaxed.width, prices)
+            if (_proven(relaxed, prices) or 0) > 0:
                 return True
-        plan = _plan(kinds, market, prices)
-        work -= steps * offers * market.room.shape[1]
+        plan = _plan(kinds, relaxed, prices)
+        work -= steps * offers * relaxed.capacity.shape[1]
         return False
 
     finest = Fraction(1, max(term.divisor for term in terms.values()))
@@ -220,12 +220,12 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     return None if plan is None else Outcome(value, plan)
 
 
-def _plan(kinds: Kinds, market: Market, prices: Prices) -> Plan:
+def _plan(kinds: Kinds, relaxed: CapacityRelaxation, prices: Prices) -> Plan:
     """What jobs do on average: the offers that they take most often."""
     offers = []
-    for begin, end in pairwise(market.offer_at.tolist()):
+    for begin, end in pairwise(relaxed.offer_at.tolist()):
         best = begin + int(prices.taken[begin:end].argmax())
-        offers.append((int(market.kind[best]), int(market.size[best])))
+        offers.append((int(relaxed.kind[best]), int(relaxed.size[best])))
     return Plan(kinds, tuple(prices.mean.tolist()), tuple(offers))
 
 
@@ -244,63 +244,67 @@ def _hope(instance: Instance, terms: dict[int, Term]) -> float:
     return max(1.0, weights * wait / 8)
 
 
-def _with_terms(market: Market, terms: dict[int, Term], common: int) -> Market:
+def _with_terms(
+    relaxed: CapacityRelaxation, terms: dict[int, Term], common: int
+) -> CapacityRelaxation:
     """With terms times a common multiple of their divisors."""
     for j, term in terms.items():
-        market.weight[j] = term.weight * (common // term.divisor)
-        market.offset[j], market.shape[j] = term.offset, term.shape
-    return market
+        relaxed.weight[j] = term.weight * (common // term.divisor)
+        relaxed.offset[j], relaxed.shape[j] = term.offset, term.shape
+    return relaxed
 
 
-def _carried(known: Known | None, market: Market, kinds: Kinds) -> Prices:
+def _carried(known: Known | None, relaxed: CapacityRelaxation, kinds: Kinds) -> Prices:
     """Prices to start from: each kind has those of the kind that its servers had, at each time."""
-    from .price_ascent import new_prices  # noqa: PLC0415
+    from .subgradient import new_prices  # noqa: PLC0415
 
-    carried = new_prices(market)
+    carried = new_prices(relaxed)
     if known is not None:
         best, blocks = known.prices.best, carried.now.shape[1] - 1
-        middles = np.arange(blocks) * market.width + market.width // 2
+        middles = np.arange(blocks) * relaxed.width + relaxed.width // 2
         at = np.minimum(middles // known.width, best.shape[1] - 1)
         for old, new in zip(known.kinds, kinds, strict=True):
             carried.now[new, :-1] = best[old, at]
     return carried
 
 
-def _steps(market: Market) -> int:
+def _steps(relaxed: CapacityRelaxation) -> int:
     """As many steps as an ascent may take, also by the time that is left; all prices are valid."""
-    work: int = len(market.size) * market.room.shape[1]
+    work: int = len(relaxed.size) * relaxed.capacity.shape[1]
     steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
     return int(min(steps, seconds_left() * WORK_PER_SECOND / work))
 
 
-def _ascend(market: Market, prices: Prices, steps: int, hope: float, enough: float) -> float:
-    from .price_ascent import ascend  # noqa: PLC0415
+def _ascend(
+    relaxed: CapacityRelaxation, prices: Prices, steps: int, hope: float, enough: float
+) -> float:
+    from .subgradient import ascend  # noqa: PLC0415
 
-    return float(ascend(market, prices, steps, hope, enough))
+    return float(ascend(relaxed, prices, steps, hope, enough))
 
 
-def _proven(market: Market, prices: Prices) -> Fraction | None:
+def _proven(relaxed: CapacityRelaxation, prices: Prices) -> Fraction | None:
     """The value at the best prices, exactly: these and the weights become whole numbers.
 
     None if the numbers are too great for that.
     """
-    from .price_ascent import worth  # noqa: PLC0415
+    from .subgradient import worth  # noqa: PLC0415
 
-    length = market.width * market.room.shape[1]
-    reach = max(length, int(market.start.max())) + int(market.slots.max())
-    offsets = abs(market.offset).max()
-    dearest = prices.best.sum(axis=1).max() * market.width
+    length = relaxed.width * relaxed.capacity.shape[1]
+    reach = max(length, int(relaxed.start.max())) + int(relaxed.slots.max())
+    offsets = abs(relaxed.offset).max()
+    dearest = prices.best.sum(axis=1).max() * relaxed.width
     most = (
-        market.weight.sum() * (reach + offsets)
-        + int(market.size.max()) * len(market.start) * dearest
-        + (prices.best[:, :-1] * market.room).sum()
+        relaxed.weight.sum() * (reach + offsets)
+        + int(relaxed.size.max()) * len(relaxed.start) * dearest
+        + (prices.best[:, :-1] * relaxed.capacity).sum()
         + 1.0
     )
     if most > EXACT:
         return None
     scale = 2 ** int(log2(EXACT / most))
     prices.now[:] = (prices.best * scale) // 1
-    whole = market._replace(weight=market.weight * scale)
+    whole = relaxed._replace(weight=relaxed.weight * scale)
     return Fraction(int(worth(whole, prices)), scale)
 
 

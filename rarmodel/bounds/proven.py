@@ -25,7 +25,7 @@ from .bound import (
     LowerBound,
     ValueBound,
 )
-from .works import works
+from .least_demands import works
 
 EARLIEST = "earliest completions"
 """Name of the bound by which no job completes before it can."""
@@ -253,15 +253,15 @@ def value_bounds(instance: Instance) -> tuple[ValueBound, ...]:
     """The best quick bound on each objective, the most important first.
 
     Where none holds: no job completes before its earliest start plus its least execution time, and
-    no term of an objective falls with a completion. Prices are not below 0.
+    no term of an objective falls with a completion. Prices and link weights are not below 0.
     """
     found = []
     for one in objectives_of(instance):
         proven = objective_bound(instance, one)
         if proven is None:
             soonest = [work.head + work.slots for work in works(instance)]
-            nothing = [0] * len(instance.cluster.servers)
-            proven = ValueBound(one.value(instance, soonest, nothing), EARLIEST)
+            least = one.value(instance, soonest) if one.of_completions else 0
+            proven = ValueBound(least, EARLIEST)
         found.append(proven)
     return tuple(found)
 

@@ -19,7 +19,7 @@ from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
 
 from .bound import ALWAYS, Bound
-from .works import works
+from .least_demands import works
 
 MOST_WORK = 100_000
 """Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
@@ -30,7 +30,7 @@ def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
 
     Terms do not fall when a completion grows, so neither does their sum or the greatest of them.
     """
-    if objective.prices is not None or objective is MAKESPAN:
+    if not objective.of_completions or objective is MAKESPAN:
         return None
     ends = [work.head + work.slots for work in works(instance)]
     return objective.value(instance, ends)
@@ -185,7 +185,7 @@ def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
     A tardiness is at least `T − d`, also where that is below 0, so the two bounds above hold for
     the jobs of any set; and the rest of them is at least what `jobs_alone` says.
     """
-    if objective.greatest or objective.prices is not None:
+    if objective.greatest or not objective.of_completions:
         return None
     terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
     if not terms or any(term.shape is not Shape.TARDY for term in terms.values()):

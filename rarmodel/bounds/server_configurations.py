@@ -348,7 +348,7 @@ def server_configuration_bound(
     instance
         The problem.
     known, upper, stop
-        See `climb.climbed`.
+        See `destructive_bound`.
 
     Returns
     -------

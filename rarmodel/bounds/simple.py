@@ -12,7 +12,7 @@ from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance
 
 from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound
-from .works import works
+from .least_demands import works
 
 
 def longest_job(instance: Instance) -> int:

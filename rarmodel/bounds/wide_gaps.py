@@ -26,9 +26,9 @@ from rarmodel.model import least_slots_by_placement
 from rarmodel.schema import Instance
 
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
-from .climb import climbed
+from .destructive_bound import destructive_bound
+from .least_demands import works
 from .simple import area, longest_job
-from .works import works
 
 MOST_STATES = 10_000_000
 """Most steps of the dynamic program: wide jobs times slots of those that spread."""
@@ -70,7 +70,7 @@ def wide_gaps(instance: Instance) -> int | None:
     def refuted(slots: int) -> bool:
         return any(_least_slots(wide, slots) > gpus * slots for wide in each)
 
-    return climbed(known, None, refuted, lambda: False)
+    return destructive_bound(known, None, refuted, lambda: False)
 
 
 def _each_width(instance: Instance) -> list[_WideJobs]:

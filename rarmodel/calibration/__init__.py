@@ -2,13 +2,12 @@
 
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .calibration import Calibration, Parameter, Rates, Residual
-from .comparison import Errors, ModelComparison, ModelFit, compare_models
 from .estimate import calibrate
 from .measurement import Measurement
+from .measurement_table import Measurements, made_measurements, read_measurements
+from .model_comparison import Errors, ModelComparison, ModelFit, compare_models
 from .nccl_tests import read_run
-from .picture import kind_of, picture, picture_of_models
 from .run import Message, Run
-from .table import Measurements, made_measurements, read_measurements
 
 __all__ = [
     "DEFAULT_SPAN",
@@ -27,10 +26,7 @@ __all__ = [
     "bandwidths",
     "calibrate",
     "compare_models",
-    "kind_of",
     "made_measurements",
-    "picture",
-    "picture_of_models",
     "read_measurements",
     "read_run",
 ]

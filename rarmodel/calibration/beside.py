@@ -15,8 +15,8 @@ from rarmodel.model import RingOnLinks
 
 from .calibration import Rates
 from .measurement import Measurement
+from .measurement_table import Measurements
 from .prediction import Cases, cases_of, seconds_of
-from .table import Measurements
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from rarmodel.schema.base import MAX_NUMBER
 from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .beside import Runs, check_runs, runs_of
 from .calibration import Calibration, Parameter, Rates, Residual, Status, rates_of
+from .contention_models import MODELS, Factors, contention_of
 from .fit import DEFAULTS, Fit, fit
+from .measurement_table import Measurements
 from .model_fit import fit_model
-from .models import MODELS, Factors, contention_of
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions
 from .run import Run
-from .table import Measurements
 
 if TYPE_CHECKING:
     import numpy as np

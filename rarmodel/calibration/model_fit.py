@@ -14,8 +14,8 @@ import numpy as np
 from rarmodel.errors import InputError, Problem
 
 from .beside import Runs
+from .contention_models import Factors
 from .fit import DEFAULTS, Fit, nothing_determined, null_names, unit_of, with_covariance
-from .models import Factors
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, predictions
 
 _START = {CONCURRENCY: 0.9, ALPHA: 0.05}

@@ -18,7 +18,7 @@ from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes
 from rarmodel.schema.problems import show
-from rarmodel.workloads.table import LARGER, decoded
+from rarmodel.workloads.trace_table import LARGER, decoded
 
 from .nccl_json import read_json
 from .run import (

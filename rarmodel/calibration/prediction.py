@@ -22,7 +22,7 @@ from rarmodel.model import (
     reduction_seconds,
 )
 
-from .table import Measurements
+from .measurement_table import Measurements
 
 CONCURRENCY, ALPHA, OVERHEAD = "concurrency", "alpha", "overhead_ms_per_server"
 CONTENTION = (CONCURRENCY, ALPHA, OVERHEAD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -16,18 +17,19 @@ from rarmodel.files import unusable, write_text
 from rarmodel.limits import processors
 from rarmodel.tabular import check_table
 
-from .arguments import asked
-from .dask_pool import dask_pool
+from .campaign_arguments import asked
+from .campaign_reader import read_campaigns
 from .ledger import LOCK, Ledger, open_ledger
-from .local_pool import local_pool
-from .plan import Plan, Planned, add_campaign
-from .pool import Pool, outcomes
-from .process import versions
-from .reader import read_campaigns
+from .planned_runs import Plan, Planned, add_campaign
+from .results_table import export_table
+from .run_pools import Pool, dask_pool, local_pool, outcomes
+from .run_process import versions
 from .supervise import RESULT
-from .table import export_table
 from .task import Outcome, Work
-from .workplace import make_workplace, remove_workplace, workplaces
+
+PREFIX = ".rarmodel-run-"
+"""Folders in which processes work. Nothing else is ever removed from a campaign's folder."""
+
 
 LEDGER, TABLE = "ledger.sqlite", "table.parquet"
 INSTANCES, SCHEDULES = "instances", "schedules"
@@ -297,3 +299,32 @@ def _gather(ledger: Ledger, folder: Path) -> None:
             if states.get(run) in {"open", "failed"}:  # A failed one may have been done again.
                 _record(ledger, folder, run, Outcome.from_json(result.read_text("utf-8")))
         remove_workplace(ledger, place)
+
+
+def make_workplace(ledger: Ledger, folder: Path) -> Path:
+    """A new folder in a campaign's folder.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+    except OSError as error:
+        raise unusable(error, str(folder), "no folder can be made in it") from error
+    ledger.add_workplace(place.name)
+    return place
+
+
+def workplaces(ledger: Ledger, folder: Path) -> list[Path]:
+    """Those that are still there: drivers that were killed have left them."""
+    names = [Path(name).name for name in ledger.workplaces()]
+    return [folder / name for name in names if name.startswith(PREFIX)]
+
+
+def remove_workplace(ledger: Ledger, place: Path) -> None:
+    """Remove one with all it holds; the ledger keeps it in mind if it cannot be removed."""
+    shutil.rmtree(place, ignore_errors=True)
+    if not place.exists():
+        ledger.forget_workplace(place.name)

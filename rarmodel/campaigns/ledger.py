@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import may_exist
 
-from .plan import Planned
+from .planned_runs import Planned
 from .schema import ProcessLimits
 from .task import Outcome, Task
 

@@ -161,9 +161,6 @@ class Options(Record):
     )
     """Iterations without a better schedule or bound after which to stop, for the same methods."""
 
-    second_aim: Switches = None
-    """Whether `search` goes on to total completion after its objective; true by default."""
-
     model_only: Switches = None
     """Whether solvers of formulations must do with the model alone; false by default. Methods run
     as usual."""

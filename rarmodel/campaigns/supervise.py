@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from .memory import peak_memory_mb
-from .process import MEMORY_SIGNS
+from .run_process import MEMORY_SIGNS
 from .task import DETAILS, Failure, Outcome, Work, failed
 
 RESULT = "result.json"
@@ -54,7 +54,7 @@ def run_in_process(
     begun = time.monotonic()
     with log.open("wb") as sink:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "rarmodel.campaigns.process", str(task), str(result)],
+            [sys.executable, "-m", "rarmodel.campaigns.run_process", str(task), str(result)],
             stdin=subprocess.PIPE,
             stdout=sink,
             stderr=sink,

@@ -8,9 +8,9 @@ import rich_click as click
 
 from rarmodel.errors import UsageError, one_line
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEED, SEVERAL, Number, Span
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
@@ -101,15 +101,13 @@ def calibrate(
     """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
     from rarmodel import files  # noqa: PLC0415
     from rarmodel.api import inputs, sources  # noqa: PLC0415
-    from rarmodel.calibration import kind_of, picture, picture_of_models  # noqa: PLC0415
 
     from . import measurement_tables as tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     share_stdin(table, instance, *nccl_tests)
-    kind = None if plot is None else kind_of(plot)
     if plot is not None:
-        files.check_writable(plot)
+        _check_picture(plot)
     base = None if instance is None else sources.load_instance(instance)
     given = {name: value for name, value in constants.items() if value is not None}
     known: dict[str, Any] = {
@@ -123,8 +121,10 @@ def calibrate(
             others = "--nccl-tests, --message-mb, --model and --output"
             raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
         compared = inputs.compare_models(table, seed=seed, **known)
-        if plot is not None and kind is not None:
-            files.write_bytes(plot, picture_of_models(compared, kind))
+        if plot is not None:
+            from rarmodel.drawing import models_chart  # noqa: PLC0415 - an extra
+
+            _write_picture(plot, models_chart(compared))
         if as_json:
             answer_json(compared.summary())
         else:
@@ -138,8 +138,10 @@ def calibrate(
         if base is not None:
             text = files.to_json(found.applied(base))
         write_json(text, output)
-    if plot is not None and kind is not None:
-        files.write_bytes(plot, picture(found, kind))
+    if plot is not None:
+        from rarmodel.drawing import calibration_chart  # noqa: PLC0415 - an extra
+
+        _write_picture(plot, calibration_chart(found))
     for note in found.notes:
         say(one_line(f"note: {note}"))
     if as_json:
@@ -169,3 +171,19 @@ def _print(found: Calibration) -> None:
             f"root mean square error {found.rms_error:.2%}, "
             f"{freedom} degree{'s' * (freedom != 1)} of freedom"
         )
+
+
+def _check_picture(path: str) -> None:
+    """Check before a calibration that its picture can be written."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import form_of  # noqa: PLC0415 - an extra
+
+    form_of(path)
+    files.check_writable(path)
+
+
+def _write_picture(path: str, chart: Any) -> None:
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import form_of, image_of  # noqa: PLC0415 - an extra
+
+    files.write_bytes(path, image_of(chart, form_of(path)))

@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON, scheduler_option
-from .outputs import PAGE, SIMULATIONS, write_page
+from .output_files import PAGE, SIMULATIONS, write_page
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:

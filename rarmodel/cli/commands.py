@@ -15,7 +15,7 @@ from rarmodel.defaults import (
 from rarmodel.errors import one_line
 from rarmodel.kinds import LISTED
 
-from .inputs import read_schedules, share_stdin
+from .input_files import read_schedules, share_stdin
 from .options import (
     BOUNDS,
     DATA,
@@ -29,7 +29,7 @@ from .options import (
     limits,
     scheduler_option,
 )
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def solve(
     method: str | None,
     formulation: str | None,
     solver: str | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     data: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
@@ -126,7 +126,6 @@ def solve(
     iterations: int | None,
     patience: int | None,
     gap: float,
-    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -162,7 +161,6 @@ def solve(
             iterations=iterations,
             patience=patience,
             gap=gap,
-            second_aim=second_aim,
             scheduler=scheduler,
             threads=threads,
             seed=seed,
@@ -192,7 +190,7 @@ def solve(
 def verify(
     instance: str,
     schedule: str,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Check SCHEDULE against INSTANCE and compute the jobs' completion times.
@@ -334,7 +332,7 @@ def formulate(
     formulation: str,
     output: str,
     horizon: int | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     data: str | None,
     lower_bound: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001

@@ -9,7 +9,7 @@ from rarmodel.errors import one_line
 from rarmodel.tabular import flat
 
 from .commands import FINE, UNSOLVED
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import (
     BOUNDS,
     DATA,
@@ -21,7 +21,7 @@ from .options import (
     SEVERAL,
     limits,
 )
-from .outputs import check_rows, write_rows
+from .output_files import check_rows, write_rows
 from .terminal import answer, answer_json, progress, say, show
 
 
@@ -76,14 +76,13 @@ def compare(
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
     solvers: tuple[str, ...],
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     data: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
     time_limit: float,
     gap: float,
-    second_aim: bool,  # noqa: FBT001
     threads: int | None,
     seed: int,
     log: bool,  # noqa: FBT001
@@ -115,7 +114,6 @@ def compare(
             model_only=model_only,
             time_limit=time_limit,
             gap=gap,
-            second_aim=second_aim,
             threads=threads,
             seed=seed,
             log=say if log else None,

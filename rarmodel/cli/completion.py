@@ -51,7 +51,7 @@ def _listed_families() -> list[str]:
 
 
 def _campaigns() -> list[str]:
-    from rarmodel.campaigns.reader import FIGURES, bundled_campaigns  # noqa: PLC0415
+    from rarmodel.campaigns.campaign_reader import FIGURES, bundled_campaigns  # noqa: PLC0415
 
     return [FIGURES, *bundled_campaigns()]
 
@@ -69,7 +69,7 @@ def _formats() -> Iterable[str]:
 
 
 def _models() -> Iterable[str]:
-    from rarmodel.workloads.profiles import profiles  # noqa: PLC0415
+    from rarmodel.workloads.model_profiles import profiles  # noqa: PLC0415
 
     return profiles()
 
@@ -81,7 +81,7 @@ def _features() -> Iterable[str]:
 
 
 def _parts() -> Iterable[str]:
-    from rarmodel.reports.pictures import PARTS  # noqa: PLC0415
+    from rarmodel.drawing.parts import PARTS  # noqa: PLC0415
 
     return PARTS
 

@@ -16,11 +16,11 @@ from .terminal import answer, answer_json, show
 @JSON
 def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001
     """Summarise INSTANCE without solving it: sizes, load, execution times, lower bounds."""
-    from rarmodel.api import catalogue  # noqa: PLC0415
+    from rarmodel.api import library_listing  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
-    found = catalogue.describe(instance)
+    found = library_listing.describe(instance)
     if as_json:
         answer_json(found.summary(jobs=jobs))
         return 0

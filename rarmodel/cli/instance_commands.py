@@ -7,7 +7,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON, POSITIVE
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, progress, say, say_first, show
 
 FINE, WRONG = 0, 1
@@ -31,17 +31,17 @@ def instances(context: click.Context, listed_family: str | None, as_json: bool) 
     """List the bundled instances, with the best makespans and bounds known."""
     if context.invoked_subcommand is not None:
         return FINE
-    from rarmodel.api import catalogue  # noqa: PLC0415
+    from rarmodel.api import library_listing  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     if as_json:
-        answer_json(catalogue.list_instances(listed_family))
+        answer_json(library_listing.list_instances(listed_family))
         return FINE
-    show(tables.bundled(catalogue.list_instances(listed_family or "examples")))
+    show(tables.bundled(library_listing.list_instances(listed_family or "examples")))
     if listed_family is None:
         answer("")
-        show(tables.families(catalogue.list_families()))
+        show(tables.families(library_listing.list_families()))
     return FINE
 
 

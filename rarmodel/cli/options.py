@@ -120,14 +120,18 @@ MAX_SIZE = click.option(
 )
 
 
+def _one_or_listed(names: str) -> str | list[str]:
+    """One name, or the names between commas; a comma at the end makes a list of one."""
+    listed = [name.strip() for name in names.removesuffix(",").split(",")]
+    return listed if "," in names else listed[0]
+
+
 def objective_option(text: str) -> Callable[..., Any]:
     """Add the option for objectives, with this help."""
     return click.option(
         "--objective",
         metavar="NAME[,NAME…]",
-        callback=lambda _context, _option, names: (
-            None if names is None else [name.strip() for name in names.split(",")]
-        ),
+        callback=lambda _context, _option, names: names and _one_or_listed(names),
         help=f"{text}, or several, the most important first.",
     )
 
@@ -243,13 +247,6 @@ limits = together(
         default=0.0,
         show_default=True,
         help="Stop when (value - bound) / value is at most PART; 0.01 is 1 %.",
-    ),
-    click.option(
-        "--second-aim/--no-second-aim",
-        default=True,
-        show_default=True,
-        help="Go on to total completion once the objective is proven, or its share of the time "
-        "is over.",
     ),
     THREADS,
     SEED,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import EBADF, EIO, ENOSPC
+from types import FrameType
 from typing import NoReturn
 
 import rich_click as click
@@ -14,7 +18,6 @@ from rarmodel.errors import InputError, RarmodelError, UsageError
 from rarmodel.interrupts import INTERRUPTED, by_interrupt, interruptible
 
 from .commands import BAD_INPUT, UNSOLVED, rarmodel
-from .killed import killable
 from .terminal import (
     finish,
     lost,
@@ -103,3 +106,31 @@ def _told(error: OSError) -> str:
     if error.filename is None and error.errno in {EBADF, EIO, ENOSPC}:
         return str(lost(error))
     return str(error)
+
+
+class KilledError(BaseException):
+    """SIGTERM arrived. This is no `Exception`, so `except Exception` does not catch it."""
+
+
+@contextmanager
+def killable() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, then end the process as the signal would.
+
+    A second SIGTERM ends the process at once. A handler that the caller has set stays in place.
+    """
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _raise)
+    try:
+        yield
+    except KilledError:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    raise KilledError

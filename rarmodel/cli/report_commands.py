@@ -8,11 +8,11 @@ import rich_click as click
 
 from rarmodel.errors import UsageError
 
-from .inputs import read_schedules
+from .input_files import read_schedules
 from .options import OBJECTIVE, SEVERAL
-from .outputs import PAGE, SIMULATIONS, write_page
+from .output_files import PAGE, SIMULATIONS, write_page
 
-FORMS = ("png", "svg", "html")
+FORMS = ("png", "svg", "pdf", "html")
 INSTANCE = click.argument("instance")
 SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDULE...")
 
@@ -24,7 +24,7 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
     "--output",
     metavar="FILE",
     required=True,
-    help="Write to this file; its name ends in .png, .svg or .html.",
+    help="Write to this file; its name ends in .png, .svg, .pdf or .html.",
 )
 @click.option(
     "--part",
@@ -39,7 +39,7 @@ def plot(
     schedules: tuple[str, ...],
     output: str,
     parts: tuple[str, ...],
-    objective: list[str] | None,
+    objective: str | list[str] | None,
 ) -> int:
     """Draw schedules of INSTANCE, one below the other.
 
@@ -50,11 +50,18 @@ def plot(
 
     form = Path(output).suffix[1:].lower()
     if form not in FORMS:
-        raise UsageError(f"{output}: a file that ends in .png, .svg or .html is expected")
+        raise UsageError(f"{output}: a file that ends in .png, .svg, .pdf or .html is expected")
     files.check_writable(output)
     problem, claimed = read_schedules(instance, schedules)
-    made = plotting.plot(problem, claimed, form=form, parts=parts or None, objective=objective)
-    files.write_bytes(output, made)
+    if form == "html":
+        if parts:
+            raise UsageError("parts are for pictures; an HTML page has all parts")
+        files.write_bytes(output, plotting.report(problem, claimed, objective=objective).encode())
+        return 0
+    chart = plotting.plot(problem, claimed, parts=parts or None, objective=objective)
+    from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+
+    files.write_bytes(output, image_of(chart, form))
     return 0
 
 
@@ -69,7 +76,7 @@ def report(
     schedules: tuple[str, ...],
     output: str,
     simulations: bool,  # noqa: FBT001
-    objective: list[str] | None,
+    objective: str | list[str] | None,
 ) -> int:
     """Compare schedules of INSTANCE in one HTML page that opens offline.
 

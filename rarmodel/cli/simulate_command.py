@@ -9,7 +9,7 @@ from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
 from .options import INSTANCE, JSON, SEED, objective_option
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer, answer_json, forecast, say, say_first, show
 
 
@@ -46,7 +46,7 @@ def simulate(
     policy: list[str],
     placement: str,
     round_slots: int | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     seed: int,
     output: str | None,
     as_json: bool,  # noqa: FBT001

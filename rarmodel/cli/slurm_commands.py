@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import (
     INTRA_SERVER,
     JSON,
@@ -28,7 +28,7 @@ from .options import (
     objective_option,
     together,
 )
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .report_commands import FORMS
 from .terminal import answer, answer_json, answer_text, progress, say, say_first, show
 
@@ -155,7 +155,7 @@ def slurm() -> None:
 def read(
     source: str | None,
     record_to: str | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
@@ -186,13 +186,13 @@ def read(
 @click.option(
     "--picture",
     metavar="FILE",
-    help="Draw Slurm's own order and the plan; the name ends in .png, .svg or .html.",
+    help="Draw Slurm's own order and the plan; the name ends in .png, .svg, .pdf or .html.",
 )
 @JSON
 def plan(
     instance: str | None,
     source: str | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     output: str | None,
     picture: str | None,
     as_json: bool,  # noqa: FBT001
@@ -222,11 +222,16 @@ def plan(
         if made.caveats and form == "html":
             raise UsageError(
                 f"{picture}: a page tells a gap, and this plan claims none: {made.caveats[0]}; "
-                "name a file that ends in .png or .svg"
+                "name a file that ends in .png, .svg or .pdf"
             )
-        parts = None if form == "html" else ["gantt"]
-        claimed = not made.caveats
-        drawn = plotting.plot(made.instance, made.schedules, form=form, parts=parts, bound=claimed)
+        if form == "html":
+            drawn = plotting.report(made.instance, made.schedules).encode()
+        else:
+            from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+
+            shown, claimed = made.schedules, not made.caveats
+            chart = plotting.plot(made.instance, shown, parts=["gantt"], bound=claimed)
+            drawn = image_of(chart, form)
         files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())
@@ -243,7 +248,7 @@ def _form(picture: str | None) -> str:
 
     form = Path(picture).suffix[1:].lower()
     if form not in FORMS:
-        raise UsageError(f"{picture}: a file that ends in .png, .svg or .html is expected")
+        raise UsageError(f"{picture}: a file that ends in .png, .svg, .pdf or .html is expected")
     files.check_writable(picture)
     return form
 
@@ -287,7 +292,7 @@ def apply_plan(
     script: str | None,
     undo: str | None,
     replan: bool,  # noqa: FBT001
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
@@ -391,7 +396,7 @@ def watch(
     threshold: float,
     most: int,
     looks: int | None,
-    objective: list[str] | None,
+    objective: str | list[str] | None,
     **options: Any,
 ) -> int:
     """Plan the queue again as it changes, and hand back each job shortly before its start.
@@ -416,7 +421,7 @@ def watch(
 
 def _seconds(text: str) -> float:
     """A length of time such as `90`, `60s` or `5min` in seconds."""
-    from rarmodel.workloads.cells import UNITS  # noqa: PLC0415 - loads slowly
+    from rarmodel.workloads.table_cells import UNITS  # noqa: PLC0415 - loads slowly
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", text)
     if not found or not float(found[1]):

@@ -13,7 +13,7 @@ from rarmodel.defaults import (
     TESTBED_SERVERS,
 )
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import INSTANCE, POSITIVE, SEED, together
 from .terminal import answer, say, show
 

@@ -9,7 +9,7 @@ import rich_click as click
 from rarmodel.defaults import ARRIVALS
 from rarmodel.errors import UsageError, one_line
 
-from .inputs import share_stdin
+from .input_files import share_stdin
 from .options import (
     JSON,
     MAX_SIZE,
@@ -24,7 +24,7 @@ from .options import (
     model_options,
     objective_option,
 )
-from .outputs import check_output, write_json
+from .output_files import check_output, write_json
 from .terminal import answer_json, say
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from rarmodel.model.features import ALL
 
 from .description import Description, describe
-from .facts import JobTimes, Level, Size
-from .features import Use
+from .times_and_links import JobTimes, Level, Size
+from .used_features import Use
 
 HANDLES = ALL
 """The features of instances that summaries take into account."""

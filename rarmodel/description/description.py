@@ -23,8 +23,8 @@ from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
 from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
-from .facts import JobTimes, Level, Size, job_times, network, size_of
-from .features import Use, uses_of
+from .times_and_links import JobTimes, Level, Size, job_times, network, size_of
+from .used_features import Use, uses_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
-from rarmodel.model.columns import columns
+from rarmodel.model.plain_paces import columns
 from rarmodel.model.sharing import best_share
 from rarmodel.model.sharing_rule import sharing_rule
 from rarmodel.model.topology import topology

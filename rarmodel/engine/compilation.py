@@ -3,7 +3,7 @@
 Numba's own cache notices a change of the file in which a function stands, but not of what that
 function calls in other files, whose code is compiled into it: an edit, or an upgrade of rarmodel
 below somebody's compiled placement rule, would go unnoticed. So the key of each entry includes a
-digest of every source file of rarmodel that compiled code can come from.
+digest of the source files of rarmodel that its code can come from: see `sources`.
 
 Who runs Python in a checkout imports the package there, and not the one installed. If both would
 compile the same code, they share what is on disk: the place is that of the installed package.
@@ -14,7 +14,6 @@ What is compiled takes half a minute when it happens, and no time later. `told` 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import logging
 import pickle
@@ -36,35 +35,15 @@ from numba.np import linalg
 
 from rarmodel.duration import duration
 
+from .sources import PACKAGE, digest_of, digest_of_all
+
 # Numba would load SciPy's linear algebra, for a tenth of a second, just to know that it is there.
 _ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
 import_module("numba.np.arraymath")
 linalg.ensure_blas = _ensure_blas
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_COMPILED_FOLDERS = (
-    "bounds",
-    "lists",
-    "engine",
-    "heuristics",
-    "model",
-    "online",
-    "proof",
-    "search",
-)
 _LOG = logging.getLogger("rarmodel")
-
-
-_PACKAGE = Path(__file__).parents[1]
-
-
-@cache
-def _sources_digest(package: Path = _PACKAGE) -> str:
-    digest = hashlib.sha256()
-    for folder in _COMPILED_FOLDERS:
-        for file in sorted((package / folder).glob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 @cache
@@ -74,8 +53,8 @@ def _installed() -> Path | None:
     Python looks at the working folder first, and so does not see the other one.
     """
     for place in sys.path:
-        found = Path(place) / _PACKAGE.name
-        if (found / "engine" / Path(__file__).name).is_file() and not found.samefile(_PACKAGE):
+        found = Path(place) / PACKAGE.name
+        if (found / "engine" / Path(__file__).name).is_file() and not found.samefile(PACKAGE):
             return found
     return None
 
@@ -84,7 +63,7 @@ def _installed() -> Path | None:
 def _twin() -> Path | None:
     """The installed package, if it would compile the same code as this one, which hides it."""
     other = _installed()
-    return other if other is not None and _sources_digest(other) == _sources_digest() else None
+    return other if other is not None and digest_of_all(other) == digest_of_all() else None
 
 
 class _SourcesCache(FunctionCache):  # type: ignore[misc]
@@ -93,9 +72,9 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], options: dict[str, bool]) -> None:
         super().__init__(function)
         self._options = tuple(sorted(options.items()))
-        file = Path(inspect.getfile(function))
-        if _PACKAGE in file.parents and (twin := _twin()) is not None:
-            self._keep_with(str(twin / file.relative_to(_PACKAGE)))
+        self._file = file = Path(inspect.getfile(function))
+        if PACKAGE in file.parents and (twin := _twin()) is not None:
+            self._keep_with(str(twin / file.relative_to(PACKAGE)))
 
     def _keep_with(self, file: str) -> None:
         """Keep what is compiled where it is kept for the same function in another file."""
@@ -124,7 +103,7 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
             return None
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(sig, codegen), _sources_digest(), self._options)
+        return (*super()._index_key(sig, codegen), digest_of(self._file), self._options)
 
 
 class _Compiled(CPUDispatcher):  # type: ignore[misc]
@@ -250,7 +229,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
                     "Python imports rarmodel from %s, and not the one installed in %s, whose code "
                     "is another; so rarmodel compiles again. Run Python in another folder, or "
                     "install this one: pip install -e .",
-                    _PACKAGE,
+                    PACKAGE,
                     other,
                 )
             _LOG.info("rarmodel compiles what it needs, once; later runs load it from disk")

@@ -13,7 +13,7 @@ from .arrays import CUT_OFF, NEVER, OVERFULL, STUCK, Arrays, Ints, State, arrays
 from .compilation import compiled
 from .kernel import CLOCK, RUNNING, complete_next, next_completion, reset, start
 from .modes import modes_in, modes_of
-from .segments import evaluated, segments_of
+from .segmented_runs import evaluated, segments_of
 
 
 class Placements(NamedTuple):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rarmodel.model import Pace
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.rates import each_paces
+from rarmodel.model.ring_rates import each_paces
 from rarmodel.schema import Instance
 
 from .compilation import compiled

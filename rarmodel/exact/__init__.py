@@ -1,9 +1,9 @@
 """Solving formulations: heuristics first, then models, then the verifier."""
 
+from .entries_read import entries_read
 from .models import MAX_TERMS
-from .plans import schedule_of
+from .numbered_schedules import schedule_of
 from .prepare import prepare
-from .reading import entries_read
 from .solve import solve_formulation
 
 __all__ = [

@@ -230,6 +230,11 @@ class Known:
         return max(window.end for window in windows(self.instance, horizon, self._at_most))
 
     @property
+    def any(self) -> bool:
+        """Whether there is a schedule, be it one that only the model can judge."""
+        return self.schedule is not None or bool(self.unjudged)
+
+    @property
     def _at_most(self) -> tuple[Value, ...]:
         """What a schedule that is no worse has at most, in the objectives up to this stage."""
         if self.own or self.by_makespan or self.report is None or self.report.objective is None:

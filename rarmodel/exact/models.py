@@ -27,7 +27,7 @@ from rarmodel.solvers.choice import preferred
 from .admission import ModelNeeded, admit, judge
 from .building import OutOfTime, built_until
 from .known import Known
-from .plans import schedule_of
+from .numbered_schedules import schedule_of
 
 TERMS_PER_SECOND = 40_000
 """Approximate number of terms that Pyomo builds, writes and transfers in a second."""

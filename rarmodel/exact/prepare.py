@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rarmodel.engine.compilation import told
-from rarmodel.engine.enumerate import all_schedules
 from rarmodel.methods import constructive_methods, prepare_method
 from rarmodel.model import best_placements, unhandled, used
 from rarmodel.model.features import plain
+from rarmodel.proof.all_schedules import all_schedules
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
 

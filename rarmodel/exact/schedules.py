@@ -14,7 +14,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.search import SEARCH, Session, one_after_another, seconds_before_proof
 
 from .known import SEARCH_SHARE, Known
-from .plans import schedule_of
+from .numbered_schedules import schedule_of
 from .taken import taken_by
 
 HEURISTICS_SHARE = 0.05
@@ -42,7 +42,7 @@ def first_schedules(known: Known) -> None:
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.schedule is not None:
+            if left == 0 and known.any:
                 break
         made = attempt(method, taken, replace(limits, time_limit=left))
         if made.schedule is not None:
@@ -60,7 +60,7 @@ def first_schedules(known: Known) -> None:
         search_until(known, share, FIRST_PATIENCE)
     if plain is not None and known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
-            if perf_counter() > share and known.schedule is not None:
+            if perf_counter() > share and known.any:
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
             known.collect(schedule_of(instance, Plan(starts, workers, gpus), "heuristic"))
@@ -79,9 +79,9 @@ def search_until(known: Known, deadline: float, patience: int | None = None) -> 
 
 
 def close_gap_before_models(known: Known, *, models: bool = True) -> None:
-    """Let the proof of `search`, or its dives, try where that is about what is asked for.
+    """Let the proof of `search`, or its packers, try where that is about what is asked for.
 
-    If there are models, they begin at once where the gap is too great for dives.
+    If there are models, they begin at once where the gap is too great for packers.
     """
     if known.session is None or not known.searches or known.closed or not known.session.closable:
         return

@@ -19,18 +19,13 @@ from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded as guarded_formulation
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
-from rarmodel.methods import Result, Turns, proven_aim, second_of, status_of
+from rarmodel.methods import Result, Turns, proven_aim, status_of, ties_in
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import plain
+from rarmodel.model.objectives import ties_of
 from rarmodel.schema import Instance
 from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
-from rarmodel.search.second import (
-    LEAST_SECONDS,
-    SecondAim,
-    budget_after,
-    seconds_before,
-    wanted,
-)
+from rarmodel.search.ties import LEAST_SECONDS, Ties, budget_after, seconds_before
 from rarmodel.solvers import Solver
 from rarmodel.solvers.answer import guarded
 
@@ -44,8 +39,8 @@ from .schedules import close_gap_before_models, first_schedules, search_until
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
 
-SECOND_CHECKS = 4.0
-"""Least time for the second aim, as a multiple of a check: it makes and checks schedules itself."""
+TIES_CHECKS = 4.0
+"""Least time for ties, as a multiple of a check: their search makes and checks schedules itself."""
 
 NO_BOUND = LowerBound(0, "")
 """The bound where none is known."""
@@ -123,7 +118,7 @@ def solve_formulation(
                 minimise(known)
             else:
                 _solve(known)
-                _turn_to_second(known)
+                _turn_to_ties(known)
         except KeyboardInterrupt:
             known.stopped = INTERRUPTED
         except UsageError as error:
@@ -182,7 +177,7 @@ def _use_the_rest(known: Known) -> None:
     elif left < WORTH_A_SEARCH * (known.limits.time_limit or 0.0):
         return
     if known.searches:
-        left = seconds_before(known.instance, known.limits, left)
+        left = seconds_before(known.instance, left)
     deadline = perf_counter() + left
     if known.searches:
         search_until(known, deadline)
@@ -194,26 +189,26 @@ def _use_the_rest(known: Known) -> None:
         )
 
 
-def _turn_to_second(known: Known) -> None:
-    """Search for what comes after the objectives, in the time that is left."""
+def _turn_to_ties(known: Known) -> None:
+    """Search for what decides between equal schedules, in the time that is left."""
     if known.formulation.restricts or known.schedule is None or known.stopped == INTERRUPTED:
         return
-    if not wanted(known.instance, known.limits):
+    if not ties_of(known.instance):
         return
     if unhandled(known.instance, SEARCH.handles, ""):
         return
     now = perf_counter()
     left = known.seconds_left
-    if left is not None and left < SECOND_CHECKS * known.checking:
+    if left is not None and left < TIES_CHECKS * known.checking:
         return
     end = now + (max(LEAST_SECONDS, now - known.begun) if left is None else left)
-    second = SecondAim(known.instance, known.schedule, known.limits)
+    ties = Ties(known.instance, known.schedule, known.limits)
     try:
-        second.run(budget_after(known.limits, known.begun, end))
+        ties.run(budget_after(known.limits, known.begun, end))
     finally:
-        if second.schedule is not known.schedule:
-            known.schedule, known.schedule_by = second.schedule, SEARCH.name
-            known.report = known.checked(second.schedule)
+        if ties.schedule is not known.schedule:
+            known.schedule, known.schedule_by = ties.schedule, SEARCH.name
+            known.report = known.checked(ties.schedule)
             known.values = known.values_of(known.report, None)
 
 
@@ -260,7 +255,7 @@ def _result(known: Known) -> Result:
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
         objective=known.goals,
-        second=None if formulation.restricts or known.alone else second_of(instance, known.report),
+        ties=() if formulation.restricts or known.alone else ties_in(instance, known.report),
         restricted=formulation.restricts,
         schedule_by=known.schedule_by,
         chosen_solver=known.solver.name,

@@ -1,7 +1,7 @@
 """SJF-BCO and the baselines: placement rules, the clock they share, and the bisection."""
 
 from .bisection import Found, Policy, input_order, run_policy
-from .estimate import Estimate, estimate
+from .execution_estimates import Estimate, estimate
 from .idle_gpus import IdleGpus, Ranks, available, rule
 from .policies import (
     first_fit,

@@ -21,7 +21,7 @@ from rarmodel.model.part import part_of
 from rarmodel.schema import Assignment, Instance, Schedule
 
 from .clock import ListScheduler
-from .estimate import Estimate, estimate
+from .execution_estimates import Estimate, estimate
 from .idle_gpus import Rule
 
 Parameters = tuple[float, ...]

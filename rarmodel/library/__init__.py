@@ -3,8 +3,8 @@
 `rarmodel.instances` has the bundled library, and the schema of its file.
 """
 
-from .check import Checked, Recomputed, check
 from .improve import Change, Improved, improve
+from .library_check import Checked, Recomputed, check
 from .write import read_library, read_schedules, write_instances
 
 __all__ = [

@@ -25,7 +25,7 @@ from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 from rarmodel.workloads.bundled import listed_instance
 
-from .schedules import compact
+from .library_schedules import compact
 
 
 class Change(NamedTuple):

@@ -14,7 +14,7 @@ from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import ProvenBound, Schedule
 from rarmodel.workloads.bundled import listed_instance
 
-from .schedules import expanded
+from .library_schedules import expanded
 
 PathLike = str | os.PathLike[str]
 

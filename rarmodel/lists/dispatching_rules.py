@@ -84,7 +84,7 @@ def _slots(instance: Instance, job: int) -> int:
 
 
 first_come_first_served = Rule(
-    "fifo", "jobs by release, each as soon as there is room", lambda instance, job: 0
+    "fifo-backfill", "jobs by release, each as soon as there is room", lambda instance, job: 0
 )
 shortest_first = Rule("shortest-first", "jobs of least execution time first", _slots)
 weighted_shortest_first = Rule(

@@ -102,13 +102,13 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
         kinds.setdefault((job.sizes, job.servers, job.spread, tuple(job.times or ())), len(kinds))
         for job in jobs
     ]
-    engine = arrays_of(instance)
+    engine, groups = arrays_of(instance), server_groups(instance)
     return InstanceArrays(
         engine=engine,
         modes=modes_of(instance),
         compute=np.ascontiguousarray(engine.modes["compute"]),
-        groups=server_groups(instance),
-        options=placement_options(instance, capped_by),
+        groups=groups,
+        options=placement_options(instance, groups, capped_by),
         release=ints(max(0, job.release) for job in jobs),
         least_slots=ints(one.least_slots for one in job_extremes(instance)),
         deadline=ints(NEVER if job.deadline is None else job.deadline for job in jobs),

@@ -10,6 +10,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.model import topology
 from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance
 
@@ -35,6 +36,12 @@ class ObjectiveArrays(NamedTuple):
     """(objectives, servers) Price of a GPU for a slot on each server."""
     priced: Ints
     """(objectives) 1 if any of these is not 0."""
+    link: Floats
+    """(objectives, links) What each link counts for a ring that uses it."""
+    links: Ints
+    """(objectives) 1 if links count."""
+    least_scale: Floats
+    """(objectives) The least by which values are scaled."""
 
 
 def objective_arrays(
@@ -50,11 +57,19 @@ def objective_arrays(
         shape=np.zeros(shape, np.int64),
         price=np.zeros((shape[0], len(instance.cluster.servers))),
         priced=np.zeros(len(found), np.int64),
+        link=np.zeros((shape[0], len(topology(instance.cluster).links))),
+        links=ints(one.link_weights is not None for one in found),
+        least_scale=np.full(shape[0], 1e-9),
     )
     for i, one in enumerate(found):
         if one.prices is not None:
             arrays.price[i] = [float(price) for price in one.prices_of(instance)]
             arrays.priced[i] = int(arrays.price[i].any())
+        if one.link_weights is not None:
+            arrays.link[i] = [float(weight) for weight in one.link_weights_of(instance)]
+            # Most rings often use none: a single link is not to count as much as all values.
+            greatest = arrays.link[i].max(initial=0.0)
+            arrays.least_scale[i] = max(1e-9, greatest * len(instance.jobs))
         for j, term in enumerate(one.terms(instance)):
             if term is not None:
                 arrays.weight[i, j] = term.weight / term.divisor
@@ -74,6 +89,36 @@ def term_of(objectives: ObjectiveArrays, goal: int, job: int, end: int) -> float
 
 
 @_inner
+def _weight_of_links(
+    instance: InstanceArrays,
+    schedule: PartialSchedule,
+    objectives: ObjectiveArrays,
+    goal: int,
+    job: int,
+) -> float:
+    """What the links of a ring count: those with some of its servers below, and some above."""
+    at, used = instance.place_at[job], schedule.used[job]
+    arrays, links = instance.engine, schedule.state.links
+    total = 0.0
+    if used == 1:
+        return total
+    for p in range(at, at + used):
+        server = schedule.server[p]
+        for i in range(arrays.path_at[server], arrays.path_at[server + 1]):
+            link = links[arrays.path[i]]
+            link.below += 1
+            if link.below == 1:
+                total += objectives.link[goal, arrays.path[i]]
+            if link.below == used:
+                total -= objectives.link[goal, arrays.path[i]]
+    for p in range(at, at + used):
+        server = schedule.server[p]
+        for i in range(arrays.path_at[server], arrays.path_at[server + 1]):
+            links[arrays.path[i]].below = 0
+    return total
+
+
+@_inner
 def values(
     instance: InstanceArrays, schedule: PartialSchedule, objectives: ObjectiveArrays, into: Floats
 ) -> None:
@@ -88,6 +133,8 @@ def values(
                 for p in range(at, at + schedule.used[job]):
                     price = objectives.price[goal, schedule.server[p]]
                     total += price * schedule.workers[p] * (end - schedule.starts[job])
+            if objectives.links[goal] == 1:
+                total += _weight_of_links(instance, schedule, objectives, goal, job)
             if objectives.weight[goal, job] == 0.0:
                 continue
             term = term_of(objectives, goal, job, end)

@@ -163,7 +163,7 @@ def _energy(
     for goal in range(count):
         value = encodings.value[row, goal]
         if encodings.scale[goal] == 0.0:
-            encodings.scale[goal] = max(1e-9, abs(value))
+            encodings.scale[goal] = max(objectives.least_scale[goal], abs(value))
         if encodings.cap[goal] < np.inf:
             over = max(0.0, value - encodings.cap[goal])
             energy += numbers.penalty * over / encodings.scale[goal]

@@ -109,25 +109,36 @@ def _pack(instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen:
 
 @_inner
 def _spread(instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen: int) -> int:
-    """Choose servers below the first switch that has room; 0 if none has."""
+    """Choose servers below the first switch that has room; 0 if none has.
+
+    Of the switches of EMPTIEST, it is the first one where the ring takes the fewest servers.
+    """
     options, style = instance.options, instance.options.queue_style[chosen]
-    groups = len(instance.groups.first)
     fewest, most = instance.fewest[job], min(instance.most[job], options.queue_size[chosen])
     if style in (FEWEST_ALONE, FEWEST_PAIRED):
         fewest = most = options.queue_fewest[chosen]
-    for group in range(groups - 1 if style == EMPTIEST else 0, groups):
+    row = options.queue_switches[chosen]
+    used, best, last = 0, NOBODY, NOBODY
+    for i in range(options.switch_at[row], options.switch_at[row + 1]):
+        group = options.switch[i]
         if schedule.free.in_group[group] < options.queue_size[chosen]:
             continue
-        used = _gather(instance, schedule, job, chosen, group, fewest, most)
-        if used == 0:
-            continue
-        if style in (FEWEST_ALONE, FEWEST_PAIRED):
-            _tighten(instance, schedule, job, chosen, group, used)
-            _fill_fullest(instance, schedule, job, chosen, used)
-        else:
-            _fill_emptiest(instance, schedule, job, chosen, group, used)
-        return used
-    return 0
+        last = group
+        found = _gather(instance, schedule, job, chosen, group, fewest, most)
+        if found > 0 and (used == 0 or found < used):
+            used, best = found, group
+        if used > 0 and (style != EMPTIEST or used == fewest):
+            break
+    if used == 0:
+        return 0
+    if last != best:  # The pool is to be that of the best one.
+        _gather(instance, schedule, job, chosen, best, fewest, most)
+    if style in (FEWEST_ALONE, FEWEST_PAIRED):
+        _tighten(instance, schedule, job, chosen, best, used)
+        _fill_fullest(instance, schedule, job, chosen, used)
+    else:
+        _fill_emptiest(instance, schedule, job, chosen, best, used)
+    return int(used)
 
 
 @_inner

@@ -1,6 +1,7 @@
 """What a method is: what it gets, what it returns, and what rarmodel makes of that."""
 
-from .goals import Goal, gap_of, goals_of, proven_aim, second_of
+from .compact_rings import compact
+from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .neighbourhood import Better, Neighbourhood, Turn, Turns
 from .result import ModelRun, Result, Status, in_full, skipped, status_of
@@ -25,6 +26,7 @@ __all__ = [
     "Turn",
     "Turns",
     "attempt",
+    "compact",
     "constructive_methods",
     "gap_of",
     "goals_of",
@@ -36,8 +38,8 @@ __all__ = [
     "proven_aim",
     "require_each_job",
     "returned_schedule",
-    "second_of",
     "skipped",
     "status_of",
+    "ties_in",
     "whole_numbers",
 ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from rarmodel.bounds import ValueBound, objective_bound, relative_gap
-from rarmodel.model.objectives import Objective, Value, in_digits, objectives_of, second_aim
+from rarmodel.model.objectives import Objective, Value, in_digits, objectives_of, ties_of
 from rarmodel.schema import Instance, SlotTime
 from rarmodel.verifier import Report
 
@@ -59,27 +59,28 @@ def goals_of(
     """The objectives of an instance, with their values in a report, and bounds where there are."""
     asked = objectives_of(instance)
     values = {} if report is None or report.objective is None else report.objective
-    known = [*bounds, *[None] * (len(asked) - len(bounds))]
+    return _goals(asked, values, [*bounds, *[None] * (len(asked) - len(bounds))])
+
+
+def ties_in(instance: Instance, report: Report | None) -> tuple[Goal, ...]:
+    """Decides between schedules that are equal in the objectives; see `rarmodel.model.ties_of`.
+
+    The bounds hold for every schedule, also for those that are worse in what is asked for.
+    """
+    ties = ties_of(instance)
+    values = {} if report is None or report.ties is None else report.ties
+    return _goals(ties, values, [objective_bound(instance, one) for one in ties])
+
+
+def _goals(
+    objectives: Sequence[Objective],
+    values: Mapping[str, Value],
+    bounds: Sequence[ValueBound | None],
+) -> tuple[Goal, ...]:
     return tuple(
         Goal(one.name, values.get(one.name), at and at.value, one, at and at.name)
-        for one, at in zip(asked, known, strict=True)
+        for one, at in zip(objectives, bounds, strict=True)
     )
-
-
-def second_of(instance: Instance, report: Report | None) -> Goal | None:
-    """The second aim of an instance; None if it asks for that itself.
-
-    Its bound holds for every schedule, also for those that are worse in what is asked for.
-    """
-    aim = second_aim(instance)
-    if aim is None:
-        return None
-    value = None
-    if report is not None and report.feasible:
-        ends = [report.completion[job.name] for job in instance.jobs]
-        value = aim.value(instance, [end for end in ends if end is not None])
-    bound = objective_bound(instance, aim)
-    return Goal(aim.name, value, bound and bound.value, aim, bound and bound.name)
 
 
 def proven_aim(goal: Goal, name: str) -> ValueBound | None:

@@ -14,7 +14,7 @@ from rarmodel.schema import Instance, Schedule, SlotTime
 from rarmodel.tabular import frame, html_lines, number
 from rarmodel.verifier import Report
 
-from .goals import Goal, gap_of, goals_of, second_of
+from .goals import Goal, gap_of, goals_of, ties_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,10 +91,10 @@ class Result:
         Why the solve stopped, in words.
     objective
         What was minimised, the most important first; `status` and `gap` refer to it.
-    second
-        The second aim, total completion, to which `search` turns when it is done with `objective`;
-        None if the objectives have it, or the formulation has its own. Its bound holds for every
-        schedule. `status` and `gap` do not refer to it.
+    ties
+        What decided between schedules that are equal in `objective`: total completion, then total
+        links. None are there if the instance has a list of objectives, or the formulation its own.
+        Their bounds hold for every schedule. `status` and `gap` do not refer to them.
     restricted
         Whether the formulation adds constraints or another objective. The lower bound then need
         not hold for schedules in general.
@@ -123,7 +123,7 @@ class Result:
     seconds: float
     stopped: str
     objective: tuple[Goal, ...] = ()
-    second: Goal | None = None
+    ties: tuple[Goal, ...] = ()
     restricted: bool = False
     reasons: tuple[str, ...] = ()
     schedule_by: str | None = None
@@ -202,8 +202,7 @@ class Result:
         if aimed:
             found["lower bound"] = told(self.lower_bound, self.bound_name or "proven")
         found |= others | {"gap": number(self.gap, ".2%")}
-        if self.second is not None:
-            found[self.second.name] = self.second.told(self.time)
+        found |= {tie.name: tie.told(self.time) for tie in self.ties}
         return found | {
             "mean completion": told(mean, form=".2f"),
             "seconds": number(self.seconds, ".2f"),
@@ -269,9 +268,15 @@ class Result:
             "objective": _one_or_all([goal.name for goal in self.objective]),
             "objective_value": _one_or_all([_plain(goal.value) for goal in self.objective]),
             "objective_bound": _one_or_all([_plain(goal.bound) for goal in self.objective]),
-            "second_objective": self.second and self.second.name,
-            "second_value": self.second and _plain(self.second.value),
-            "second_bound": self.second and _plain(self.second.bound),
+            "ties": [
+                {
+                    "objective": tie.name,
+                    "value": _plain(tie.value),
+                    "bound": _plain(tie.bound),
+                    "proved_by": tie.proved_by,
+                }
+                for tie in self.ties
+            ],
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
@@ -305,7 +310,7 @@ def skipped(
         stopped=why,
         objective=goals_of(instance, None, []),
         model=None if formulation is None else ModelRun(),
-        second=second_of(instance, None),
+        ties=ties_in(instance, None),
     )
 
 

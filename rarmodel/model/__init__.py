@@ -1,6 +1,5 @@
 """The model as small pure functions: topology, contention (6)–(7), iteration time (8), speed."""
 
-from .check import check_instance
 from .contention import contention_level, linear_degradation
 from .digest import instance_digest
 from .extremes import (
@@ -14,11 +13,11 @@ from .extremes import (
 from .features import handled, unhandled, used
 from .horizon import horizon_of
 from .impossible import never_complete, too_short
+from .instance_check import check_instance
 from .lone import lone_options
-from .rates import Pace, pace, paces, plain_pace
+from .ring_rates import Pace, pace, paces, plain_pace
 from .sharing import bandwidths, best_share, worst_share
 from .sharing_rule import RULES, RingOnLinks, SharingRule, sharing_rule
-from .spreads import spreads
 from .timing import (
     compute_seconds,
     exchange_bits,
@@ -65,7 +64,6 @@ __all__ = [
     "slots_needed",
     "slowest_alone",
     "speed",
-    "spreads",
     "too_short",
     "topology",
     "unhandled",

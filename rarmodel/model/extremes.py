@@ -19,9 +19,9 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
-from .columns import Column, columns
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
-from .rates import Paces, each_paces, paces
+from .plain_paces import Column, columns
+from .ring_rates import Paces, each_paces, paces
 from .sharing import worst_share
 from .topology import Topology, topology
 
@@ -291,6 +291,30 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
             if size > 1 and servers > 1 and slowest is not None:
                 times.append(pace.slots(min(size, servers), slowest))
         slots.append(None if None in times else max(time for time in times if time is not None))
+    return tuple(slots)
+
+
+def slowest_with_progress(instance: Instance) -> tuple[int | None, ...]:
+    """The same over the placements in which a job makes progress; None if it has none.
+
+    It may be more than any placement takes: each number of servers is taken with each rate.
+    """
+    cluster = instance.cluster
+    rates = sorted({link.gbps for link in topology(cluster).links})
+    found = zip(instance.jobs, paces(instance), allowed_servers(instance), strict=True)
+    slots: list[int | None] = []
+    for job, own, allowed in found:
+        within = sorted({within_gbps(cluster, s) for s in allowed})
+        fewest, most = 1, len(allowed)
+        if job.spread is not None:
+            fewest, most = job.spread.min_servers, min(most, job.spread.max_servers or most)
+        times = [
+            next((time for gbps in some if (time := pace.slots(servers, gbps))), 0)
+            for (size, _), pace in own.items()
+            for servers in range(fewest, min(size, most) + 1)
+            for some in (within if servers == 1 else rates,)
+        ]
+        slots.append(max(times, default=0) or None)
     return tuple(slots)
 
 

@@ -55,7 +55,8 @@ RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
 DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
 DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
 SERVER_LISTS = Feature("server lists", _of_jobs("servers", lambda job: job.servers is not None))
-SPREADS = Feature("spreads", _of_jobs("spread", lambda job: job.spread is not None))
+SPREADS = Feature("spreads", _of_jobs("spread", lambda job: job.spread and job.spread.limits))
+LEVELS = Feature("levels", _of_jobs("spread.within", lambda job: job.spread and job.spread.within))
 RING_SIZES = Feature("ring sizes", _of_jobs("gpus", lambda job: len(job.sizes) > 1))
 GPU_TYPES = Feature("GPU types", _of_jobs("times", lambda job: job.times is not None))
 RUNNING_JOBS = Feature("running jobs", _of_jobs("running", lambda job: job.running is not None))
@@ -83,6 +84,7 @@ FEATURES = (
     DEPENDENCIES,
     SERVER_LISTS,
     SPREADS,
+    LEVELS,
     RING_SIZES,
     GPU_TYPES,
     RUNNING_JOBS,
@@ -105,7 +107,7 @@ WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
     {
-        *(SERVER_LISTS.name, SPREADS.name, RING_SIZES.name, GPU_TYPES.name),
+        *(SERVER_LISTS.name, SPREADS.name, LEVELS.name, RING_SIZES.name, GPU_TYPES.name),
         *(RUNNING_JOBS.name, SERVER_RATES.name),
     }
 )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 
-from rarmodel.schema import Instance, Job
+from rarmodel.schema import Instance
 
 from . import timing
 from .caching import once_per_instance
-from .extremes import job_extremes
+from .extremes import job_extremes, slowest_with_progress
 from .left import left_of
-from .lone import Lone, lone_options, realised, within_gbps
-from .objectives import Objective, objectives_of
-from .rates import pace
+from .lone import lone_options, within_gbps
+from .objectives import objectives_of
+from .ring_rates import pace
 from .sharing import bandwidths
 from .sharing_rule import RingOnLinks
 from .topology import topology
@@ -29,8 +28,9 @@ def horizon_of(instance: Instance) -> int:
     is later than that row can be replaced by it, and every job gains.
 
     The row takes place after all that changes: what is reserved for ever, and quotas, leave fewer
-    placements. A job that has none then completes before, in every schedule. Where what is held
-    has a price, the row's placements are the cheapest ones.
+    placements. A job that has none then completes before, in every schedule. Where placements
+    count in an objective, each job keeps the one that it had: alone it is no slower there. So the
+    row has room for the slowest in which it makes progress.
 
     Jobs that run at slot 0 cannot be moved into the row. Let R be when they complete if nothing
     else runs. Once the jobs of the prefix are over, R more slots are enough for them. So the row of
@@ -39,6 +39,8 @@ def horizon_of(instance: Instance) -> int:
 
     Jobs that may be interrupted can be moved into the row, if they have a placement then. One that
     runs at slot 0 is restored first; in its place in the row it has one segment, as the others.
+    Where placements count, it keeps all that it had, with a restoration before each: in each of the
+    other slots it does an iteration at least.
     """
     if instance.time.horizon is not None:
         return instance.time.horizon
@@ -85,43 +87,30 @@ def last_event(instance: Instance) -> int:
 def _row(instance: Instance) -> list[int]:
     """(jobs) Slots of a job alone when nothing changes any more; 0 if it cannot run then."""
     rest = at_last(instance)
-    priced = [one for one in objectives_of(instance) if one.prices is not None]
-    if rest is None and not priced:
+    if any(not one.of_completions for one in objectives_of(instance)):
+        return _longest_row(rest or instance)
+    if rest is None:
         return [extreme.least_slots for extreme in job_extremes(instance)]
-    rest = rest or instance
-    best: list[tuple[int, Lone | None]] = []
-    for options in lone_options(rest):
-        timed = [
-            (least, option)
-            for option in options
-            if (least := option.pace.slots(option.servers, option.gbps))
-        ]
-        best.append(min(timed, key=lambda pair: pair[0], default=(0, None)))
-    rings = realised(rest, [option for _, option in best])
     return [
-        max([least, *(_cheapest(rest, job, ring, least, one) for one in priced if ring)])
-        for job, ring, (least, _) in zip(rest.jobs, rings, best, strict=True)
+        min(
+            (slots for one in options if (slots := one.pace.slots(one.servers, one.gbps))),
+            default=0,
+        )
+        for options in lone_options(rest)
     ]
 
 
-def _cheapest(
-    instance: Instance, job: Job, workers: dict[int, int], slots: int, objective: Objective
-) -> int:
-    """The most slots that a job alone takes in a placement cheaper than the given one.
-
-    That one costs `Σ_s price_s·y_s·slots`; another one costs at least its slots times the least
-    price times the least ring size. A job that makes progress does an iteration in a slot at least.
-    """
-    if objective.prices is None:
-        return slots
-    prices = objective.prices_of(instance)
-    cost = sum((prices[s] * count for s, count in workers.items()), Fraction(0)) * slots
-    names = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    allowed = names.values() if job.servers is None else [names[name] for name in job.servers]
-    least = min(prices[s] for s in allowed) * job.sizes[0]
-    # Cheap GPUs here and there may be worth as many restorations.
-    most = job.iterations_left * (1 + timing.restore_slots(instance))
-    return max(slots, most if least == 0 else min(most, int(cost / least)))
+def _longest_row(instance: Instance) -> list[int]:
+    """(jobs) The same, if each may be in any placement in which it makes progress."""
+    if instance.preemption is None:
+        return [slots or 0 for slots in slowest_with_progress(instance)]
+    each = 1 + timing.restore_slots(instance)
+    return [
+        job.iterations_left * each
+        if any(one.pace.slots(one.servers, one.gbps) for one in options)
+        else 0
+        for job, options in zip(instance.jobs, lone_options(instance), strict=True)
+    ]
 
 
 @once_per_instance

@@ -20,8 +20,9 @@ from .caching import once_per_instance
 from .extremes import job_extremes
 from .horizon import at_last, horizon_of, running_ends, unbegun
 from .left import Left, left_of
-from .lone import Lone, allowed_servers, each_lone_options, lone_options
-from .rates import each_paces
+from .lone import Lone, allowed_servers, each_lone_options, groups_of, lone_options
+from .ring_rates import each_paces
+from .topology import topology
 from .windows import in_order, waited_for, windows
 
 MOST_LOOKS = 100_000
@@ -264,9 +265,15 @@ class Caps:
         key = sizes, job.servers, kinds, job.spread, i, k
         if key not in self._roomy:
             left = self._between(i, k)[1].gpus
-            allowed = (self._instance.cluster.servers[s] for s in _allowed(self._instance, job))
-            gpus = [count for server in allowed if (count := left[server.name])]
-            self._roomy[key] = any(gpus and has_room(job, size, gpus) for size in sizes)
+            cluster = self._instance.cluster
+            allowed = _allowed(self._instance, job)
+            gpus = [
+                [count for s in group if (count := left[cluster.servers[s].name])]
+                for group in groups_of(topology(cluster), job.spread, allowed)
+            ]
+            self._roomy[key] = any(
+                group and has_room(job, size, group) for size in sizes for group in gpus
+            )
         return self._roomy[key]
 
     def _between(self, i: int, k: int) -> tuple[_Span, Left]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
 
 from .caching import once_per_instance
-from .rates import Pace, Paces, pace, paces
+from .ring_rates import Pace, Paces, pace, paces
 from .topology import Topology, topology
 
 
@@ -56,22 +56,39 @@ def within_gbps(cluster: Cluster, server: int) -> float:
 @once_per_instance
 def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
     """(jobs) The servers that a job may use, by index."""
-    servers = instance.cluster.servers
+    servers, tree = instance.cluster.servers, topology(instance.cluster)
 
     @cache  # Few jobs differ here, and servers may be many.
-    def allowed(names: tuple[str, ...] | None, types: frozenset[str] | None) -> frozenset[int]:
+    def allowed(
+        names: tuple[str, ...] | None, types: frozenset[str] | None, level: str | None
+    ) -> frozenset[int]:
         listed = None if names is None else set(names)
+        below = frozenset[int]().union(*tree.below_each(level)) if level else range(len(servers))
         return frozenset(
             s
-            for s, server in enumerate(servers)
-            if (listed is None or server.name in listed)
-            and (types is None or server.gpu_type in types)
+            for s in below
+            if (listed is None or servers[s].name in listed)
+            and (types is None or servers[s].gpu_type in types)
         )
 
     return tuple(
-        allowed(job.servers, None if job.times is None else frozenset(job.times))
+        allowed(
+            job.servers,
+            None if job.times is None else frozenset(job.times),
+            job.spread and job.spread.within,
+        )
         for job in instance.jobs
     )
+
+
+def groups_of(
+    tree: Topology, spread: Spread | None, allowed: frozenset[int]
+) -> list[frozenset[int]]:
+    """Those of some servers within which a ring must stay: all, or those below each node."""
+    if spread is None or spread.within is None:
+        return [allowed]
+    below = (allowed & servers for servers in tree.below_each(spread.within))
+    return [servers for servers in below if servers]
 
 
 @once_per_instance
@@ -93,7 +110,14 @@ def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iter
     def spreads(
         allowed: frozenset[int], spread: Spread | None
     ) -> dict[int, list[tuple[int, float]]]:
-        return _best_spreads(tree, sizes, allowed, spread)
+        if spread is None or spread.within is None:
+            return _best_spreads(tree, sizes, allowed, spread)
+        parts = [
+            _best_spreads(tree.part(servers, spread.within), sizes, servers, spread)
+            for servers in groups_of(tree, spread, allowed)
+            if len(servers) > 1
+        ]
+        return {size: _best_of([part[size] for part in parts]) for size in sizes}
 
     @cache
     def of_types(servers: frozenset[int], types: frozenset[str | None]) -> frozenset[int]:
@@ -157,13 +181,16 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
 
     @cache  # Few jobs differ here, too.
     def workers(
-        size: int, servers: int, gbps: float, allowed: frozenset[int], *, equal: bool
+        size: int, servers: int, gbps: float, allowed: frozenset[int], spread: Spread | None
     ) -> dict[int, int]:
         if servers == 1:
             return {_largest_server(instance.cluster, size, gbps, allowed): size}
-        rooms = components(gbps)
-        found = (_spread(size, servers, allowed, room, equal=equal) for room in rooms)
-        return next(spread for spread in found if spread is not None)
+        found = (
+            _spread(size, servers, group, room, equal=spread is not None and spread.equal)
+            for group in groups_of(tree, spread, allowed)
+            for room in components(gbps)
+        )
+        return next(ring for ring in found if ring is not None)
 
     def placed(job: Job, option: Lone | None) -> dict[int, int]:
         if option is None:
@@ -174,9 +201,8 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
             whole = option.servers == len(held) and option.allowed == held.keys()
             if instance.preemption is None or whole:
                 return held
-        equal = job.spread is not None and job.spread.equal
         own, servers, gbps, allowed = option
-        return workers(own.size, servers, gbps, allowed, equal=equal)
+        return workers(own.size, servers, gbps, allowed, job.spread)
 
     return tuple(map(placed, instance.jobs, options))
 
@@ -289,6 +315,17 @@ def _best_spreads(
         if closed:
             open_sizes = [size for size in open_sizes if size not in closed]
     return found
+
+
+def _best_of(parts: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
+    """Of servers and bandwidths of a ring in several places, those that none is better than."""
+    best: list[tuple[int, float]] = []
+    for servers, gbps in sorted(
+        {one for part in parts for one in part}, key=lambda o: (-o[1], o[0])
+    ):
+        if not best or servers < best[-1][0]:
+            best.append((servers, gbps))
+    return best
 
 
 def _largest_first(capacities: Counter[int]) -> tuple[tuple[int, int], ...]:

@@ -1,14 +1,15 @@
-"""What can be minimised, as data: functions of completions, or prices of what is held (section 10).
+"""What can be minimised, as data: completions, what is held, or the links of rings (section 10).
 
-An objective is the sum or the greatest of one non-decreasing function for each job's completion,
-or prices times slots held. All parts derive what they need from that: none asks which objective
-it is. An objective of one's own is an `Objective`, named in the entry-point group
+An objective is the sum or the greatest of one non-decreasing function for each job's completion;
+or prices times slots held; or, for each job, the sum of what the links count that its ring uses.
+All parts derive what they need from that: none asks which objective it is. An objective of one's
+own is an `Objective`, named in the entry-point group
 `rarmodel.objectives` or as `package.module:Name`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
@@ -19,7 +20,9 @@ from rarmodel import registry
 from rarmodel.schema import Instance, Job, SlotTime
 from rarmodel.tabular import NONE
 
+from .caching import once_per_instance
 from .extremes import slots_alone
+from .topology import Topology, topology
 
 Value = int | Fraction
 """A value of an objective: exact, whole where it can be."""
@@ -88,10 +91,13 @@ class Objective(registry.Part):
     greatest
         Whether the value is the greatest of the terms, and not their sum.
     term
-        Gives the term of a job of an instance, by index; None for a job that does not count. None
-        if what is held has a price instead.
+        Gives the term of a job of an instance, by index; None for a job that does not count. Of
+        this and the next two, the one that makes the value is there, and the others are None.
     prices
         Gives the price of a GPU for a slot on each server.
+    link_weights
+        Gives what each link counts for a ring that uses it, whatever the time. A job of several
+        segments counts as in the one of them that counts most.
     """
 
     kind = "objectives"
@@ -102,9 +108,15 @@ class Objective(registry.Part):
     greatest: bool = False
     term: Callable[[Instance, int], Term | None] | None = None
     prices: Callable[[Instance], Sequence[Fraction]] | None = None
+    link_weights: Callable[[Instance], Sequence[Value]] | None = None
+
+    @property
+    def of_completions(self) -> bool:
+        """Whether it follows from completions alone; if not, placements count."""
+        return self.term is not None
 
     def terms(self, instance: Instance) -> tuple[Term | None, ...]:
-        """(jobs) What each job adds; empty if what is held has a price.
+        """(jobs) What each job adds by its completion; empty if placements count.
 
         Raises
         ------
@@ -129,22 +141,46 @@ class Objective(registry.Part):
         PartError
             If the function raises an exception, or returns anything else.
         """
-        if self.prices is None:
+        return self._numbers(self.prices, instance, len(instance.cluster.servers), "server")
+
+    def link_weights_of(self, instance: Instance) -> Sequence[Value]:
+        """(links) What each counts for a ring that uses it; only if links count.
+
+        Raises
+        ------
+        PartError
+            If the function raises an exception, or returns anything else.
+        """
+        links = len(topology(instance.cluster).links)
+        return self._numbers(self.link_weights, instance, links, "link")
+
+    def _numbers(
+        self,
+        function: Callable[[Instance], Sequence[Any]] | None,
+        instance: Instance,
+        count: int,
+        what: str,
+    ) -> Sequence[Any]:
+        """Fractions of at least 0, one for each server or link; none without a function."""
+        if function is None:
             return ()
         with registry.calling("objectives", self):
-            prices: Any = self.prices(instance)
-        servers = len(instance.cluster.servers)
-        if not isinstance(prices, Sequence) or len(prices) != servers:
-            expected = f"a list of {servers} fractions, one for each server,"
-            raise registry.nonsense("objectives", self, prices, expected)
-        for price in prices:
-            if not isinstance(price, int | Fraction) or price < 0:
-                expected = "a fraction of at least 0 for each server"
-                raise registry.nonsense("objectives", self, price, expected)
-        return prices
+            found: Any = function(instance)
+        if not isinstance(found, Sequence) or len(found) != count:
+            expected = f"a list of {count} fractions, one for each {what},"
+            raise registry.nonsense("objectives", self, found, expected)
+        for number in found:
+            if not isinstance(number, int | Fraction) or number < 0:
+                expected = f"a fraction of at least 0 for each {what}"
+                raise registry.nonsense("objectives", self, number, expected)
+        return found
 
     def value(
-        self, instance: Instance, completions: Sequence[int], held: Sequence[int] = ()
+        self,
+        instance: Instance,
+        completions: Sequence[int],
+        held: Sequence[int] = (),
+        rings: Iterable[Iterable[Mapping[int, int]]] = (),
     ) -> Value:
         """The value of a schedule.
 
@@ -156,10 +192,15 @@ class Objective(registry.Part):
             (jobs) Completion times in slots.
         held
             (servers) GPU slots that jobs hold on each; only prices need them.
+        rings
+            (jobs) Workers by server index in each segment of a job; only link weights need them.
         """
         if self.prices is not None:
             paid = zip(self.prices_of(instance), held, strict=True)
             return exact(sum((price * slots for price, slots in paid), Fraction(0)))
+        if self.link_weights is not None:
+            weights, tree = self.link_weights_of(instance), topology(instance.cluster)
+            return exact(Fraction(sum(heaviest(tree, weights, segments) for segments in rings)))
         pairs = zip(self.terms(instance), completions, strict=True)
         values = [term.at(completion) for term, completion in pairs if term is not None]
         return max(values, default=0) if self.greatest else sum(values)
@@ -171,6 +212,14 @@ class Objective(registry.Part):
         unit = self.unit.removesuffix("s") if value == 1 else self.unit
         noted = f" ({'; '.join(notes)})" if notes else ""
         return f"{in_digits(value)} {unit}".rstrip() + noted
+
+
+def heaviest(
+    tree: Topology, weights: Sequence[Value], segments: Iterable[Mapping[int, int]]
+) -> Value:
+    """What a job's links count where they count most: the greatest over its segments."""
+    used = (tree.links_used(workers) for workers in segments)
+    return max((sum((weights[link] for link in links), start=0) for links in used), default=0)
 
 
 def _is_term(term: object) -> bool:
@@ -218,14 +267,45 @@ def objectives_of(instance: Instance) -> tuple[Objective, ...]:
     return tuple(objective(name) for name in instance.objectives)
 
 
-def second_aim(instance: Instance) -> Objective | None:
-    """What is worth minimising once nothing that an instance asks for can be given up.
+@once_per_instance
+def ties_of(instance: Instance) -> tuple[Objective, ...]:
+    """What decides between schedules that are equal in all that an instance asks for (section 18).
 
-    Total completion: without it, jobs wait for nothing where only the last one counts. None if the
-    instance asks for it, or for total flow, which is the same but for a constant.
+    An instance that names one objective, or none, goes on to total completion, for else jobs wait
+    for nothing where only the last one counts, and then to total links, for else rings are
+    scattered where nobody slows them. A list of objectives is taken as it is, also a list of one.
+    What cannot differ between such schedules is left out.
     """
-    asked = {TOTAL_COMPLETION.name, TOTAL_FLOW.name}
-    return None if asked & set(instance.objectives) else TOTAL_COMPLETION
+    if not isinstance(instance.objective, str):
+        return ()
+    asked = objective(instance.objective)
+    ties = []
+    if not _same_but_for_a_constant(instance, asked, TOTAL_COMPLETION):
+        ties.append(TOTAL_COMPLETION)
+    if asked is not TOTAL_LINKS and _rings_may_use_links(instance):
+        ties.append(TOTAL_LINKS)
+    return tuple(ties)
+
+
+def _same_but_for_a_constant(instance: Instance, one: Objective, other: Objective) -> bool:
+    """Whether two objectives of completions order all schedules alike: terms differ in offsets."""
+    if one is other:
+        return True
+    if one.greatest or other.greatest:
+        return False
+
+    def slopes(some: Objective) -> list[tuple[int, int, Shape] | None]:
+        terms = some.terms(instance)
+        return [term and (term.weight, term.divisor, term.shape) for term in terms]
+
+    return slopes(one) == slopes(other) and all(
+        term is not None and term.shape is Shape.LINEAR for term in one.terms(instance)
+    )
+
+
+def _rings_may_use_links(instance: Instance) -> bool:
+    """Whether a ring can be on more than one server."""
+    return len(instance.cluster.servers) > 1 and any(max(job.sizes) > 1 for job in instance.jobs)
 
 
 def _prices(instance: Instance) -> list[Fraction]:
@@ -301,3 +381,9 @@ MAX_STRETCH = Objective(
     ),
 )
 COST = Objective("cost", "price of the GPU-hours held", "price units", prices=_prices)
+TOTAL_LINKS = Objective(
+    "total-links",
+    "sum over the jobs of the links that their rings use",
+    "links",
+    link_weights=lambda instance: [1] * len(topology(instance.cluster).links),
+)

@@ -75,9 +75,10 @@ def _kept(servers: Sequence[Server], jobs: Sequence[Job]) -> list[Server]:
 
 
 def _alone(job: Job, servers: Collection[str]) -> Job:
-    """A job that waits for no other, on servers that are there."""
+    """A job that waits for no other, on servers that are there, however far apart they are."""
     listed = None if job.servers is None else tuple(s for s in job.servers if s in servers)
-    return job.model_copy(update={"after": (), "servers": listed})
+    spread = job.spread and job.spread.model_copy(update={"within": None})
+    return job.model_copy(update={"after": (), "servers": listed, "spread": spread})
 
 
 def _links_above(cluster: Cluster, servers: Collection[str]) -> tuple[Link, ...]:

@@ -12,7 +12,7 @@ from rarmodel.schema import Contention, Instance
 
 from .caching import once_per_instance
 from .lone import allowed_servers
-from .rates import each_paces
+from .ring_rates import each_paces
 from .sharing_rule import RingOnLinks, sharing_rule
 from .topology import topology
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -72,6 +72,38 @@ class Topology:
         """
         total = sum(server.gpus for server in self.servers)
         return tuple(min(below, total - below) for below in self.gpus_below)
+
+    def below_each(self, level: str) -> tuple[frozenset[int], ...]:
+        """The servers at or below each node of a level, by index; some may be below none."""
+        found: dict[int, set[int]] = {}
+        for server, path in enumerate(self.paths):
+            node = next((link for link in path if self.links[link].level == level), None)
+            if node is not None:
+                found.setdefault(node, set()).add(server)
+        return tuple(map(frozenset, found.values()))
+
+    def layers(self) -> tuple[tuple[frozenset[int], ...], ...]:
+        """The servers below each inner node as far from the root, farther ones later.
+
+        Of the root there is none: all servers are below it.
+        """
+        found: list[dict[int, set[int]]] = []
+        for server, path in enumerate(self.paths):
+            for depth, link in enumerate(reversed(path[1:])):
+                if depth == len(found):
+                    found.append({})
+                found[depth].setdefault(link, set()).add(server)
+        return tuple(tuple(map(frozenset, below.values())) for below in found)
+
+    def part(self, servers: Collection[int], level: str) -> Topology:
+        """The links below the node of a level that is above some servers, with all servers."""
+        inside: set[int] = set()
+        for server in servers:
+            for link in self.paths[server]:
+                if self.links[link].level == level:
+                    break
+                inside.add(link)
+        return Topology(self.servers, tuple(self.links[link] for link in sorted(inside)))
 
     def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
         """The links that a ring uses: those with workers of the ring both below and above them.

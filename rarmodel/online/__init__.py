@@ -4,9 +4,9 @@ from .metrics import Metrics
 from .placement import Asked, Placement, Site
 from .play import Progress
 from .policy import Decision, Policy, listed_first, ranked
-from .simulate import simulate, unsuitable
 from .simulation import Proven, Simulation
 from .state import State
+from .verified_play import simulate, unsuitable
 
 __all__ = [
     "Asked",

@@ -17,12 +17,12 @@ from rarmodel.model.lone import lone_options
 from rarmodel.schema import Instance
 
 from . import walk
-from .cluster import WorkingCluster
-from .jobs import NOBODY, Jobs
+from .arriving_jobs import NOBODY, Jobs
+from .cluster_at_work import WorkingCluster
+from .idle_capacity import Ring
 from .moving import elsewhere, moves
 from .placement import Asked, Placement, Site, fewest_servers
 from .policy import Decision
-from .room import Ring
 from .sound import sound_ring
 
 Truths = npt.NDArray[np.bool_]

@@ -9,12 +9,12 @@ from rarmodel.errors import listed
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.schema.job import Running
 
+from .arriving_jobs import NOBODY
 from .carry_out import Foreman
-from .cluster import WorkingCluster
-from .jobs import NOBODY
+from .cluster_at_work import WorkingCluster
+from .idle_capacity import Ring
 from .placement import Placement, fewest_servers
 from .policy import Policy
-from .room import Ring
 
 FEW = 8
 """Most jobs that are explained."""

@@ -12,8 +12,8 @@ from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model.extremes import slots_alone
 from rarmodel.schema import Instance
 
-from .cluster import Stay
-from .jobs import Jobs
+from .arriving_jobs import Jobs
+from .cluster_at_work import Stay
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.sharing_rule import sharing_rule
 
-from .cluster import WorkingCluster
+from .cluster_at_work import WorkingCluster
+from .idle_capacity import Ring
 from .placement import Asked, fewest_servers
-from .room import Ring
 
 Truths = npt.NDArray[np.bool_]
 

@@ -12,9 +12,9 @@ from rarmodel import registry
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.schema import Instance
 
+from .arriving_jobs import Jobs, jobs_of
 from .carry_out import Foreman
-from .cluster import Stay, WorkingCluster
-from .jobs import Jobs, jobs_of
+from .cluster_at_work import Stay, WorkingCluster
 from .livelock import causes
 from .placement import Placement
 from .policy import Policy, slots_of_round

@@ -10,7 +10,7 @@ from rarmodel.schema import Instance, Job
 from rarmodel.schema.cluster import Reservation
 from rarmodel.schema.job import Running
 
-from .cluster import WorkingCluster
+from .cluster_at_work import WorkingCluster
 
 
 def known_problem(cluster: WorkingCluster, active: Ints) -> Instance:

@@ -9,8 +9,8 @@ from rarmodel.culprits import shown
 from rarmodel.errors import PartError
 from rarmodel.methods import is_whole, order_of, whole_numbers
 
+from .idle_capacity import Ring
 from .policy import Decision, Policy
-from .room import Ring
 
 
 def sound_decision(

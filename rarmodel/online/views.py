@@ -10,12 +10,12 @@ import numpy as np
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model.left import left_of
 from rarmodel.model.lone import each_lone_options, lone_options
-from rarmodel.model.rates import each_paces, paces
+from rarmodel.model.ring_rates import each_paces, paces
 from rarmodel.schema import Job
 
+from .arriving_jobs import NOBODY
 from .carry_out import asked_for
-from .cluster import WorkingCluster
-from .jobs import NOBODY
+from .cluster_at_work import WorkingCluster
 from .placement import Asked
 from .problem import known_problem
 

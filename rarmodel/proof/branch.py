@@ -17,7 +17,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.formulas import slots_needed
 
 from .cuts import appraise
-from .steps import back, go, next_completion, next_start, reset, start, wait
+from .event_steps import back, go, next_completion, next_start, reset, start, wait
 from .tree import LEVEL, USED, WAITING, Options, Tree
 
 _inner = partial(compiled, inner=True)

@@ -18,8 +18,8 @@ from rarmodel.engine.arrays import Arrays
 from rarmodel.engine.compilation import compiled
 
 from .branch import FOUND, NONE, PAUSED
+from .event_steps import back, next_start, reset, shares, start, wait
 from .least_sums import least, look_ahead
-from .steps import back, next_start, reset, shares, start, wait
 from .sums import Sums
 from .tree import LEVEL, USED, WAITING, Options, Tree
 

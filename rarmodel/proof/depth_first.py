@@ -16,8 +16,8 @@ from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE, branch, plant
 from .cuts import appraise, class_of, forms, with_room, write_cut
-from .options import options_of
-from .steps import leave
+from .event_steps import leave
+from .placement_options import options_of
 from .tree import LEVEL, USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 

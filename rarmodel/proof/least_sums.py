@@ -17,7 +17,7 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.model.objectives import Shape
 
 from .busy_times import least_busy, term
-from .steps import go, next_completion, shares
+from .event_steps import go, next_completion, shares
 from .sums import Sums
 from .tree import WAITING, Options, Tree
 

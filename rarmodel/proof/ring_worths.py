@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.bounds.dearest import Pricing
+from rarmodel.bounds.pricing_problem import Pricing
 from rarmodel.bounds.ring_states import Spreading, ring_states
 from rarmodel.engine.arrays import Ints
 from rarmodel.schema import Instance

@@ -19,9 +19,9 @@ from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE
 from .branch_sums import branch_sums, plant_sums
-from .options import MOST, options_of
+from .event_steps import back
+from .placement_options import MOST, options_of
 from .ring_worths import ring_worths
-from .steps import back
 from .sums import Sums
 from .tree import USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in

@@ -93,6 +93,10 @@ class Link(Record):
     gbps: Positive
     """Rate of the link in Gbit/s; parallel uplinks count as one link of their total rate."""
 
+    level: Name | None = None
+    """Name for nodes of one height, such as `rack`, that the lower end belongs to; no node of a
+    level lies below another of it. Jobs may ask to stay within one such node."""
+
 
 def _departures_from_one_tree(links: tuple[Link, ...]) -> list[Problem]:
     """All cycles, and the roots if there are several, in links with distinct lower ends."""
@@ -118,6 +122,22 @@ def _departures_from_one_tree(links: tuple[Link, ...]) -> list[Problem]:
     return problems
 
 
+def _nodes_of_one_level_below_another(links: tuple[Link, ...]) -> Iterator[Problem]:
+    """Links of a tree with a level that a link above them has as well."""
+    uplink = {link.node: link for link in links}
+    for i, link in enumerate(links):
+        above = uplink.get(link.parent)
+        while link.level is not None and above is not None:
+            if above.level == link.level:
+                message = (
+                    f"{link.level!r}; node {link.node!r} lies below {above.node!r}, which has this "
+                    "level; nodes of one level lie beside each other"
+                )
+                yield Problem(f"[{i}].level", message)
+                break
+            above = uplink.get(above.parent)
+
+
 class TreeNetwork(Record):
     """Servers are the leaves of a tree of switches; every node but the root has one uplink."""
 
@@ -137,6 +157,8 @@ class TreeNetwork(Record):
         ]
         if not problems:
             problems = _departures_from_one_tree(links)
+        if not problems:
+            problems = list(_nodes_of_one_level_below_another(links))
         if problems:
             raise InputError(problems)
         return links
@@ -206,6 +228,24 @@ class Cluster(Record):
     def largest_server(self) -> int:
         """Number of GPUs of the largest server."""
         return max(server.gpus for server in self.servers)
+
+    def levels(self) -> tuple[str, ...]:
+        """Levels that links have, in the order in which they first appear; a star has none."""
+        links = () if isinstance(self.network, StarNetwork) else self.network.links
+        return tuple(dict.fromkeys(link.level for link in links if link.level is not None))
+
+    def nodes_at(self, level: str) -> dict[str, str]:
+        """The node of a level at or above each server, by name; those below none are left out."""
+        links = () if isinstance(self.network, StarNetwork) else self.network.links
+        uplink = {link.node: link for link in links}
+        found = {}
+        for server in self.servers:
+            link = uplink.get(server.name)
+            while link is not None and link.level != level:
+                link = uplink.get(link.parent)
+            if link is not None:
+                found[server.name] = link.node
+        return found
 
     def capacity(self, server: int, slot: int) -> int:
         """GPUs of a server, by index, that no reservation holds in a slot."""

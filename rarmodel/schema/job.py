@@ -45,7 +45,7 @@ class GpuTimes(Record):
 
 
 class Spread(Record):
-    """Over how many servers a ring may spread, and how evenly."""
+    """Over how many servers a ring may spread, how evenly, and how far apart they may be."""
 
     min_servers: Count = 1
     """The fewest servers."""
@@ -55,6 +55,14 @@ class Spread(Record):
 
     equal: bool = Field(default=False, strict=True)
     """Whether the ring has the same number of GPUs on each of its servers."""
+
+    within: Name | None = None
+    """A level of links, such as `rack`: all servers of the ring lie at or below one node of it."""
+
+    @property
+    def limits(self) -> bool:
+        """Whether it asks for anything but a part of the network."""
+        return self.min_servers > 1 or self.max_servers is not None or self.equal
 
     def kept(self, workers: Iterable[int]) -> bool:
         """Whether a ring with so many workers on its servers is spread as asked for."""
@@ -71,7 +79,8 @@ class Spread(Record):
             number = "any number of" if least == 1 else f"at least {least}"
         servers = "server" if most == 1 else "servers"
         alike = " with the same number of GPUs on each" if self.equal else ""
-        return f"{number} {servers}{alike}"
+        within = f" within one {self.within}" if self.within else ""
+        return f"{number} {servers}{alike}{within}"
 
     @model_validator(mode="after")
     def _some_number_is_left(self) -> Self:
@@ -194,7 +203,7 @@ class Job(Record):
     """Servers it may use; by default all."""
 
     spread: Spread | None = None
-    """Over how many servers it may spread, and how evenly."""
+    """Over how many servers it may spread, how evenly, and within what part of the network."""
 
     running: Running | None = None
     """Where it runs at slot 0, and what is done by then."""

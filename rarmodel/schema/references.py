@@ -63,20 +63,26 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
     types = {server.gpu_type for server in cluster.servers}
     typeless = [server.name for server in cluster.servers if server.gpu_type is None]
 
+    nodes_at = cache(cluster.nodes_at)
+
     @cache  # Few jobs differ here, and servers may be many.
     def capacities(
-        names: tuple[str, ...] | None, kinds: frozenset[str] | None
-    ) -> tuple[int, list[int]]:
-        listed = None if names is None else set(names)
-        allowed = [
-            server.gpus
-            for server in cluster.servers
-            if (listed is None or server.name in listed)
-            and (kinds is None or server.gpu_type in kinds)
-        ]
-        return sum(allowed), allowed
+        names: tuple[str, ...] | None, kinds: frozenset[str] | None, level: str | None
+    ) -> list[list[int]]:
+        """GPUs of the servers that a job may use; by node of the level within which it stays."""
+        named = None if names is None else set(names)
+        found: dict[str, list[int]] = {}
+        for server in cluster.servers:
+            node = "" if level is None else nodes_at(level).get(server.name)
+            if (
+                node is not None
+                and (named is None or server.name in named)
+                and (kinds is None or server.gpu_type in kinds)
+            ):
+                found.setdefault(node, []).append(server.gpus)
+        return list(found.values()) or [[]]
 
-    total = cluster.total_gpus
+    total, levels = cluster.total_gpus, cluster.levels()
     for i, job in enumerate(jobs):
         plain = job.spread is None and job.servers is None and job.times is None
         if plain and job.sizes[-1] <= total:
@@ -96,22 +102,30 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
                     sound = False
                     place = f"[{i}].{place_of(('times', name))}"
                     yield Problem(place, "no server has GPUs of this type")
+        level = job.spread and job.spread.within
+        if level is not None and level not in levels:
+            sound = False
+            among = f"; their levels are {listed(levels)}" if levels else ", as no link has a level"
+            message = f"{level!r}; no link has this level{among}"
+            yield Problem(f"[{i}].spread.within", message)
         if sound:
             kinds = None if job.times is None else frozenset(job.times)
-            yield from _too_large(i, job, total, *capacities(job.servers, kinds))
+            yield from _too_large(i, job, total, capacities(job.servers, kinds, level))
     yield from _running(jobs, cluster)
 
 
-def _too_large(
-    i: int, job: Job, total: int, room: int, allowed: Sequence[int]
-) -> Iterator[Problem]:
-    """Ring sizes for which the servers that the job may use have no room."""
+def _too_large(i: int, job: Job, total: int, groups: Sequence[Sequence[int]]) -> Iterator[Problem]:
+    """Ring sizes for which no group of servers that the job may use together has room."""
+    allowed = [gpus for group in groups for gpus in group]
+    room = sum(allowed)
     for k, size in enumerate(job.sizes):
         place = f"[{i}].gpus" if isinstance(job.gpus, int) else f"[{i}].gpus[{k}]"
         if size > total:
             message = f"job {job.name!r} asks for {size} GPUs; the cluster has {total}"
             yield Problem(place, message)
-        elif not (job.spread is None and size <= room) and not has_room(job, size, allowed):
+        elif not (job.spread is None and size <= room) and not any(
+            has_room(job, size, group) for group in groups
+        ):
             spread = f" on {job.spread.told()}" if job.spread else ""
             message = (
                 f"job {job.name!r} asks for {size} GPUs{spread}; the servers that it may use, with "
@@ -140,6 +154,7 @@ def has_room(job: Job, size: int, capacities: Sequence[int]) -> bool:
 def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
     """Jobs that run on GPUs which do not exist, are held already, or are none of theirs."""
     servers = {server.name: server for server in cluster.servers}
+    levels, nodes_at = cluster.levels(), cache(cluster.nodes_at)
     holder: dict[tuple[str, int], str] = {}
     for i, job in enumerate(jobs):
         if job.running is None:
@@ -169,6 +184,11 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
         if job.spread and not job.spread.kept(map(len, job.running.gpus.values())):
             servers_used = f"{len(job.running.gpus)} server{'s' * (len(job.running.gpus) > 1)}"
             yield Problem(place, f"on {servers_used}; the job asks for {job.spread.told()}")
+        if job.spread and (level := job.spread.within):
+            nodes = {nodes_at(level).get(name) for name in job.running.gpus}
+            if level in levels and (len(nodes) > 1 or None in nodes):
+                message = f"on servers that do not lie within one {level}, as the job asks for"
+                yield Problem(place, message)
         if job.release > 0:
             message = f"{job.release}; a running job was released by slot 0"
             yield Problem(f"[{i}].release", message)

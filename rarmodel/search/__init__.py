@@ -1,9 +1,10 @@
 """Method `search`: good starts, then changes of orders and of servers, on all threads."""
 
+from rarmodel.packing import Solution, one_after_another
+
 from .neighbourhoods import BUDDY_BLOCKS, ORDERS, SERVERS
 from .search import DEFAULT_SECONDS, SEARCH, Search, seconds_before_proof
 from .session import Session
-from .solution import Solution, one_after_another
 from .wide import AnySession, session_of
 
 __all__ = [

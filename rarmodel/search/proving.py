@@ -7,7 +7,6 @@ until there is no further one.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
@@ -15,14 +14,12 @@ from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import objectives_of
+from rarmodel.packing.solution import solution_of_plan
 from rarmodel.proof import Outcome, Refutation
 from rarmodel.proof.sum_search import MOST_SUM, SumSearch
 from rarmodel.schema import Instance
 
-from .solution import solution_of_plan
-
-if TYPE_CHECKING:
-    from .session import Session
+from .open_gap import OpenGap
 
 MOST_JOBS = 40
 MOST_GAP = 0.2
@@ -39,7 +36,7 @@ def provable(instance: Instance) -> bool:
     return len(instance.jobs) <= MOST_JOBS and Configurations(instance).fits
 
 
-def prove(session: Session, limits: Limits, deadline: float) -> str:
+def prove(session: OpenGap, limits: Limits, deadline: float) -> str:
     """Raise the bound of a search until it is met; return why the proof ended, or a time limit.
 
     Of several threads, one searches on: a better schedule may meet the bound sooner than a proof.

@@ -19,25 +19,24 @@ from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
-from rarmodel.lists.second import with_second_aim
 from rarmodel.methods import Attempt, Turns
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
 from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.model.objectives import objectives_of
+from rarmodel.model.objectives import TOTAL_COMPLETION, objectives_of, ties_of
 from rarmodel.model.part import part_of
+from rarmodel.packing import layout_of
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
+from rarmodel.packing.server_annealing import anneal_servers
+from rarmodel.packing.server_orders import rings_alone, settle
+from rarmodel.packing.set_tempering import temper
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
-from .buddy_annealing import anneal_blocks
-from .buddy_blocks import new_blocks, pack_blocks
 from .islands import Islands, islands_on
-from .layout import layout_of
 from .neighbourhoods import ORDERS
-from .packing import rings_alone, settle
-from .second import SecondAim, budget_after, seconds_before, wanted
-from .server_annealing import anneal_servers
-from .server_tempering import temper
 from .session import Session
+from .ties import Ties, budget_after, seconds_before
 from .wide import AnySession, session_of
 
 DEFAULT_SECONDS = SEARCH_SECONDS
@@ -46,14 +45,14 @@ FINISH_SECONDS_PER_JOB = 25e-6
 """Approximate time for numbering the GPUs and verifying. With many jobs, the search ends this much
 before the time limit, but it always gets a share of the limit.
 """
-SECOND_SECONDS_PER_JOB = 100e-6
-"""Approximate time in which the second aim does anything at all: it verifies twice."""
+TIES_SECONDS_PER_JOB = 100e-6
+"""Approximate time in which ties gain anything at all: the search for them verifies twice."""
 LEAST_SHARE = 0.25
 PART = 40
 """Jobs for which the search compiles."""
 PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
-"""The proof, or dives, begin after this share of the time limit, or so many seconds if that is
-less."""
+"""The proof, or packing anew, begins after this share of the time limit, or so many seconds if that
+is less."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,10 @@ class Search(registry.Part):
             # One job meets its own time at once.
             target, random = int(layout.packed[0]), np.random.default_rng(0)
             temper(layout, alone, target, np.zeros(1, np.int64), random, lambda: False)
-        # What the second aim needs beside that: list schedules, as of a wider instance.
-        OrderSearch(with_second_aim(small), Limits(threads=1), self.name).run(None, iterations=1)
+        # What ties need beside that: list schedules, as of a wider instance.
+        names = (*small.objectives, TOTAL_COMPLETION.name)
+        listed = small.model_copy(update={"objective": names})
+        OrderSearch(listed, Limits(threads=1), self.name).run(None, iterations=1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
@@ -128,7 +129,7 @@ class Search(registry.Part):
         turns = Turns(instance, limits)
         session = session_of(instance, limits, turns)
         try:
-            end = _first_end(instance, limits, begun, seconds)
+            end = _first_end(instance, begun, seconds)
             stopped = _run(session, limits, begun, end, islands)
             stopped += turns.told()
         except KeyboardInterrupt:
@@ -147,19 +148,19 @@ class Search(registry.Part):
         seconds: float | None,
         first: Attempt,
     ) -> Attempt:
-        """Go on to the second aim, with what an attempt at the objectives has found."""
-        if first.schedule is None or first.stopped == INTERRUPTED or not wanted(instance, limits):
+        """Go on to ties, with what an attempt at the objectives has found."""
+        if first.schedule is None or first.stopped == INTERRUPTED or not ties_of(instance):
             return first
         deadline = None if seconds is None else begun + seconds
-        least = SECOND_SECONDS_PER_JOB * len(instance.jobs)
+        least = TIES_SECONDS_PER_JOB * len(instance.jobs)
         if deadline is not None and deadline - perf_counter() < least:
             return first
-        second = SecondAim(instance, first.schedule, limits)
+        ties = Ties(instance, first.schedule, limits)
         try:
-            second.run(budget_after(limits, begun, deadline))
+            ties.run(budget_after(limits, begun, deadline))
         except KeyboardInterrupt:
-            return first._replace(schedule=second.schedule, stopped=INTERRUPTED)
-        return first._replace(schedule=second.schedule)
+            return first._replace(schedule=ties.schedule, stopped=INTERRUPTED)
+        return first._replace(schedule=ties.schedule)
 
 
 def _run(
@@ -195,13 +196,11 @@ def _seconds(limits: Limits) -> float | None:
     return limits.time_limit
 
 
-def _first_end(
-    instance: Instance, limits: Limits, begun: float, seconds: float | None
-) -> float | None:
+def _first_end(instance: Instance, begun: float, seconds: float | None) -> float | None:
     """When the search for the objectives ends, as a reading of `perf_counter`; None for never."""
     if seconds is None:
         return None
-    return begun + seconds_before(instance, limits, seconds)
+    return begun + seconds_before(instance, seconds)
 
 
 SEARCH = Search()

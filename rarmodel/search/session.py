@@ -22,15 +22,15 @@ from rarmodel.lists.order_moves import EVENLY
 from rarmodel.methods import Attempt, Turns
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
+from rarmodel.packing import Layout, Solution, layout_of, one_after_another, packable
+from rarmodel.packing.solution import solution_of_plan, solution_of_schedule
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.schema import Instance, Schedule
 
-from .block_packing import pack, packable, worth_packing
-from .enumeration import Enumeration, enumeration_of
-from .layout import Layout, layout_of
+from .packing_threads import pack, worth_packing
 from .proving import provable, prove
 from .sharing import sharing_odds
-from .solution import Solution, decoded, one_after_another, solution_of_schedule
-from .starts import first_orders, without_contention
+from .starts import decoded, first_orders, without_contention
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
@@ -215,12 +215,12 @@ class Session:
 
     @property
     def closable(self) -> bool:
-        """Whether the gap may be closed: by a proof, or by dives for shorter packings."""
-        return provable(self.instance) or packable(self.instance, self.bound.slots)
+        """Whether the gap may be closed: by a proof, or by packing jobs anew."""
+        return provable(self.instance) or packable(self.instance)
 
     @property
     def ready(self) -> bool:
-        """Whether it is time to close the gap: while it is great, dives gain less than search."""
+        """Whether it is time to close the gap: while it is great, packing anew gains less."""
         return provable(self.instance) or worth_packing(self)
 
     def close_gap(self, deadline: float) -> str:
@@ -234,6 +234,10 @@ class Session:
                 return stopped
         if provable(self.instance):
             return prove(self, self._limits, deadline)
+        # Packing aims at the bound, so a higher one saves much of its time.
+        self._prove_more(deadline)
+        if stopped := self.over(deadline):
+            return stopped
         self._attempts += 1
         return pack(self, self._limits, deadline, self._attempts - 1)
 
@@ -329,8 +333,9 @@ class Session:
             for step in steps:
                 self.take(step.result())
             if proof is not None:
-                solution, bound = proof.result()
-                self.take(solution)
+                plan, bound = proof.result()
+                if plan is not None:
+                    self.take(solution_of_plan(self.instance, plan))
                 self.raise_bound(bound)
             self._iterations += 1
         self.report()

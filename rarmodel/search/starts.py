@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.placement_options import (
     ANY,
     ANY_ALONE,
@@ -19,12 +20,10 @@ from rarmodel.lists.placement_options import (
     PlacementOptions,
     option_of_style,
 )
+from rarmodel.packing import Layout, Solution, layout_of, one_after_another
+from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
+from rarmodel.packing.server_orders import rings_alone, settle, solution_of
 from rarmodel.schema import Instance
-
-from .buddy_blocks import new_blocks, pack_blocks
-from .layout import Layout, layout_of
-from .packing import rings_alone, settle, solution_of
-from .solution import Solution, one_after_another
 
 
 def first_orders(layout: Layout, options: PlacementOptions) -> Iterator[tuple[Ints, Ints]]:
@@ -42,7 +41,7 @@ def first_orders(layout: Layout, options: PlacementOptions) -> Iterator[tuple[In
         (ANY_ALONE, PACKS_FIRST, ANY_ALONE),
         (ANY, PACKS_LAST, ANY),
     ):
-        if packs == PACKS_LAST and not layout.spreads_faster.any():
+        if packs == PACKS_LAST and not layout.spreads_faster:
             continue
         option = styled(layout, options, inside, packs, outside)
         for order in (longest, widest, largest):
@@ -61,6 +60,22 @@ def styled(
         fitting = np.where(fitting >= 0, fitting, option_of_style(options, inside, PACKS_FIRST))
     others = option_of_style(options, outside, NEVER_PACKS)
     return np.maximum(0, np.where(layout.packed > 0, fitting, others))
+
+
+def decoded(lists: ListSchedules) -> Solution:
+    """The list schedule that was made last."""
+    partial, place_at = lists.partial, lists.arrays.place_at
+    at = np.concatenate(([0], np.cumsum(partial.used)))
+    source = np.repeat(place_at[:-1] - at[:-1], partial.used) + np.arange(at[-1])
+    completions = partial.state.rings["finish"].copy()
+    return Solution(
+        makespan=int(completions.max()),
+        starts=partial.starts.copy(),
+        completions=completions,
+        at=at,
+        server=partial.server[source],
+        workers=partial.workers[source],
+    )
 
 
 def without_contention(instance: Instance) -> Solution:

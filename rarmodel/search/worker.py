@@ -25,15 +25,20 @@ from rarmodel.lists.placement_options import (
     PACKS_LAST,
     option_of_style,
 )
+from rarmodel.packing import Layout, Solution
+from rarmodel.packing.buddy_annealing import anneal_blocks
+from rarmodel.packing.buddy_blocks import BuddyBlocks, new_blocks, pack_blocks
+from rarmodel.packing.server_annealing import anneal_servers, worth_annealing
+from rarmodel.packing.server_orders import (
+    Packing,
+    packing_of,
+    rings_alone,
+    settle,
+    solution_of,
+)
 from rarmodel.schema import Instance
 
-from .buddy_annealing import anneal_blocks
-from .buddy_blocks import BuddyBlocks, nests, new_blocks, pack_blocks
-from .layout import Layout
-from .packing import Packing, packing_of, rings_alone, settle, solution_of
-from .server_annealing import anneal_servers
-from .solution import Solution, decoded
-from .starts import styled
+from .starts import decoded, styled
 
 ORDER_WORK = 100_000
 """Approximate number of jobs to schedule in one step over orders: less than 0.1 s."""
@@ -42,8 +47,6 @@ SERVER_WORK = 8_000_000
 FEWEST_MOVES = 50
 BLOCK_MOVES = 800_000
 """Exchanges in one step of the search over buddy blocks."""
-MOST_SERVER_WORK = 3e8
-"""If jobs times jobs per server are more, placing all jobs once takes too long to search with."""
 ORDER_STEPS, MOST_ORDER_STEPS = 20, 160
 SERVER_STEPS, MOST_SERVER_STEPS = 30, 240
 """Steps of the first turn, and most steps; each turn is twice as long as the last of its kind. If a
@@ -117,19 +120,6 @@ class _ServerTurn:
     """Factor of the temperature from one move to the next."""
 
 
-def packed_bound(layout: Layout) -> float:
-    """Least makespan if every job that fits a server is packed, from jobs of some size or more."""
-    fits = layout.packed > 0
-    return max(
-        (
-            float(layout.packed[fits & (layout.size >= size)].sum())
-            / float((layout.server_gpus // size).sum())
-            for size in set(layout.size[fits].tolist())
-        ),
-        default=0.0,
-    )
-
-
 class Worker:
     """State of one thread's search.
 
@@ -178,20 +168,16 @@ class Worker:
         self._longest_server_turn = int(SERVER_STEPS * many)
         self._most_server_steps = int(MOST_SERVER_STEPS * many)
         self._servers: _ServerTurn | None = None
-        self._nests = nests(layout)
+        self._nests = layout.nests
         self._longest_block_turn = BLOCK_STEPS
         self._most_block_steps = int(MOST_NEST_STEPS * max(1, len(layout.size) / BLOCK_JOBS))
-        per_server = len(layout.size) / len(layout.server_gpus)
-        self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (per_server**2 + 50)))
-        self._repacks = bool(layout.packed.any()) and (
-            len(layout.size) * per_server <= MOST_SERVER_WORK
-        )
-        work = layout.size * layout.least.astype(np.float64)
+        self._moves = max(FEWEST_MOVES, int(SERVER_WORK / (layout.jobs_per_server**2 + 50)))
+        self._repacks = worth_annealing(layout)
         self._heats = (
             self._repacks
             and not self._nests
             and SERVER_STEPS * self._moves >= HOT_MOVES * len(layout.size)
-            and work[layout.packed > 0].sum() >= work.sum() / 2
+            and layout.mostly_packed
         )
         if self._nests or self._heats:
             self._most_order_steps = FEWEST_STEPS
@@ -200,7 +186,7 @@ class Worker:
             self._most_server_steps = FEWEST_STEPS
         elif self._heats:
             self._most_server_steps = SERVER_STEPS
-        self._packed_bound = packed_bound(layout)
+        self._packed_bound = layout.packed_bound
 
     def step(self, best: Solution | None, bound: int) -> Solution | None:
         """Search for a moment; return a solution if it is shorter than the best.

@@ -7,12 +7,12 @@
 """
 
 from .applying import Applied, StaleError
-from .choices import Choices
+from .job_profiles import Profile, Rule, Rules, read_rules
 from .planning import Plan, Planned
-from .profiles import Profile, Rule, Rules, read_rules
 from .queue import Queue
-from .reading import Reading
-from .session import apply, plan, read, watch
+from .queue_choices import Choices
+from .queue_reading import Reading
+from .slurm_session import apply, plan, read, watch
 from .watching import Watch
 
 __all__ = [

@@ -15,16 +15,16 @@ from rarmodel.verifier import Report, verify
 from rarmodel.workloads.account import counted
 
 from .caveats import caveats_of
-from .choices import Choices
 from .counts import conflicts
-from .handing import Command, Handed, handed, script
-from .jobs import HOLDING, SlurmJob
-from .limits import latest_start, overruns, past_deadline
+from .end_times import latest_start, overruns, past_deadline
 from .permission import is_operator, why_not
+from .plan_changes import Command, Handed, handed, script
 from .preemption import interrupting
-from .reading import Reading, read
+from .queue_choices import Choices
+from .queue_reading import Reading, read
 from .requests import fits
 from .returning import Former, former_of
+from .slurm_jobs import HOLDING, SlurmJob
 
 LEAD_SECONDS = 2.0
 """Time in seconds that handing back takes at most: no job is told to start sooner."""

@@ -10,11 +10,11 @@ from datetime import timedelta
 from rarmodel.errors import listed
 
 from .applying import LEAD_SECONDS, Applied
-from .handing import Command, Handed
-from .jobs import SlurmJob
-from .outputs import Run, SlurmError, live
+from .plan_changes import Command, Handed
+from .program_outputs import Run, SlurmError, live
 from .queue import queue_of
-from .values import gpus_in, value
+from .slurm_jobs import SlurmJob
+from .slurm_values import gpus_in, value
 
 
 def carried_out(applied: Applied, run: Run, tell: Callable[[str], None] | None = None) -> Applied:

@@ -28,7 +28,7 @@ def without_bound(result: Result) -> Result:
     return replace(
         result,
         schedule=schedule and schedule.model_copy(update={"bound": None}),
-        second=result.second and replace(result.second, bound=None, proved_by=None),
+        ties=tuple(replace(tie, bound=None, proved_by=None) for tie in result.ties),
         objective=tuple(replace(goal, bound=None, proved_by=None) for goal in result.objective),
         lower_bound=None,
         bound_name=None,

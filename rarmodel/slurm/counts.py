@@ -11,8 +11,8 @@ from rarmodel.errors import listed
 from rarmodel.methods import Result, gap_of
 from rarmodel.schema import Instance, Schedule
 
-from .jobs import cpus_per_node, memory_per_node
 from .queue import Queue
+from .slurm_jobs import cpus_per_node, memory_per_node
 
 ROUNDS = 4
 """Most further schedules that are made to respect processors and memory."""

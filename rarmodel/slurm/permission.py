@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .choices import Choices
-from .jobs import SlurmJob
 from .queue import Queue
+from .queue_choices import Choices
+from .slurm_jobs import SlurmJob
 
 
 def why_not(job: SlurmJob, queue: Queue, choices: Choices) -> str:

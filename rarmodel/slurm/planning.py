@@ -19,12 +19,12 @@ from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 from rarmodel.workloads.account import counted
 
-from .around import SLURMS_ORDER
 from .caveats import caveats_of, without_bound
 from .counts import within_counts
 from .deadlines import missed, within_deadlines, without_deadlines
-from .limits import overruns
+from .end_times import overruns
 from .queue import Queue
+from .unavailable_gpus import SLURMS_ORDER
 
 
 @dataclass(frozen=True)

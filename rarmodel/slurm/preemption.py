@@ -1,57 +1,17 @@
-"""Preemption by Slurm: whether it interrupts jobs to start others, and which."""
+"""Preemption by Slurm: which jobs it may interrupt to start others, and which plans make it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rarmodel.errors import listed
 
-from .jobs import SlurmJob
-
-if TYPE_CHECKING:
-    from .handing import Handed
-    from .queue import Partition, Queue
-
-_HARMLESS = {"OFF", "GANG", "WITHIN", "(null)", ""}
-"""Words of a `PreemptMode` that interrupt no job for one of a higher tier."""
-BY_TIER = "preempt/partition_prio"
-"""The `PreemptType` by which jobs of partitions of higher tiers interrupt others."""
-
-
-def mode_of(text: str) -> str:
-    """What Slurm does to jobs that it preempts, such as `REQUEUE`; empty if it does nothing."""
-    return ",".join(word for word in text.upper().split(",") if word not in _HARMLESS)
-
-
-def preempting(kind: str, partitions: Mapping[str, Partition]) -> str:
-    """How Slurm preempts jobs; empty if it does not.
-
-    Parameters
-    ----------
-    kind
-        `PreemptType` of Slurm's configuration; empty if a recording lacks it.
-    partitions
-        The partitions. A recording that lacks the type still has their modes.
-    """
-    if kind == "preempt/none":
-        return ""
-    pairs = [
-        (high, low)
-        for high in partitions
-        for low in partitions
-        if outranks(partitions[high], partitions[low])
-    ]
-    if kind in {BY_TIER, ""}:
-        told = (f"partition {high} before {low}" for high, low in pairs)
-        return next(told, "")
-    return f"PreemptType={kind}"
-
-
-def outranks(high: Partition, low: Partition) -> bool:
-    """Whether Slurm interrupts jobs of one partition to start those of another, on shared nodes."""
-    return high.tier > low.tier and bool(low.mode) and bool({*high.nodes} & {*low.nodes})
+from .partitions import outranks
+from .plan_changes import Handed
+from .queue import Queue
+from .slurm_jobs import SlurmJob
 
 
 def outranked(queue: Queue, jobs: Iterable[SlurmJob]) -> set[str]:

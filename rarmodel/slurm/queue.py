@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.workloads.cells import CellError
 from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
-from rarmodel.workloads.topology import Switch, Topology, Tree, topology_of
+from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
+from rarmodel.workloads.table_cells import CellError
 
-from .jobs import (
+from .partitions import Partition, mode_of, preempting
+from .records import lines
+from .slurm_jobs import (
     ENDED,
     HOLDING,
     NEEDED,
@@ -25,9 +27,7 @@ from .jobs import (
     number_of,
     user_number,
 )
-from .preemption import mode_of, preempting
-from .records import lines
-from .values import moment, value, whole_number
+from .slurm_values import moment, value, whole_number
 
 # A node that is powered down is started for a job; one in maintenance is so until its reservation
 # ends.
@@ -65,30 +65,6 @@ class Node(NamedTuple):
     memory_mb: int
     features: frozenset[str]
     away: str
-
-
-class Partition(NamedTuple):
-    """A partition.
-
-    Attributes
-    ----------
-    nodes
-        Its nodes with GPUs.
-    most_nodes
-        Most nodes of a job; None if there is no limit.
-    is_up, is_exclusive
-        Whether jobs may start in it, and whether each gets whole nodes.
-    tier, mode
-        Its `PriorityTier`, and what Slurm does to its jobs to start those of a higher tier; empty
-        if it lets them run.
-    """
-
-    nodes: tuple[str, ...]
-    most_nodes: int | None
-    is_up: bool
-    is_exclusive: bool
-    tier: int = 1
-    mode: str = ""
 
 
 class Reserved(NamedTuple):

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rarmodel.schema import Job
-from rarmodel.workloads.cells import CellError
-from rarmodel.workloads.profiles import is_type
-from rarmodel.workloads.topology import Tree
+from rarmodel.workloads.model_profiles import is_type
+from rarmodel.workloads.switch_trees import Tree
+from rarmodel.workloads.table_cells import CellError
 
-from .jobs import SlurmJob, cpus_per_node, memory_per_node
-from .queue import Node, Partition, Queue
-from .values import gpus_in, hosts, value, whole_number
+from .partitions import Partition
+from .queue import Node, Queue
+from .slurm_jobs import SlurmJob, cpus_per_node, memory_per_node
+from .slurm_values import gpus_in, hosts, value, whole_number
 
 _GPU_KEYS = ("TresPerNode", "TresPerJob", "TresPerTask")
 _CANNOT = {

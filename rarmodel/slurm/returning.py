@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .handing import Command, Handed
-from .jobs import SlurmJob
+from .plan_changes import Command, Handed
 from .queue import Queue
-from .values import hosts, value, whole_number
+from .slurm_jobs import SlurmJob
+from .slurm_values import hosts, value, whole_number
 
 _GPUS = ("TresPerNode", "TresPerJob", "TresPerTask")
 MEANWHILE = "starttime=now+1hour"

@@ -19,15 +19,15 @@ from rarmodel.schema import Schedule
 
 from .applying import LEAD_SECONDS, Applied, StaleError, checked
 from .carrying_out import carried_out
-from .choices import Choices
-from .handing import Command
-from .jobs import HOLDING, SlurmJob
-from .outputs import Run, SlurmError, live
-from .outputs import run as run_on_this_machine
+from .plan_changes import Command
 from .planning import Plan
+from .program_outputs import Run, SlurmError, live
+from .program_outputs import run as run_on_this_machine
 from .queue import Queue
-from .reading import Reading, read
+from .queue_choices import Choices
+from .queue_reading import Reading, read
 from .returning import Former
+from .slurm_jobs import HOLDING, SlurmJob
 
 EVERY, THRESHOLD, MOST = 60.0, 0.05, 50
 """Seconds between two looks, least gain that changes a plan, most jobs handed back at once."""
@@ -244,7 +244,7 @@ def _value(made: Plan, kept: Applied) -> float | None:
     goal = objective(made.result.objective[0].name)
     if report is None or report.objective is None or not report.feasible:
         return None
-    if goal.prices is not None:
+    if not goal.of_completions:
         return float(report.objective[goal.name])
     then, now = report.time.origin, instance.time.origin
     ends = [report.completion.get(job.name) for job in instance.jobs]

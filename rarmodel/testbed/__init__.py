@@ -1,10 +1,10 @@
 """A testbed: real rings over real TCP on one machine, to hold the models of contention against."""
 
+from .measurement_plan import Plan, Ring, Together, read_plan, standard_plan
 from .network import check_possible, down, existing, up, up_star
-from .plan import Plan, Ring, Together, read_plan, standard_plan
-from .played import Part, PlayedJob, parts_of, play
+from .played_schedule import Part, PlayedJob, parts_of, play
 from .predicted import predicted, rows_of
-from .timing import Timing, csv_of, measure, table_of
+from .ring_timing import Timing, csv_of, measure, table_of
 
 __all__ = [
     "Part",

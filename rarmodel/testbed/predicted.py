@@ -12,7 +12,7 @@ from rarmodel.model import RingOnLinks, bandwidths, iteration_seconds, topology
 from rarmodel.model.sharing_rule import RULES
 from rarmodel.schema import Contention, Instance, Schedule
 
-from .played import Part, PlayedJob, parts_of
+from .played_schedule import Part, PlayedJob, parts_of
 
 
 def rows_of(

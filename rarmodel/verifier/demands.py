@@ -1,4 +1,4 @@
-"""What single jobs of wider instances ask for: when, where and on how many servers (section 9)."""
+"""What single jobs of wider instances ask for: when, and on which servers (sections 9 and 18)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asks_for_places(job: Job) -> bool:
 def placement_demands(
     instance: Instance, servers: Mapping[str, int], job: Job, segment: Held
 ) -> Iterator[Violation]:
-    """Servers are among those allowed, in number and type.
+    """Servers are among those allowed, in number and type, and as near as asked for.
 
     Parameters
     ----------
@@ -52,6 +52,33 @@ def placement_demands(
                 "server; it asks for the same number on each"
             )
             yield Violation("spread", job.name, None, slot, message)
+        if spread.within is not None:
+            yield from _within_one_node(instance, job, spread.within, used, slot)
+
+
+def _within_one_node(
+    instance: Instance, job: Job, level: str, used: Mapping[str, int], slot: int
+) -> Iterator[Violation]:
+    """All servers of a ring lie at or below one node of a level (section 18)."""
+    network = instance.cluster.network
+    uplinks = {} if network.kind == "star" else {link.node: link for link in network.links}
+    nodes: set[str] = set()
+    for name in used:
+        node = name
+        while node in uplinks and uplinks[node].level != level:
+            node = uplinks[node].parent
+        if node in uplinks:
+            nodes.add(node)
+        else:
+            message = (
+                f"job {job.name!r} is on server {name!r}, which lies below no {level}; "
+                f"it asks for one {level}"
+            )
+            yield Violation("within", job.name, name, slot, message)
+    if len(nodes) > 1:
+        below = ", ".join(map(repr, sorted(nodes)))
+        message = f"job {job.name!r} is below {below}; it asks for one {level}"
+        yield Violation("within", job.name, None, slot, message)
 
 
 def time_demands(runs: Sequence[Run], ends: Sequence[int | None]) -> Iterator[Violation]:

@@ -27,7 +27,8 @@ class Violation:
         `assignment` (each job once, (3)), `index` (servers, GPUs and slots that exist), `gang`
         (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3). In wider instances
         also `release`, `deadline`, `after`, `servers`, `type`, `spread`, `running`, `reservation`
-        and `quota` (section 9), and of interrupted jobs `preemption` and `completed` (section 11).
+        and `quota` (section 9), `within` (section 18), and of interrupted jobs `preemption` and
+        `completed` (section 11).
     job
         The job that breaks it.
     server
@@ -109,6 +110,9 @@ class Report:
     objective
         Values of the instance's objectives, by name, the most important first: whole numbers or
         exact fractions; None if a job does not complete.
+    ties
+        The same of what decides between schedules that are equal in the objectives: total
+        completion and total links, unless the instance has a list of objectives.
     utilisation
         By server name, the share of its GPU slots up to the makespan that jobs hold; None without a
         makespan.
@@ -132,6 +136,7 @@ class Report:
     periods: Sequence[Period] = field(repr=False)
     flow: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     tardiness: Mapping[str, int | None] = field(default_factory=dict, repr=False)
+    ties: Mapping[str, Value] | None = None
 
     @property
     def flow_times(self) -> FlowTimes | None:
@@ -234,6 +239,9 @@ class Report:
             "objective": None
             if self.objective is None
             else {name: number(value) for name, value in self.objective.items()},
+            "ties": None
+            if self.ties is None
+            else {name: number(value) for name, value in self.ties.items()},
             "completion": dict(self.completion),
             **({"flow": dict(self.flow)} if self.releases else {}),
             **({"tardiness": dict(self.tardiness)} if self.tardiness else {}),

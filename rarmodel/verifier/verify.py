@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from rarmodel.errors import VerificationError
-from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of
+from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of, ties_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
 
@@ -221,14 +221,19 @@ def _report(
     makespan = max(ends) if complete else None
     released = any(job.release for job in instance.jobs)
     due = any(job.due is not None for job in instance.jobs)
-    utilisation = objective = None
+    utilisation = objective = ties = None
     busy: Counter[int] = Counter()
+    rings: dict[str, list[Mapping[int, int]]] = {job.name: [] for job in instance.jobs}
     for (_, run), end in zip(sound, result.ends, strict=True):
+        rings[run.job.name].append(run.workers)
         for server, workers in run.workers.items():
             busy[server] += workers * ((end or run.start) - run.start)
     if complete:
         held = [busy[i] for i in range(len(instance.cluster.servers))]
-        objective = {one.name: one.value(instance, ends, held) for one in objectives_of(instance)}
+        objective, ties = (
+            {one.name: one.value(instance, ends, held, rings.values()) for one in some}
+            for some in (objectives_of(instance), ties_of(instance))
+        )
     if makespan:
         utilisation = {
             server.name: busy[i] / (server.gpus * makespan)
@@ -242,6 +247,7 @@ def _report(
         makespan=makespan,
         mean_completion=sum(ends) / len(ends) if complete else None,
         objective=objective,
+        ties=ties,
         utilisation=utilisation,
         periods=result.periods,
         flow=_by_job(instance, completion, MAX_FLOW) if released else completion,

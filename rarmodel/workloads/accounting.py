@@ -8,8 +8,8 @@ from typing import Any
 
 from rarmodel.schema.problems import show
 
-from .cells import CellError, Cells, Moment, duration, elapsed, epoch, text
 from .gres import gpus_of_gres, gpus_of_tres, has_parts
+from .table_cells import CellError, Cells, Moment, duration, elapsed, epoch, text
 from .trace_format import PART, Format, TraceJob
 
 _UNFINISHED = {

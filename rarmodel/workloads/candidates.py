@@ -9,12 +9,12 @@ from typing import NamedTuple
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
-from .cells import LONGEST, Moment
-from .choices import Choices
-from .profiles import Profile, assigned_model, is_type, known_model, profile_of
-from .reader import Trace
+from .import_choices import Choices
+from .model_profiles import Profile, assigned_model, is_type, known_model, profile_of
 from .site import Place, Site
+from .table_cells import LONGEST, Moment
 from .trace_format import PART, TraceJob
+from .trace_reader import Trace
 from .window import Window, extent
 
 NO_DURATION = "no duration"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rarmodel.schema import Cluster
 
 from .candidates import Books, Candidate
-from .topology import Dealing, Tree
+from .switch_trees import Dealing, Tree
 
 
 def kept_to_trees(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .accounting import SACCT, SACCT_JSON, SUPERCLOUD
-from .published import PUBLISHED
+from .published_traces import PUBLISHED
 from .trace_format import Format
 
 FORMATS: Mapping[str, Format] = {

@@ -7,7 +7,7 @@ from collections import Counter
 
 from rarmodel.schema.problems import show
 
-from .cells import CellError
+from .table_cells import CellError
 
 _MIG = re.compile(r"(?:^|[^0-9a-z])[0-9]+g\.[0-9]+gb", re.IGNORECASE)
 """In a type of GPU: a slice of NVIDIA's Multi-Instance GPU, such as `1g.10gb` or `a100_3g.20gb`."""

@@ -18,16 +18,16 @@ from rarmodel.schema.problems import problems_of
 
 from .account import Account, counted, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, candidates
-from .choices import Choices
 from .dealt import kept_to_trees
 from .generate import with_safe_horizon
-from .profiles import Profile, require_model
-from .reader import Trace, read_trace
+from .import_choices import Choices
+from .model_profiles import Profile, require_model
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
+from .switch_trees import Tree
 from .timed import FORWARD_PART
-from .topology import Tree
+from .trace_reader import Trace, read_trace
 from .window import Window, absolute, parse_window
 from .zones import parse_zone
 

@@ -9,9 +9,9 @@ from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.schema import Cluster
 from rarmodel.schema.cluster import MAX_GPUS
 
-from .cells import CellError, Cells, text, whole
-from .rates import Rates, cluster_of
-from .table import Table, open_table
+from .cluster_rates import Rates, cluster_of
+from .table_cells import CellError, Cells, text, whole
+from .trace_table import Table, open_table
 
 _LEVELS = ("ASW", "PSW", "DSW")
 """Access, pod and core switch above a host, as Alibaba names them."""

@@ -16,11 +16,11 @@ from rarmodel.schema import Cluster, Contention, StarNetwork
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import problems_of
 
+from .cluster_rates import Rates, cluster_of
 from .importer import DEFAULT_CONTENTION
 from .nodes import is_table, table_cluster
-from .rates import Rates, cluster_of
 from .slurm import SlurmCluster, read_slurm
-from .topology import Tree
+from .switch_trees import Tree
 
 
 class Platform(NamedTuple):

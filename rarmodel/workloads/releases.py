@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from .cells import Moment
+from .table_cells import Moment
 from .window import Window
 from .zones import date_of
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rarmodel.errors import listed
 from rarmodel.schema import Cluster
 
-from .profiles import is_type
+from .model_profiles import is_type
 
 
 class Place(NamedTuple):

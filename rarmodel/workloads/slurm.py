@@ -19,11 +19,11 @@ from rarmodel.schema import Cluster
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import show
 
-from .cells import CellError
+from .cluster_rates import Rates, cluster_of
 from .gres import gpus_of_gres
-from .rates import Rates, cluster_of
-from .table import decoded
-from .topology import Switch, Topology, Tree, topology_of
+from .switch_trees import Switch, Topology, Tree, topology_of
+from .table_cells import CellError
+from .trace_table import decoded
 
 MAX_HOSTS = 1_000_000
 """Most hosts of a configuration: a greater number is a mistake."""

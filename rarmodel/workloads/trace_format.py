@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .cells import Cells, Moment
+from .table_cells import Cells, Moment
 
 PART = "a part of a GPU"
 """Why a job that shares GPUs is left out."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rarmodel.errors import UsageError
 
-from .cells import Moment
+from .table_cells import Moment
 from .zones import date_of, zone_of
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

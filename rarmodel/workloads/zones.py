@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from rarmodel.errors import UsageError
 
-from .cells import Moment
+from .table_cells import Moment
 
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 

@@ -22,7 +22,7 @@ import rarmodel
 from rarmodel import InputError, NoScheduleError, UsageError, VerificationError
 from rarmodel.auditor import Audit, Range
 from rarmodel.auditor import least_limit as least_limit_module
-from rarmodel.auditor.attained_times import greatest_slots as enumerated_greatest_slots
+from rarmodel.auditor.audit import greatest_slots as enumerated_greatest_slots
 from rarmodel.auditor.least_limit import LeastLimit
 from rarmodel.heuristics import estimate, run_policy, sjf_bco
 from rarmodel.limits import INTERRUPTED, Limits

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from rarmodel.campaigns import Standing, run_campaigns
-from rarmodel.campaigns.table import MEASURED
+from rarmodel.campaigns.results_table import MEASURED
 
 CAMPAIGN = """\
 name: two-hundred

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import rarmodel
 from rarmodel.exact.formulate import scope_for
 from rarmodel.files import parse_instance
-from rarmodel.formulations import Scope, time_indexed_components
+from rarmodel.formulations import Scope, symmetry
 from rarmodel.formulations.symmetry import ServerOrder, server_order
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
@@ -54,13 +54,13 @@ def main(options: argparse.Namespace) -> None:
     print("| seed | optimum | servers in order | racks too |\n|---|---|---|---|")
     for seed in options.seeds:
         instance = racks(seed)
-        found = rarmodel.solve(instance, method="search", time_limit=5, second_aim=False)
+        found = rarmodel.solve(instance, method="search", time_limit=5, objective=["makespan"])
         if found.status != "optimal" or found.makespan is None:
             continue
         scope = scope_for(instance, TIME_INDEXED, found.makespan - 1)
         cells = []
         for order in (servers_only, server_order):
-            with patch.object(time_indexed_components, "server_order", order):
+            with patch.object(symmetry, "server_order", order):
                 model = TIME_INDEXED.build(scope)
             begun = process_time()
             answer = HIGHS.solve(model, Limits(time_limit=options.seconds, threads=1))

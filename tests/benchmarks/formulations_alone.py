@@ -67,7 +67,7 @@ def solved(
             time_limit=seconds,
             threads=THREADS,
             model_only=model_only,
-            second_aim=False,
+            objective=instance.objectives,
         )
     except UsageError as error:
         return str(error)

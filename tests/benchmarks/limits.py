@@ -77,7 +77,7 @@ def rows(threads: int = 2) -> Iterator[Row]:
         yield solve("method", name)
     for name in sorted(registry.names("formulations")):
         yield solve("formulation", name)
-    methods = ("sjf-bco", "fifo", "list-scheduling", "search")
+    methods = ("sjf-bco", "fifo-backfill", "list-scheduling", "search")
     yield Row(
         "compare",
         lambda path, limit: [
@@ -177,7 +177,7 @@ def run(row: Row, path: Path, limit: float) -> tuple[int, float, float]:
     if row.name == "verify":
         plan = path.with_suffix(".plan.json")
         if not plan.exists():
-            command(["solve", str(path), "--method", "fifo", "--output", str(plan)], _code)
+            command(["solve", str(path), "--method", "fifo-backfill", "--output", str(plan)], _code)
         arguments.append(str(plan))
     if row.before is not None:
         command(row.before(path), _code)

@@ -33,7 +33,7 @@ def seconds_to_proof(instance: Instance, method: str, limit: float, threads: int
         model_only=bool(solver),
         time_limit=limit,
         threads=threads,
-        second_aim=False,
+        objective=instance.objectives,
     )
     return perf_counter() - begun if result.status == "optimal" else inf
 

@@ -45,7 +45,7 @@ def solved(instance: Instance, by: str, seconds: float) -> Result:
         method=None if exact else by,
         formulation=by if exact else None,
         time_limit=seconds,
-        second_aim=False,
+        objective=instance.objectives,
     )
 
 

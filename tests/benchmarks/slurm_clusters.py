@@ -35,9 +35,9 @@ from fake_slurm import SHAPES, FakeSlurm
 import rarmodel
 from rarmodel import slurm
 from rarmodel.schema import Instance
-from rarmodel.slurm.outputs import COMMANDS
+from rarmodel.slurm.program_outputs import COMMANDS
 from rarmodel.slurm.records import lines
-from rarmodel.slurm.values import hosts, moment
+from rarmodel.slurm.slurm_values import hosts, moment
 
 TRACE = Path(__file__).parents[2] / "docs/study/philly-2869ce.csv"
 FIRST_HOUR = 138

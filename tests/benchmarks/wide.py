@@ -16,7 +16,7 @@ from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
 OBJECTIVES = ("total-flow", "total-tardiness", "max-stretch", "makespan")
-RULES = ("fifo", "shortest-first", "weighted-shortest-first", "earliest-due-first")
+RULES = ("fifo-backfill", "shortest-first", "weighted-shortest-first", "earliest-due-first")
 METHODS = ("sjf-bco", *RULES, "search")
 
 

@@ -16,8 +16,8 @@ from random_instances import instances, random_workers, tiny_instance
 from rarmodel.bounds import best_bound
 from rarmodel.bounds.column_program import ColumnProgram, Solution
 from rarmodel.bounds.configurations import Configurations, configuration_bound
-from rarmodel.bounds.dearest import Pricing, server_states
 from rarmodel.bounds.patterns import cheapest_pattern
+from rarmodel.bounds.pricing_problem import Pricing, server_states
 from rarmodel.bounds.ring_states import RingState, ring_states
 from rarmodel.engine import Engine, placements_of
 from rarmodel.files import parse_instance

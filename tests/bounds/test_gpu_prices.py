@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from wide_instances import OBJECTIVES, WIDE, optima, random_wide
 
+from rarmodel.bounds import capacity_relaxation, objective_bound, subgradient
 from rarmodel.bounds import gpu_prices as prices
-from rarmodel.bounds import market as markets
-from rarmodel.bounds import objective_bound, price_ascent
+from rarmodel.bounds.capacity_relaxation import Partition, partitions, relaxation_of
 from rarmodel.bounds.gpu_prices import gpu_prices
-from rarmodel.bounds.market import Partition, market_of, partitions
-from rarmodel.bounds.price_ascent import Market, Prices, ascend, new_prices, worth
+from rarmodel.bounds.subgradient import CapacityRelaxation, Prices, ascend, new_prices, worth
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of, windows
 from rarmodel.model.objectives import Objective, Shape, Term, Value, objective
@@ -29,8 +28,8 @@ LONG = {0, 4, 12, 14, 18, 19, 29, 32, 34, 35, 37, 38}
 
 
 @st.composite
-def markets_with_prices(draw: st.DrawFn) -> tuple[Market, list[list[int]]]:
-    """Any market of a few jobs, and whole prices by kind and block."""
+def relaxations_with_prices(draw: st.DrawFn) -> tuple[CapacityRelaxation, list[list[int]]]:
+    """Any relaxed of a few jobs, and whole prices by kind and block."""
     small = st.integers(0, 9)
     width, blocks, kinds = draw(st.integers(1, 4)), draw(st.integers(1, 5)), 2
     offers = draw(
@@ -53,9 +52,9 @@ def markets_with_prices(draw: st.DrawFn) -> tuple[Market, list[list[int]]]:
     def whole(values: list[int]) -> np.ndarray:
         return np.array(values, np.int64)
 
-    market = Market(
+    relaxed = CapacityRelaxation(
         width=width,
-        room=np.array([[draw(small) for _ in range(blocks)] for _ in range(kinds)], float),
+        capacity=np.array([[draw(small) for _ in range(blocks)] for _ in range(kinds)], float),
         offer_at=np.cumsum([0, *map(len, offers)]),
         size=whole([size for _, size, _ in flat]),
         slots=whole([slots for _, _, slots in flat]),
@@ -67,32 +66,36 @@ def markets_with_prices(draw: st.DrawFn) -> tuple[Market, list[list[int]]]:
         offset=whole(draw(each)),
         shape=whole([int(draw(st.sampled_from(Shape))) for _ in offers]),
     )
-    return market, [[draw(small) for _ in range(blocks)] for _ in range(kinds)]
+    return relaxed, [[draw(small) for _ in range(blocks)] for _ in range(kinds)]
 
 
 @settings(deadline=None)
-@given(markets_with_prices())
-def test_worth_is_the_least_over_all_starts(case: tuple[Market, list[list[int]]]) -> None:
-    market, prices = case
-    known = new_prices(market)
+@given(relaxations_with_prices())
+def test_worth_is_the_least_over_all_starts(
+    case: tuple[CapacityRelaxation, list[list[int]]],
+) -> None:
+    relaxed, prices = case
+    known = new_prices(relaxed)
     known.now[:, :-1] = prices
-    by_slot = [[price for price in row for _ in range(market.width)] + [0] * 99 for row in prices]
-    total: Value = -int((np.array(prices) * market.room).sum())
-    for j, start in enumerate(market.start.tolist()):
+    by_slot = [[price for price in row for _ in range(relaxed.width)] + [0] * 99 for row in prices]
+    total: Value = -int((np.array(prices) * relaxed.capacity).sum())
+    for j, start in enumerate(relaxed.start.tolist()):
         costs = []
-        for i in range(market.offer_at[j], market.offer_at[j + 1]):
+        for i in range(relaxed.offer_at[j], relaxed.offer_at[j + 1]):
             slots, kind, size = (
-                int(field[i]) for field in (market.slots, market.kind, market.size)
+                int(field[i]) for field in (relaxed.slots, relaxed.kind, relaxed.size)
             )
-            last = min(market.end[j] - slots, market.last_start[j])
+            last = min(relaxed.end[j] - slots, relaxed.last_start[j])
             for a in range(start, int(last) + 1):
-                term = Term(int(market.weight[j]), int(market.offset[j]), 1, Shape(market.shape[j]))
+                term = Term(
+                    int(relaxed.weight[j]), int(relaxed.offset[j]), 1, Shape(relaxed.shape[j])
+                )
                 costs.append(term.at(a + slots) + size * sum(by_slot[kind][a : a + slots]))
         total += min(costs)
-    assert worth(market, known) == total
+    assert worth(relaxed, known) == total
     held = sum(
-        int(market.size[i])
-        * max(0, min(a + int(market.slots[i]), market.room[0].size * market.width) - a)
+        int(relaxed.size[i])
+        * max(0, min(a + int(relaxed.slots[i]), relaxed.capacity[0].size * relaxed.width) - a)
         for i, a in zip(known.offer.tolist(), known.begun.tolist(), strict=True)
     )
     assert known.held.sum() == held
@@ -104,7 +107,7 @@ def test_worth_is_the_least_over_all_starts(case: tuple[Market, list[list[int]]]
 )
 def test_bound_is_never_above_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
-    monkeypatch.setattr(markets, "STEP_WORK", random.choice([1, 12, 30, 1000]))
+    monkeypatch.setattr(capacity_relaxation, "STEP_WORK", random.choice([1, 12, 30, 1000]))
     features = set(random.sample(NAMES, random.randint(0, 4)))
     instance = random_wide(random, features, jobs=random.randint(2, 3), servers=2, most_slots=2)
     limit = min(horizon_of(instance), 12)
@@ -125,20 +128,25 @@ def linear_program(instance: Instance, one: Objective, partition: Partition) -> 
     """The time-indexed linear program: how much of each job begins when, with which offer."""
     length = 60
     terms = one.terms(instance)
-    market = market_of(instance, partition, [w.end for w in windows(instance, 999)], length)
+    relaxed = relaxation_of(instance, partition, [w.end for w in windows(instance, 999)], length)
     costs, columns = [], []
-    for j, start in enumerate(market.start.tolist()):
-        for i in range(market.offer_at[j], market.offer_at[j + 1]):
-            for a in range(start, length - int(market.slots[i]) + 1):
-                held = np.zeros_like(market.room)
-                held[market.kind[i], a : a + market.slots[i]] = market.size[i]
+    for j, start in enumerate(relaxed.start.tolist()):
+        for i in range(relaxed.offer_at[j], relaxed.offer_at[j + 1]):
+            for a in range(start, length - int(relaxed.slots[i]) + 1):
+                held = np.zeros_like(relaxed.capacity)
+                held[relaxed.kind[i], a : a + relaxed.slots[i]] = relaxed.size[i]
                 term = terms[j]
-                costs.append(float(term.at(a + int(market.slots[i]))) if term else 0.0)
+                costs.append(float(term.at(a + int(relaxed.slots[i]))) if term else 0.0)
                 columns.append(np.concatenate([held.ravel(), np.eye(len(terms))[j]]))
     rows = np.array(columns).T
-    split = market.room.size
+    split = relaxed.capacity.size
     solved = linprog(
-        costs, rows[:split], market.room.ravel(), rows[split:], np.ones(len(terms)), method="highs"
+        costs,
+        rows[:split],
+        relaxed.capacity.ravel(),
+        rows[split:],
+        np.ones(len(terms)),
+        method="highs",
     )
     return float(solved.fun)
 
@@ -210,15 +218,17 @@ def test_work_on_values_that_are_not_refuted_is_limited(
 ) -> None:
     failed: list[int] = []
 
-    def counted(market: Market, known: Prices, most: int, hope: float, enough: float) -> float:
-        value = float(ascend(market, known, most, hope, enough))
+    def counted(
+        relaxed: CapacityRelaxation, known: Prices, most: int, hope: float, enough: float
+    ) -> float:
+        value = float(ascend(relaxed, known, most, hope, enough))
         if value <= 0:
-            failed.append(most * len(market.size) * market.room.shape[1])
+            failed.append(most * len(relaxed.size) * relaxed.capacity.shape[1])
         return value
 
     instance = asked(two_types(7, jobs=20), "makespan")
     best = gpu_prices(instance, objective("makespan"))
-    monkeypatch.setattr(price_ascent, "ascend", counted)
+    monkeypatch.setattr(subgradient, "ascend", counted)
     monkeypatch.setattr(prices, "FAILED_WORK", limit)
     found = gpu_prices(asked(instance, "makespan"), objective("makespan"))
     assert found is not None

@@ -61,9 +61,9 @@ def test_a_greater_bound_of_a_user_is_that_of_the_result() -> None:
 def test_a_bound_on_another_objective_is_that_of_the_goal() -> None:
     known = max(bound.value for bound in objective_bounds(FLOW, objective("total-flow")))
     only = mine(known + 1, objectives=frozenset({"total-flow"}))
-    result = solve(FLOW, method="fifo", bounds=[only])
+    result = solve(FLOW, method="fifo-backfill", bounds=[only])
     assert result.objective[0].bound == known + 1
-    assert solve(LAB, method="fifo", bounds=[only]).lower_bound == 12
+    assert solve(LAB, method="fifo-backfill", bounds=[only]).lower_bound == 12
 
 
 def test_a_bound_that_does_not_handle_a_feature_does_not_hold() -> None:
@@ -82,10 +82,10 @@ def test_a_fraction_of_a_slot_counts_as_a_whole_one() -> None:
 @pytest.mark.parametrize(
     ("instance", "options", "words"),
     [
-        (LAB, {"method": "fifo"}, "makespan is at least 13, and .* has 12"),
+        (LAB, {"method": "fifo-backfill"}, "makespan is at least 13, and .* has 12"),
         (LAB, {"iterations": 1}, "makespan is at least 13, and .* has 12"),
         (LAB, {"formulation": "time-indexed"}, "makespan is at least 13, and .* has 12"),
-        (FLOW, {"method": "fifo"}, "total-flow is at least 1000, and .* has"),
+        (FLOW, {"method": "fifo-backfill"}, "total-flow is at least 1000, and .* has"),
         (FLOW, {"formulation": "time-indexed", "time_limit": 20}, "total-flow is at least 1000"),
     ],
 )

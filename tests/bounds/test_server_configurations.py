@@ -176,7 +176,7 @@ def check_against_search(seed: int) -> bool:
     except InputError:
         return False  # Some ring is too slow if it spreads.
     found = server_configuration_bound(instance, 0)
-    schedule = SEARCH(instance, Limits(iterations=3, threads=1, second_aim=False)).schedule
+    schedule = SEARCH(instance, Limits(iterations=3, threads=1)).schedule
     assert schedule is not None
     makespan = verify(instance, schedule).makespan
     assert found is not None

@@ -9,10 +9,10 @@ import pytest
 from made_runs import CONSTANTS, LOSSY, RATES, made, rows_of
 
 import rarmodel
-from rarmodel.calibration import Measurement, Rates, picture_of_models
+from rarmodel.calibration import Measurement, Rates
 from rarmodel.calibration.beside import runs_of
-from rarmodel.calibration.models import MODELS
-from rarmodel.calibration.table import made_measurements
+from rarmodel.calibration.contention_models import MODELS
+from rarmodel.calibration.measurement_table import made_measurements
 from rarmodel.errors import InputError
 
 ONE_MB_MS = 80.0
@@ -182,7 +182,11 @@ def test_a_row_without_part_among_others_is_refused() -> None:
 
 
 def test_picture_has_a_panel_for_each_model() -> None:
-    drawn = picture_of_models(rarmodel.compare_models(made("duty"), rates=RATES), "svg").decode()
+    pytest.importorskip("altair")
+    from rarmodel.drawing import image_of, models_chart
+
+    chart = models_chart(rarmodel.compare_models(made("duty"), rates=RATES))
+    drawn = image_of(chart, "svg").decode()
     for model in MODELS:
         assert drawn.count(f">{model}<") == 1
 

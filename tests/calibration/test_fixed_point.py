@@ -8,38 +8,14 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rings_on_links import RATES, RINGS, contention, contentions
 
 from rarmodel.calibration.fixed_point import fixed_point_bandwidths
 from rarmodel.model import RingOnLinks, bandwidths
 from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Contention
 
-LINKS = 4
-
-
-def contention(concurrency: float = 1.0, alpha: float = 0.0) -> Contention:
-    return Contention.model_validate(
-        {
-            "concurrency": concurrency,
-            "degradation": {"kind": "linear", "alpha": alpha},
-            "overhead_ms_per_server": 0.0,
-            "model": "duty",
-        }
-    )
-
-
-CONTENTION = st.builds(contention, st.floats(0.01, 1.0), st.floats(0.0, 2.0))
-RATES = st.lists(st.floats(0.01, 100.0), min_size=LINKS, max_size=LINKS)
-RINGS = st.lists(
-    st.builds(
-        RingOnLinks,
-        st.sets(st.integers(0, LINKS - 1), min_size=1).map(lambda links: tuple(sorted(links))),
-        st.floats(1e3, 1e11),
-        st.floats(0.0, 100.0),
-    ),
-    min_size=1,
-    max_size=6,
-)
+CONTENTION = contentions(DUTY.name)
 
 
 def test_two_rings_that_exchange_half_of_their_time_meet_the_golden_ratio() -> None:

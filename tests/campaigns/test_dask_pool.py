@@ -15,7 +15,7 @@ import pytest
 from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign
 
 from rarmodel.campaigns import Standing, run_campaigns
-from rarmodel.campaigns.pool import PoolLostError
+from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.errors import UsageError
 
 

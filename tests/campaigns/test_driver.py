@@ -17,7 +17,7 @@ import pytest
 from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign, write_instance
 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
-from rarmodel.campaigns.pool import PoolLostError
+from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.campaigns.task import failed
 from rarmodel.errors import InputError
 from rarmodel.files import read_instance, read_schedule

@@ -17,7 +17,7 @@ from rarmodel.files import read_instance
 TEXT = """\
 name: aims
 instances: [one.json]
-methods: [first-fit, fifo]
+methods: [first-fit, fifo-backfill]
 options: {threads: 1}
 """
 
@@ -47,7 +47,7 @@ def test_objectives_are_part_of_the_grid(folder: Path) -> None:
     assert told == [
         (objective, method, seed)
         for objective in ("makespan", "total-flow", ["late-jobs", "cost"])
-        for method in ("first-fit", "fifo")
+        for method in ("first-fit", "fifo-backfill")
         for seed in (1, 2)
     ]
     assert len({run.task.run for run in runs}) == 12
@@ -114,20 +114,24 @@ def test_patience_is_for_methods_that_count_iterations(folder: Path) -> None:
     assert line.endswith("formulation 'time-indexed' does not count iterations")
 
 
-def test_the_second_aim_can_be_turned_off(folder: Path) -> None:
-    text = TEXT.replace("{threads: 1}", "{second_aim: [true, false]}")
+def test_a_list_of_one_leaves_ties_out(folder: Path) -> None:
+    text = TEXT.replace("options:", "objectives: [makespan, [makespan]]\noptions:")
     runs = plan_campaigns([write_campaign(folder, text)]).runs
-    assert [run.task.options["second_aim"] for run in runs] == [True, False] * 2
-    (line,) = problems(folder, text.replace("[true, false]", "1"))
-    assert line == "line 4, options.second_aim: 1; true or false is expected"
-    path = write_campaign(folder, text.replace("[true, false]", "false"))
-    assert run_campaigns(path, folder / "out").done == 2
-    assert [row["option_second_aim"] for row in rows(folder / "out")] == [False, False]
+    assert [run.task.options["objective"] for run in runs] == [
+        *["makespan"] * 2,
+        *[["makespan"]] * 2,
+    ]
+    assert run_campaigns(write_campaign(folder, text), folder / "out").done == 4
+    assert [row["option_objective"] for row in rows(folder / "out")] == [
+        *["makespan"] * 2,
+        *["makespan,"] * 2,
+    ]
+    assert [row["objective"] for row in rows(folder / "out")] == ["makespan"] * 4
 
 
 @pytest.mark.usefixtures("wide")
 def test_rows_have_the_objective_asked_for(folder: Path) -> None:
-    text = TEXT.replace("[first-fit, fifo]", "[{method: search, options: {patience: 20}}]")
+    text = TEXT.replace("[first-fit, fifo-backfill]", "[{method: search, options: {patience: 20}}]")
     path = write_campaign(folder, text + "objectives: [total-flow, [late-jobs, makespan]]\n")
     assert run_campaigns(path, folder / "out").done == 2
     flow, late = rows(folder / "out")
@@ -175,7 +179,7 @@ def test_what_does_not_fit_is_skipped_with_the_reason(folder: Path) -> None:
         assert (row["state"], row["status"], row["failure"]) == ("skipped", "skipped", None)
         assert row["stopped"] == f"first-fit does not handle {what}"
         assert row["makespan"] is row["process_seconds"] is None
-        assert table["fifo", objective]["state"] == "done"
+        assert table["fifo-backfill", objective]["state"] == "done"
 
 
 @pytest.mark.usefixtures("wide")

@@ -183,7 +183,7 @@ formulations:
 
 def test_loading_what_a_process_needs_is_light() -> None:
     script = (
-        "import sys, rarmodel.campaigns.process;"
+        "import sys, rarmodel.campaigns.run_process;"
         "heavy = {'numba', 'pyomo', 'pyarrow', 'distributed', 'yaml'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -8,7 +8,7 @@ import pytest
 from campaign_book import Book
 
 from rarmodel.campaigns import Compared, read_campaigns
-from rarmodel.campaigns.published import FIGURES, LOWER_BOUND, Figure
+from rarmodel.campaigns.published_figures import FIGURES, LOWER_BOUND, Figure
 from rarmodel.errors import InputError
 
 

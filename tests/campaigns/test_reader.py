@@ -13,10 +13,10 @@ from campaign_files import write_campaign
 import rarmodel
 from rarmodel.campaigns import (
     bundled_campaigns,
+    campaign_reader,
     parse_campaign,
     plan_campaigns,
     read_campaigns,
-    reader,
 )
 from rarmodel.errors import InputError
 
@@ -84,7 +84,7 @@ def test_the_work_of_reading_grows_with_the_keys_and_not_with_their_square() -> 
 
         def trace(frame: FrameType, _: str, __: object) -> Any:
             nonlocal count
-            count += frame.f_code.co_filename == reader.__file__
+            count += frame.f_code.co_filename == campaign_reader.__file__
             return trace
 
         text = GOOD + "".join(f"key_{i}: {{a: 1}}\n" for i in range(keys))

@@ -29,7 +29,7 @@ policies:
   - fifo
   - {policy: srtf, placements: [consolidate, first-fit], round_slots: [2, 3]}
   - optimus
-methods: [fifo]
+methods: [fifo-backfill]
 objectives: [total-flow, [makespan, total-flow]]
 """
 
@@ -67,12 +67,12 @@ def test_policies_placements_and_rounds_are_part_of_the_grid(folder: Path) -> No
 
 def test_rows_are_those_of_simulate_and_of_solve(folder: Path, arriving: Instance) -> None:
     found = run_campaigns(write_campaign(folder, TEXT), folder / "out", workers=2)
-    # `optimus` wants lists of ring sizes, and method `fifo` jobs that are not interrupted.
+    # `optimus` wants lists of ring sizes, and method `fifo-backfill` jobs that are not interrupted.
     assert (found.planned, found.done, found.skipped, found.failed) == (14, 10, 4, 0)
     table = rows(folder / "out")
     for row in table:
         if row["state"] == "skipped":
-            assert row["policy"] == "optimus" or row["method"] == "fifo"
+            assert row["policy"] == "optimus" or row["method"] == "fifo-backfill"
             assert "list" in row["stopped"] or "preemption" in row["stopped"]
             continue
         one = rarmodel.simulate(
@@ -101,7 +101,7 @@ def test_rows_are_those_of_simulate_and_of_solve(folder: Path, arriving: Instanc
     assert standing(folder / "out").open == 0
     compared = simulations_report(folder / "out")
     for heading in ("arriving: total-flow", "arriving: makespan,total-flow"):
-        assert f">{heading}</button>" in compared
+        assert f"<summary>{heading}</summary>" in compared
     assert "srtf placement=first-fit, round_slots=3" in compared
     page = campaign_report(folder / "out")
     assert "srtf option" not in page

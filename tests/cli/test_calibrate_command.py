@@ -131,20 +131,19 @@ def test_nccl_tests_alone_print_rates(invoke: Invoke, run: Path) -> None:
 
 
 def test_picture_is_written(invoke: Invoke, table: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("altair")
     path = tmp_path / "fit.png"
     assert invoke("calibrate", table, *RATES, "--plot", path).code == 0
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_picture_without_matplotlib_names_the_extra(
+def test_picture_without_altair_names_the_extra(
     invoke: Invoke, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "altair", None)
     outcome = invoke("calibrate", table, *RATES, "--plot", tmp_path / "fit.svg")
     assert outcome.code == 2
-    assert outcome.lines == ['pictures need Matplotlib: pip install "rarmodel[plot]"']
+    assert outcome.lines[0].startswith("charts need altair, which is not installed; install it")
 
 
 @pytest.mark.parametrize(

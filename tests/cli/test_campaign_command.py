@@ -173,7 +173,7 @@ def filled(folder: Path) -> Path:
 
 
 def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder: Path) -> None:
-    pytest.importorskip("bokeh")
+    pytest.importorskip("altair")
     outcome = invoke("campaign", "report", filled(folder), "--output", "folder.html")
     assert outcome == (0, "", "")
     invoke("campaign", "export", folder, "--output", "table.parquet")
@@ -189,7 +189,7 @@ def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder
 
 @pytest.mark.parametrize("table", [True, False])
 def test_report_of_schedules_needs_them(invoke: Invoke, folder: Path, *, table: bool) -> None:
-    pytest.importorskip("bokeh")
+    pytest.importorskip("altair")
     source = filled(folder)  # Without its schedules.
     invoke("campaign", "export", folder, "--output", "table.parquet")
     given = "table.parquet" if table else source
@@ -217,7 +217,7 @@ def test_report_of_schedules_needs_them(invoke: Invoke, folder: Path, *, table: 
 def test_what_cannot_be_reported_is_one_line(
     invoke: Invoke, folder: Path, source: str, output: str, said: str
 ) -> None:
-    pytest.importorskip("bokeh")
+    pytest.importorskip("altair")
     filled(folder)
     for name in ("empty", "begun"):
         Path(name).mkdir()
@@ -244,8 +244,8 @@ def test_what_cannot_be_reported_is_one_line(
 def test_report_without_the_extra_says_how_to_get_it(
     invoke: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "bokeh", None)
+    monkeypatch.setitem(sys.modules, "altair", None)
     outcome = invoke("campaign", "report", filled(folder), "--output", "x.html")
     assert outcome.code == 2
     (line,) = outcome.lines
-    assert line.endswith("install it with: pip install 'rarmodel[report]'")
+    assert line.endswith("install it with: pip install 'rarmodel[plot]'")

@@ -34,7 +34,7 @@ NEVER = {
     "command",
     [
         ["solve", "--time-limit", "600"],
-        ["solve", "--method", "fifo"],
+        ["solve", "--method", "fifo-backfill"],
         ["solve", "--formulation", "time-indexed", "--time-limit", "600"],
         ["solve", "--formulation", "rar-ddls", "--time-limit", "600"],
         ["compare", "--method", "search", "--formulation", "time-indexed", "--time-limit", "600"],

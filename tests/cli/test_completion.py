@@ -134,7 +134,7 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
     program.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(PROGRAM)}\n")
     program.chmod(0o755)
     script = (
-        f"source <({VARIABLE}=bash_source rarmodel); COMP_WORDS=(rarmodel so); COMP_CWORD=1; "
+        f"source <({VARIABLE}=bash_source rarmodel); COMP_WORDS=(rarmodel s); COMP_CWORD=1; "
         '_rarmodel_completion rarmodel; echo "${COMPREPLY[@]}"; complete -p rarmodel'
     )
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
@@ -146,7 +146,7 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
         check=True,
     )
     offered, registered = outcome.stdout.splitlines()
-    assert offered == "solve solvers"
+    assert offered == "schema simulate slurm solve"
     assert registered == "complete -o nosort -F _rarmodel_completion rarmodel"
 
 
@@ -161,7 +161,7 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
         ("rarmodel generate ", "numba|pyomo"),
         ("rarmodel import trace.csv --format ", "numba|pyomo"),
         ("rarmodel import trace.csv --model ", "numba|pyomo"),
-        ("rarmodel plot lab.json a.json --part ", "numba|pyomo|matplotlib|bokeh"),
+        ("rarmodel plot lab.json a.json --part ", "numba|pyomo|altair|vl_convert"),
     ],
 )
 def test_completion_is_light(line: str, heavy: str) -> None:

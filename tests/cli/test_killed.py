@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rarmodel.cli.killed import KilledError, killable
+from rarmodel.cli.process import KilledError, killable
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends SIGTERM to another process")
 
@@ -23,7 +23,7 @@ import sys
 import pyomo.environ as pyo
 
 from rarmodel import registry
-from rarmodel.cli.killed import killable
+from rarmodel.cli.process import killable
 from rarmodel.limits import Limits
 
 # A market split problem: solvers of integer programs take hours.

@@ -88,7 +88,7 @@ def test_interruption_anywhere_exits_130_with_one_line(
     def interrupt(_: str | None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rarmodel.api.catalogue.list_instances", interrupt)
+    monkeypatch.setattr("rarmodel.api.library_listing.list_instances", interrupt)
     outcome = invoke("instances")
     assert outcome.code == 130
     assert outcome.lines[-1] == "interrupted"
@@ -100,7 +100,7 @@ def test_failure_of_the_system_exits_2_with_one_line(
     def fail(_: str | None) -> None:
         raise PermissionError(13, "Permission denied", "a\nfile")
 
-    monkeypatch.setattr("rarmodel.api.catalogue.list_instances", fail)
+    monkeypatch.setattr("rarmodel.api.library_listing.list_instances", fail)
     outcome = invoke("instances")
     assert outcome.code == 2
     (line,) = outcome.lines

@@ -426,7 +426,7 @@ def test_an_empty_objective_is_no_default_and_blanks_do_not_count(invoke: Invoke
     assert refused.code == 2
     (line,) = refused.lines
     assert line.startswith("no objective ''; choose one of cost, ")
-    asked = ("--objective", "makespan, cost", "--method", "fifo", "--json")
+    asked = ("--objective", "makespan, cost", "--method", "fifo-backfill", "--json")
     assert invoke("solve", "two-servers", *asked).json()["objective"] == ["makespan", "cost"]
 
 

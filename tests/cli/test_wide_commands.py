@@ -18,14 +18,14 @@ from rarmodel.files import to_json
 from rarmodel.limits import Limits
 from rarmodel.methods import constructive_methods
 from rarmodel.model import used
-from rarmodel.model.features import DUTY, PREEMPTION
+from rarmodel.model.features import DUTY, LEVELS, PREEMPTION
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 
 if TYPE_CHECKING:
     from invocation import Invoke
 
-NEEDED = {"plot": "matplotlib", "report": "bokeh"}
+NEEDED = {"plot": "altair", "report": "altair"}
 """Extras that commands need."""
 MEASURED = table_of(contention(0.8, 0.3, 5.0), [(2, 1, 1), (2, 2, 1), (4, 2, 2), (8, 8, 8)])
 RATES = ("--network-gbps", 10, "--intra-server-gbps", 100, "--reduction-gbps", 400)
@@ -35,7 +35,7 @@ HANDLING: dict[str, Sequence[object]] = {
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "solve": ["solve", "I", "--iterations", 1],
     "solve, objective": ["solve", "I", "--iterations", 1, "--objective", "late-jobs,cost"],
-    "solve by a rule": ["solve", "I", "--method", "fifo", "--json"],
+    "solve by a rule": ["solve", "I", "--method", "fifo-backfill", "--json"],
     "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 20],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
@@ -80,14 +80,16 @@ def wide(name: str) -> Instance:
     return next(
         one
         for one in drawn
-        if used(one).keys() == {name} and one.cluster.network.kind == "star" and solved(one)
+        if used(one).keys() == {name}
+        and one.cluster.network.kind == ("tree" if name == LEVELS.name else "star")
+        and solved(one)
     )
 
 
 def solved(instance: Instance) -> str | None:
     """A schedule in JSON, by the first rule that makes one."""
     of = instance.model_copy(update={"preemption": None})
-    fifo = next(method for method in constructive_methods() if method.name == "fifo")
+    fifo = next(method for method in constructive_methods() if method.name == "fifo-backfill")
     schedule = fifo(of, Limits()).schedule
     return None if schedule is None else to_json(schedule)
 
@@ -127,13 +129,19 @@ def test_by_duty_calibrate_asks_what_ran_beside(invoke: Invoke, asked: Asked) ->
     assert outcome.lines[-1] == last
 
 
+def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked: Asked) -> None:
+    outcome = invoke(*asked(wide(LEVELS.name), HANDLING["calibrate"]))
+    assert outcome.code == 0
+    assert outcome.lines == ["note: network_gbps is ignored: the links of a tree keep their rates"]
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [
         (command, name)
         for command in HANDLING
         for name in (*FEATURES, *OBJECTIVES)
-        if (command, name) != ("calibrate", DUTY.name)
+        if command != "calibrate" or name not in {DUTY.name, LEVELS.name}
     ],
 )
 def test_commands_work_on_wide_instances(

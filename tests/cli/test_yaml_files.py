@@ -47,7 +47,7 @@ def test_every_command_that_reads_an_instance_takes_it(
 def test_reports_take_it_too(
     invoke: Invoke, instance_yaml: Path, schedule_yaml: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("bokeh")
+    pytest.importorskip("altair")
     out = tmp_path / "out.html"
     outcome = invoke("report", instance_yaml, schedule_yaml, "--output", out)
     assert (outcome.code, outcome.err) == (0, "")

@@ -13,7 +13,7 @@ from wide_instances import wide_instances
 
 import rarmodel
 from rarmodel.bounds import all_bounds, best_bound, value_bounds
-from rarmodel.bounds.works import least_areas
+from rarmodel.bounds.least_demands import least_areas
 from rarmodel.description import Level, describe
 from rarmodel.files import parse_instance
 from rarmodel.model import job_extremes, least_slots_by_placement, slowest_alone, used

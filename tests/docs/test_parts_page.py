@@ -83,7 +83,7 @@ def test_what_reports_say_that_they_handle_they_do() -> None:
     seeds = (
         random_wide(Random(seed), names, jobs=4, servers=2, most_slots=3) for seed in range(50)
     )
-    solved = ((one, rarmodel.solve(one, method="fifo").schedule) for one in seeds)
+    solved = ((one, rarmodel.solve(one, method="fifo-backfill").schedule) for one in seeds)
     instance, schedule = next((one, found) for one, found in solved if found is not None)
     assert rarmodel.verify(instance, schedule).feasible
     assert rarmodel.describe(instance).jobs

@@ -81,7 +81,10 @@ def test_picture_of_a_wider_instance_shows_what_search_and_fifo_find(
     scripts: dict[str, Any],
 ) -> None:
     instance = rarmodel.load_instance(DOCS / "examples" / "cluster-at-work.json")
-    found = [rarmodel.solve(instance, iterations=40), rarmodel.solve(instance, method="fifo")]
+    found = [
+        rarmodel.solve(instance, iterations=40),
+        rarmodel.solve(instance, method="fifo-backfill"),
+    ]
     shown = scripts["carried"]((DOCS / "images" / "wide.svg").read_text(encoding="utf-8"))
     reports = [rarmodel.verify(instance, schedule_with(instance, data)) for data in shown]
     values = [goal.value for result in found for goal in result.objective]

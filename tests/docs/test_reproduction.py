@@ -23,8 +23,8 @@ import yaml
 
 import rarmodel
 from rarmodel.campaigns import driver, run_campaigns
-from rarmodel.campaigns.pool import Pool
-from rarmodel.campaigns.process import outcome_of
+from rarmodel.campaigns.run_pools import Pool
+from rarmodel.campaigns.run_process import outcome_of
 from rarmodel.cli import main
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")

@@ -23,8 +23,9 @@ from rarmodel.bounds import best_bound, limit_bound
 from rarmodel.errors import UsageError
 from rarmodel.exact.admission import admit
 from rarmodel.files import parse_instance
-from rarmodel.formulations import Scope, busy_time
-from rarmodel.formulations.busy_time import BUSY_TIME, Data, Gpu, simple_bounds
+from rarmodel.formulations import Scope, shared_out
+from rarmodel.formulations.busy_time import BUSY_TIME
+from rarmodel.formulations.shared_out import Gpu, WorkToShare, simple_bounds, work_to_share
 from rarmodel.heuristics import estimate, random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes
@@ -221,7 +222,7 @@ def test_wrong_estimates_are_a_usage_error(estimates: Any, message: str) -> None
         BUSY_TIME.build(scope_of(INSTANCE, 100, estimates=estimates))
 
 
-def shared_out_by_sorting(data: Data, limit: int | None) -> dict[Gpu, dict[str, int]] | None:
+def shared_out_by_sorting(data: WorkToShare, limit: int | None) -> dict[Gpu, dict[str, int]] | None:
     """LPT and MULTIFIT as their definitions read: sort all GPUs for every job."""
     served: dict[Gpu, dict[str, int]] = {g: {} for g in data.gpus}
     load = dict.fromkeys(data.gpus, 0)
@@ -249,12 +250,12 @@ def test_the_starting_solution_is_that_of_sorting_all_gpus(seed: int) -> None:
         random, jobs=random.randint(2, 9), servers=random.randint(1, 3), tree=False, most_gpus=4
     )
     instance = with_equal_jobs(instance, seed)
-    data = busy_time._data(scope_of(instance, 1000))
+    data = work_to_share(scope_of(instance, 1000))
     first = shared_out_by_sorting(data, None)
-    assert busy_time._longest_first(data, None) == first
+    assert shared_out._longest_first(data, None) == first
     assert first is not None
-    for limit in range(1, busy_time._slots(data, first) + 1):
-        assert busy_time._longest_first(data, limit) == shared_out_by_sorting(data, limit)
+    for limit in range(1, shared_out.busiest(data, first) + 1):
+        assert shared_out._longest_first(data, limit) == shared_out_by_sorting(data, limit)
 
 
 def test_simple_bounds_stop_when_they_must() -> None:

@@ -13,12 +13,12 @@ from models import broken_constraints
 from scopes import scope_of
 
 from rarmodel import solve
-from rarmodel.exact.plans import schedule_of
+from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT
-from rarmodel.formulations.loads import Loads
 from rarmodel.formulations.rar_ddls import RAR_DDLS
+from rarmodel.formulations.sharing import Loads
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.model import paces

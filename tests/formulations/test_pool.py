@@ -19,7 +19,7 @@ from scopes import scope_of
 from rarmodel import load_instance
 from rarmodel.engine import Engine, placements_of
 from rarmodel.errors import InputError, UsageError
-from rarmodel.exact.plans import schedule_of
+from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Plan
 from rarmodel.formulations.gpu_loads import Stay, least_busy_numbering

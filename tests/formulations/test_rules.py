@@ -15,8 +15,8 @@ from rarmodel.errors import UsageError
 from rarmodel.exact.admission import Verdict, judge
 from rarmodel.formulations import Scope
 from rarmodel.formulations.compact import COMPACT
-from rarmodel.formulations.formulation import Allows
 from rarmodel.formulations.placements import MAX_PLACEMENTS, number_of_placements, placements
+from rarmodel.formulations.scope import Allows
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance

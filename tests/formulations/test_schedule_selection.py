@@ -22,7 +22,7 @@ from rarmodel import solve
 from rarmodel.bounds import best_bound
 from rarmodel.errors import InputError, UsageError
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
-from rarmodel.exact.plans import schedule_of
+from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import to_json
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.busy_time_selection import BUSY_TIME_SELECTION

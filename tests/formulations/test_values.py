@@ -20,10 +20,12 @@ from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.formulations.time_indexed_preemptive import TIME_INDEXED_PREEMPTIVE
 from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
 from rarmodel.methods import attempt
+from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
@@ -89,6 +91,35 @@ def test_values_of_wider_instances_are_those_of_the_model(
     assert latest is not None
     scope = replace(scope_of(instance, latest + spare_slots), every_schedule=True)
     check_values(formulation, scope, schedule)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize(
+    "formulation", [*EXACT, TIME_INDEXED_PREEMPTIVE], ids=lambda formulation: formulation.name
+)
+def test_a_schedule_loaded_has_as_many_links_as_the_verifier_counts(
+    formulation: Formulation, data: st.DataObject
+) -> None:
+    drawn = data.draw(wide_instances(handles=formulation.handles - {PREEMPTION.name}))
+    instance = drawn.model_copy(update={"objective": ("makespan", "total-links")})
+    schedule = attempt(shortest_first, instance, Limits()).schedule
+    assume(schedule is not None)
+    assert schedule is not None
+    report = verify(instance, schedule)
+    assert report.makespan is not None
+    assert report.objective is not None
+    latest = max(1, report.makespan)
+    scope = replace(scope_of(instance, latest), stage=1, at_most=(latest, 10**6))
+    scope = replace(scope, every_schedule=True)
+    assume(formulation.unfit(scope) is None)
+    model = formulation.build(scope)
+    formulation.load(model, scope, schedule)
+    assert pyo.value(model.objective) == report.objective["total-links"]
+    for constraint in model.component_data_objects(pyo.Constraint):
+        assert constraint.slack() >= -1e-6, constraint.name
+    if formulation.evaluate is not None:
+        check_values(formulation, scope, schedule)
 
 
 def check_values(formulation: Formulation, scope: Scope, schedule: Schedule) -> None:

@@ -37,7 +37,7 @@ from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
 from rarmodel.methods import attempt
 from rarmodel.model import horizon_of, too_short, used
-from rarmodel.model.features import DUTY, GPU_TYPES, RING_SIZES, SPREADS
+from rarmodel.model.features import DUTY, GPU_TYPES, LEVELS, RING_SIZES, SPREADS
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Answer, Solver
@@ -51,6 +51,8 @@ MIXED = (
     ("late-jobs", "total-tardiness", "cost"),
     ("max-stretch", "total-completion"),
     ("cost", "max-flow"),
+    ("makespan", "total-links"),
+    ("total-links", "total-completion", "cost"),
 )
 
 
@@ -168,8 +170,8 @@ def test_the_papers_program_with_each_feature_that_it_takes(feature: str) -> Non
 
 
 def test_a_quota_below_every_ring_size_is_explained_in_time() -> None:
-    by_count = [name for name in FEATURES if name != DUTY.name]
     # HiGHS was seen never to end one of the diagnosis' models.
+    by_count = [name for name in FEATURES if name not in {DUTY.name, LEVELS.name}]
     instance = any_instance(44, by_count)
     result = solve(instance, formulation=COMPACT, time_limit=120)
     assert result.status == "infeasible"
@@ -348,7 +350,7 @@ def test_a_deadline_that_no_placement_meets_is_named() -> None:
     instance = instance_with(release=3, deadline=7)
     line = "job 'a' can start at slot 3 at the earliest, takes 5 slots at least, and must complete "
     assert too_short(instance) == (line + "by slot 7",)
-    for options in ({"formulation": "time-indexed"}, {"method": "fifo"}):
+    for options in ({"formulation": "time-indexed"}, {"method": "fifo-backfill"}):
         result = solve(instance, **options)  # type: ignore[arg-type]
         assert result.status == "infeasible"
         assert result.reasons == too_short(instance)

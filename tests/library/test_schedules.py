@@ -11,7 +11,7 @@ from random_instances import random_instance
 
 import rarmodel
 from rarmodel.instances import Known, Recorded
-from rarmodel.library.schedules import compact, expanded
+from rarmodel.library.library_schedules import compact, expanded
 
 UNKNOWN = Recorded(value=0, by="random", rarmodel="0.1.0", date=date(2026, 11, 22))
 

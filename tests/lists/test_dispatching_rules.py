@@ -46,6 +46,6 @@ def test_jobs_that_run_already_may_slow_each_other_past_a_deadline(deadline: int
     ]
     jobs[0]["deadline"] = deadline
     instance = parse_instance(instance_data(*jobs, servers=(2, 2), horizon=50))
-    for method in ("fifo", "search"):
+    for method in ("fifo-backfill", "search"):
         result = solve(instance, method=method, iterations=3 if method == "search" else None)
         assert (result.schedule is None) == (deadline == 4)

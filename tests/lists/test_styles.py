@@ -28,8 +28,9 @@ from rarmodel.lists.placement_options import (
     option_of_style,
 )
 from rarmodel.model import horizon_of, least_slots_by_placement, topology
+from rarmodel.packing import Solution
 from rarmodel.schema import Instance
-from rarmodel.search.solution import Solution, decoded
+from rarmodel.search.starts import decoded
 from rarmodel.verifier import require_feasible
 
 

@@ -25,9 +25,9 @@ from rarmodel.model import (
     timing,
     topology,
 )
-from rarmodel.model.columns import columns
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.model.features import RELEASES, RING_SIZES, SERVER_LISTS, SPREADS
+from rarmodel.model.plain_paces import columns
 from rarmodel.model.sharing_rule import COUNT
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
@@ -87,7 +87,7 @@ def test_check_at_reading_refuses_what_the_extremes_of_all_jobs_refuse(
 def test_columns_of_jobs_have_the_numbers_of_each_job(random: Random, features: set[str]) -> None:
     instance = random_wide(random, features, jobs=6, servers=3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rarmodel.model.columns.MANY", 1)
+        patch.setattr("rarmodel.model.plain_paces.MANY", 1)
         in_columns = instance.model_copy()
         assert bool(columns(in_columns)) == all(job.batch_size for job in instance.jobs)
         assert iteration_ranges(in_columns) == iteration_ranges(instance)

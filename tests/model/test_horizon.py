@@ -21,9 +21,13 @@ from rarmodel.model.features import (
     SERVER_RATES,
     SPREADS,
 )
+from rarmodel.model.objectives import objective
 from rarmodel.schema import Instance
 
 FEATURES = [feature.name for feature in WIDE]
+INTERRUPTED = RING_SIZES, RUNNING_JOBS, GPU_TYPES, SERVER_RATES, SPREADS, RESERVATIONS
+OF_COMPLETIONS = [name for name in OBJECTIVES if objective(name).of_completions]
+OF_PLACEMENTS = [name for name in OBJECTIVES if name not in OF_COMPLETIONS]
 
 
 def two_servers(*jobs: dict[str, Any], **cluster: Any) -> Instance:
@@ -128,16 +132,41 @@ def test_no_longer_schedule_is_better(seed: int) -> None:
 
 
 def test_interrupted_jobs_gain_nothing_beyond_the_horizon() -> None:
-    features = [RING_SIZES, RUNNING_JOBS, GPU_TYPES, SERVER_RATES, SPREADS, RESERVATIONS]
-    names, compared = [feature.name for feature in features], 0
+    names, compared = [feature.name for feature in INTERRUPTED], 0
     for seed in range(60):
         random = Random(seed)
         some = {PREEMPTION.name, *random.sample(names, random.randint(1, 3))}
-        instance = random_wide(random, some, jobs=2, servers=2, objectives=OBJECTIVES, most_slots=2)
+        instance = random_wide(
+            random, some, jobs=2, servers=2, objectives=OF_COMPLETIONS, most_slots=2
+        )
         due = tuple(job.model_copy(update={"due": 2}) for job in instance.jobs)
-        instance = instance.model_copy(update={"jobs": due})
-        horizon = horizon_of(instance)
-        if horizon <= 8 and instance.cluster.total_gpus <= 4:
-            compared += 1
-            assert preemptive_optima(instance, horizon) == preemptive_optima(instance, horizon + 2)
+        compared += gains_nothing_later(instance.model_copy(update={"jobs": due}))
     assert compared > 5
+
+
+def test_interrupted_jobs_have_time_for_the_cheapest_and_nearest_placements() -> None:
+    """An iteration in each slot, and a restoration before it, is the slowest progress."""
+    names, compared = [feature.name for feature in INTERRUPTED], 0
+    for seed in range(80):
+        random = Random(seed)
+        some = {PREEMPTION.name, *random.sample(names, random.randint(1, 3))}
+        instance = random_wide(
+            random, some, jobs=2, servers=2, objectives=OF_PLACEMENTS, most_slots=2
+        )
+        jobs = []
+        for job in instance.jobs:
+            few: dict[str, object] = {"iterations": random.randint(2, 3), "due": None}
+            if job.running is not None:
+                few["running"] = job.running.model_copy(update={"iterations_done": 1})
+            jobs.append(job.model_copy(update=few))
+        compared += gains_nothing_later(instance.model_copy(update={"jobs": tuple(jobs)}))
+    assert compared > 5
+
+
+def gains_nothing_later(instance: Instance) -> bool:
+    """Whether it is small enough to look, and then no later schedule is better."""
+    horizon = horizon_of(instance)
+    small = horizon <= 8 and instance.cluster.total_gpus <= 4
+    if small:
+        assert preemptive_optima(instance, horizon) == preemptive_optima(instance, horizon + 2)
+    return small

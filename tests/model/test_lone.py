@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from lone_placements import placements, slots_alone_at, slots_of_placements
 from wide_instances import WIDE, random_wide, wide_instances
 
-from rarmodel.bounds.works import least_areas
+from rarmodel.bounds.least_demands import least_areas
 from rarmodel.model import (
     best_placements,
     job_extremes,

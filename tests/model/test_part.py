@@ -12,7 +12,8 @@ from wide_instances import FEATURES, random_wide
 from rarmodel.files import parse_instance, to_json
 from rarmodel.model import features, job_extremes, topology
 from rarmodel.model.part import MOST_SERVERS, part_of
-from rarmodel.schema import Cluster, Instance, Server, StarNetwork
+from rarmodel.schema import Cluster, Instance, Link, Server, Spread, StarNetwork
+from rarmodel.schema.cluster import TreeNetwork
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -44,6 +45,22 @@ def test_a_part_of_many_servers_is_small() -> None:
     assert len(part.cluster.servers) == MOST_SERVERS
     assert max(server.gpus for server in part.cluster.servers) <= 64
     assert job_extremes(part)
+
+
+def test_a_ring_within_a_rack_has_room_in_a_part_of_which_no_rack_has_enough() -> None:
+    random = Random(0)
+    instance = random_wide(random, (features.LEVELS.name,), jobs=2, servers=4)
+    servers = tuple(Server(name=f"s{i}", gpus=1 + (i % 10 == 0)) for i in range(2_000))
+    below = [Link(node=s.name, parent=f"r{i // 10}", gbps=9.0) for i, s in enumerate(servers)]
+    racks = [Link(node=f"r{i}", parent="core", gbps=9.0, level="rack") for i in range(200)]
+    network = TreeNetwork(kind="tree", links=(*below, *racks))
+    update = {"servers": servers, "network": network}
+    job = instance.jobs[0].model_copy(update={"gpus": 8, "spread": Spread(within="rack")})
+    whole = instance.model_copy(
+        update={"cluster": instance.cluster.model_copy(update=update), "jobs": (job,)}
+    )
+    assert job_extremes(whole)
+    assert job_extremes(part_of(whole))
 
 
 def test_a_cluster_has_one_topology() -> None:

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rings_on_links import RATES, RINGS, contention, contentions
 
 from rarmodel.model import Pace, RingOnLinks, bandwidths, contention_level
 from rarmodel.model.sharing_rule import (
@@ -24,34 +25,7 @@ from rarmodel.model.sharing_rule import (
 from rarmodel.schema import Contention
 
 SECONDS = st.floats(0, 1e6) | st.floats(1e-60, 1e40)
-LINKS = 4
-
-
-def contention(concurrency: float = 1.0, alpha: float = 0.0, model: str = DUTY.name) -> Contention:
-    return Contention.model_validate(
-        {
-            "concurrency": concurrency,
-            "degradation": {"kind": "linear", "alpha": alpha},
-            "overhead_ms_per_server": 0.0,
-            "model": model,
-        }
-    )
-
-
-CONTENTION = st.builds(
-    contention, st.floats(0.01, 1.0), st.floats(0.0, 2.0), st.sampled_from([*RULES])
-)
-RATES = st.lists(st.floats(0.01, 100.0), min_size=LINKS, max_size=LINKS)
-RINGS = st.lists(
-    st.builds(
-        RingOnLinks,
-        st.sets(st.integers(0, LINKS - 1), min_size=1).map(lambda links: tuple(sorted(links))),
-        st.floats(1e3, 1e11),
-        st.floats(0.0, 100.0),
-    ),
-    min_size=1,
-    max_size=6,
-)
+CONTENTION = contentions(*RULES)
 
 
 def test_duty_is_the_part_of_the_iteration_that_is_exchange() -> None:

@@ -7,15 +7,16 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wide_instances import FEATURES, random_wide
+from wide_instances import PLAYED, random_wide
 
+import rarmodel
 from rarmodel import registry
 from rarmodel.engine import evaluate
 from rarmodel.engine.arrays import NEVER
-from rarmodel.model.features import RESERVATIONS, RING_SIZES
+from rarmodel.errors import UsageError
+from rarmodel.model.features import LEVELS, RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
-from rarmodel.online.schedule import schedule_of
-from rarmodel.online.simulate import LATE, unsuitable
+from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify
@@ -32,7 +33,7 @@ def any_instance(random: Random, *, preemption: bool, elastic: bool = False) -> 
 
 
 def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instance:
-    features = [name for name in FEATURES if random.random() < 0.5]
+    features = [name for name in PLAYED if random.random() < 0.5]
     if elastic:
         features = [*{*features, RING_SIZES.name}]
     if not preemption:
@@ -78,3 +79,13 @@ def _agrees(instance: Instance, found: Played) -> None:
         assert report.completion == ends
     carried_out = evaluate(instance, schedule).completion.tolist()
     assert carried_out == [ends[job.name] for job in instance.jobs]
+
+
+def test_levels_are_refused_in_one_line() -> None:
+    for seed in range(20):
+        instance = random_wide(Random(seed), [LEVELS.name], jobs=2, servers=4)
+        if any(job.spread is not None and job.spread.within is not None for job in instance.jobs):
+            with pytest.raises(UsageError, match=r"^simulate does not handle levels \(.*\)"):
+                rarmodel.simulate(instance, policy="fifo")
+            return
+    pytest.fail("no ring was drawn that must stay within a level")

@@ -7,15 +7,14 @@ from random import Random
 import preemptive_optimum
 import pytest
 import wide_optimum
-from wide_instances import FEATURES, OBJECTIVES, random_wide
+from wide_instances import OBJECTIVES, PLAYED, random_wide
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.model.features import PREEMPTION, RESERVATIONS
 from rarmodel.model.objectives import Value
 from rarmodel.online.play import play
-from rarmodel.online.schedule import schedule_of
-from rarmodel.online.simulate import proven_of, unsuitable
+from rarmodel.online.verified_play import proven_of, schedule_of, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -26,7 +25,7 @@ POLICIES = [one for one in registry.parts("policies") if one.name != "replan"]
 def tiny(random: Random, *, preemption: bool) -> Instance:
     """Two or three jobs on at most 4 GPUs."""
     while True:
-        features = {*random.sample(FEATURES, random.randint(0, 3))}
+        features = {*random.sample(PLAYED, random.randint(0, 3))}
         features -= set() if preemption else {RESERVATIONS.name}
         found = random_wide(
             random,

@@ -10,7 +10,7 @@ import pytest
 from by_hand import worked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wide_instances import FEATURES, random_wide
+from wide_instances import PLAYED, random_wide
 
 import rarmodel
 from rarmodel import registry
@@ -18,12 +18,12 @@ from rarmodel.engine.arrays import NEVER
 from rarmodel.model import bandwidths, never_complete
 from rarmodel.model.features import RESERVATIONS
 from rarmodel.online import Decision, Placement, Policy
+from rarmodel.online.arriving_jobs import jobs_of
 from rarmodel.online.carry_out import asked_for
-from rarmodel.online.cluster import WorkingCluster
-from rarmodel.online.jobs import jobs_of
+from rarmodel.online.cluster_at_work import WorkingCluster
 from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
-from rarmodel.online.simulate import unsuitable
+from rarmodel.online.verified_play import unsuitable
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption, Tenant
 
@@ -108,7 +108,7 @@ def test_of_places_as_good_the_one_with_the_first_server_is_taken() -> None:
 def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:
     """And a place is found wherever some idle GPUs have one with progress."""
     random = Random(seed)
-    features = [name for name in FEATURES if random.random() < 0.3 and name != RESERVATIONS.name]
+    features = [name for name in PLAYED if random.random() < 0.3 and name != RESERVATIONS.name]
     instance = random_wide(random, features, jobs=4, servers=random.randint(2, 4), stall=True)
     cluster = WorkingCluster(instance, jobs_of(instance))
     gbps = [link.gbps for link in cluster.tree.links]
@@ -178,7 +178,7 @@ def test_whatever_can_complete_does_under_every_policy(
 ) -> None:
     """With rings that may stop each other, and any server lists, types, spreads and caps."""
     random = Random(seed)
-    features = [name for name in FEATURES if random.random() < 0.5 and name != RESERVATIONS.name]
+    features = [name for name in PLAYED if random.random() < 0.5 and name != RESERVATIONS.name]
     instance = random_wide(
         random, features, jobs=random.randint(1, 5), servers=random.randint(1, 4), stall=True
     )

@@ -13,10 +13,11 @@ from rarmodel.bounds import LowerBound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import Attempt
+from rarmodel.packing import one_after_another
+from rarmodel.packing.packer import NUMBERS
 from rarmodel.schema import Instance
 from rarmodel.search import Session, islands
 from rarmodel.search.islands import Island
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.wide import session_of
 
 distributed = pytest.importorskip("distributed")
@@ -62,7 +63,7 @@ def test_rounds_are_counted(scheduler: str, open_instance: Instance) -> None:
         open_instance,
         scheduler=scheduler,
         iterations=3,
-        second_aim=False,
+        objective=["makespan"],
         progress=lambda value, bound: shown.append((value, bound)),
     )
     assert (result.status, result.stopped) == ("feasible", "iteration limit")
@@ -72,9 +73,10 @@ def test_rounds_are_counted(scheduler: str, open_instance: Instance) -> None:
 
 
 def test_time_limit_and_patience_end_the_search(scheduler: str, open_instance: Instance) -> None:
-    result = solve(open_instance, scheduler=scheduler, time_limit=1, second_aim=False)
+    options: dict[str, Any] = {"scheduler": scheduler, "objective": ["makespan"]}
+    result = solve(open_instance, **options, time_limit=1)
     assert (result.status, result.stopped) == ("feasible", "time limit")
-    result = solve(open_instance, scheduler=scheduler, patience=2, iterations=40, second_aim=False)
+    result = solve(open_instance, **options, patience=2, iterations=40)
     assert result.stopped in {"no improvement in 2 rounds", "iteration limit"}
 
 
@@ -98,9 +100,9 @@ def test_the_first_island_alone_looks_for_a_proof(
 
     monkeypatch.setattr(Session, "closable", True)
     monkeypatch.setattr(Session, "close_gap", close_gap)
-    solve(open_instance, scheduler=scheduler, iterations=4, second_aim=False)
+    solve(open_instance, scheduler=scheduler, iterations=4, objective=["makespan"])
     assert asked == []
-    solve(open_instance, scheduler=scheduler, time_limit=1.5, second_aim=False)
+    solve(open_instance, scheduler=scheduler, time_limit=1.5, objective=["makespan"])
     assert set(asked) == {0}
 
 
@@ -112,9 +114,9 @@ def test_the_first_island_dives(scheduler: str, monkeypatch: pytest.MonkeyPatch)
         return "time limit"
 
     monkeypatch.setattr(Session, "run", run)
-    monkeypatch.setattr("rarmodel.search.block_packing.MOST_GAP", 1.0)
+    monkeypatch.setattr("rarmodel.packing.packer.NUMBERS", NUMBERS._replace(most_gap=1.0))
     instance = generate("paper", seed=7, jobs=60, servers=8)
-    result = solve(instance, scheduler=scheduler, time_limit=60, second_aim=False)
+    result = solve(instance, scheduler=scheduler, time_limit=60, objective=["makespan"])
     assert (result.status, result.stopped) == ("optimal", "the makespan meets the lower bound")
 
 
@@ -180,7 +182,7 @@ def test_lost_workers_are_done_without(
             open_instance,
             scheduler=cluster.scheduler_address,
             iterations=8,
-            second_aim=False,
+            objective=["makespan"],
             progress=leave,
         )
         assert len(cluster.workers) == 1
@@ -207,8 +209,10 @@ def test_workers_of_another_version_are_refused(
 
 def test_what_does_not_run_on_workers_is_refused() -> None:
     nowhere = "tcp://127.0.0.1:9"
-    with pytest.raises(UsageError, match="method 'fifo' does not run on a scheduler's workers"):
-        solve("two-servers", method="fifo", scheduler=nowhere)
+    with pytest.raises(
+        UsageError, match="method 'fifo-backfill' does not run on a scheduler's workers"
+    ):
+        solve("two-servers", method="fifo-backfill", scheduler=nowhere)
     with pytest.raises(UsageError, match="a scheduler needs a method that runs on its workers"):
         solve("two-servers", formulation="time-indexed", scheduler=nowhere)
     with pytest.raises(UsageError, match="only installed bounds and neighbourhoods"):

@@ -68,7 +68,7 @@ def test_a_seed_matters() -> None:
 
 
 PREPARED = """
-import importlib, pkgutil, rarmodel.search, rarmodel.bounds.knapsack
+import importlib, pkgutil, rarmodel.packing, rarmodel.search, rarmodel.bounds.knapsack
 from numba.core.dispatcher import Dispatcher
 from rarmodel import load_instance
 from rarmodel.limits import Limits
@@ -82,15 +82,18 @@ def compiled():
         if isinstance(value, Dispatcher)
     }
 
-path = rarmodel.search.__path__
-modules = [importlib.import_module(f"rarmodel.search.{m.name}") for m in pkgutil.iter_modules(path)]
+modules = [
+    importlib.import_module(f"{room.__name__}.{module.name}")
+    for room in (rarmodel.packing, rarmodel.search)
+    for module in pkgutil.iter_modules(room.__path__)
+]
 modules.append(rarmodel.bounds.knapsack)
 instance = load_instance("philly-2869ce")
 widest_first = tuple(sorted(instance.jobs, key=lambda job: -job.size))
 instance = instance.model_copy(update={"jobs": widest_first})
 SEARCH.prepare(instance)
 prepared = compiled()
-assert prepared["rarmodel.search.server_annealing.anneal_servers"] == 1
+assert prepared["rarmodel.packing.server_annealing.anneal_servers"] == 1
 attempt = SEARCH(instance, Limits(iterations=80, threads=1))
 assert attempt.stopped == "iteration limit"
 later = {name for name, count in compiled().items() if count > prepared[name]}

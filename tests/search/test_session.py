@@ -18,12 +18,12 @@ from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
 from rarmodel.lists.decoding import STOPPED
 from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.packing import one_after_another
 from rarmodel.proof import Outcome, Refutation
 from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import session as session_module
 from rarmodel.search.session import MOST_IMPROVEMENTS
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
 

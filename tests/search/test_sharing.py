@@ -7,9 +7,9 @@ import numpy as np
 from rarmodel import generate
 from rarmodel.engine.arrays import Floats
 from rarmodel.lists.order_moves import EVENLY
+from rarmodel.packing import layout_of
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import LinearDegradation
-from rarmodel.search.layout import layout_of
 from rarmodel.search.sharing import LEAST, MOST, sharing_odds
 
 

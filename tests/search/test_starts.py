@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from random_instances import instances
 
+from rarmodel.packing import one_after_another
 from rarmodel.schema import Instance
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
 

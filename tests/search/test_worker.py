@@ -6,20 +6,18 @@ from random import Random
 
 import numpy as np
 import pytest
-from documents import instance_of, job_data
 from random_instances import random_instance
 
 from rarmodel import generate
 from rarmodel.limits import Limits
 from rarmodel.lists.instance_arrays import instance_arrays
 from rarmodel.lists.order_moves import EVENLY
+from rarmodel.packing import layout_of, one_after_another
 from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import worker as worker_module
-from rarmodel.search.layout import layout_of
-from rarmodel.search.solution import one_after_another
 from rarmodel.search.starts import first_orders
-from rarmodel.search.worker import HOT, Worker, packed_bound
+from rarmodel.search.worker import HOT, Worker
 from rarmodel.verifier import verify
 
 
@@ -81,16 +79,6 @@ def test_hot_turns_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert any(worker._heats and worker._turn > 1 for worker in sessions[0]._workers)
     report = verify(instance, one)
     assert (report.feasible, report.makespan) == (True, sessions[0].makespan)
-
-
-def test_the_packed_bound_says_whether_jobs_that_fit_a_server_must_spread() -> None:
-    """Two of 12 GPUs run one after another on the server of 16; the jobs of 2 have room beside."""
-    jobs = [job_data(name, gpus, iterations=10) for name, gpus in (("a", 12), ("b", 12), ("c", 2))]
-    layout = layout_of(instance_of(*jobs, servers=[16, 8]))
-    assert packed_bound(layout) == layout.packed[:2].sum()
-    crowded = packed_bound(layout_of(generate("contention", seed=6)))
-    assert crowded > 279  # Spread, its jobs need less.
-    assert packed_bound(layout_of(generate("contention", seed=3))) < 284
 
 
 def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recorded_slurm import Replayed
 
-from rarmodel.slurm.outputs import recorded
+from rarmodel.slurm.program_outputs import recorded
 
 RECORDED = Path(__file__).parent / "recorded"
 

@@ -12,10 +12,10 @@ from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.errors import NoScheduleError
-from rarmodel.slurm.choices import chosen
-from rarmodel.slurm.limits import overruns
-from rarmodel.slurm.profiles import Profile, Rule, Rules
-from rarmodel.slurm.reading import Reading, read
+from rarmodel.slurm.end_times import overruns
+from rarmodel.slurm.job_profiles import Profile, Rule, Rules
+from rarmodel.slurm.queue_choices import chosen
+from rarmodel.slurm.queue_reading import Reading, read
 
 Outputs = dict[str, str]
 

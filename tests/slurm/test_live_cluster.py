@@ -13,9 +13,9 @@ import pytest
 from fake_slurm import SHAPES, FakeSlurm, missing
 
 from rarmodel import slurm
-from rarmodel.slurm.outputs import COMMANDS
+from rarmodel.slurm.program_outputs import COMMANDS
 from rarmodel.slurm.records import lines
-from rarmodel.slurm.values import moment
+from rarmodel.slurm.slurm_values import moment
 from rarmodel.workloads.slurm import expand
 
 pytestmark = [

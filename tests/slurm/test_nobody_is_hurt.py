@@ -13,9 +13,9 @@ import pytest
 from fake_slurm import FakeSlurm, missing
 
 from rarmodel import slurm
-from rarmodel.slurm.outputs import COMMANDS, SlurmError, record
+from rarmodel.slurm.program_outputs import COMMANDS, SlurmError, record
 from rarmodel.slurm.records import lines
-from rarmodel.slurm.values import moment
+from rarmodel.slurm.slurm_values import moment
 from rarmodel.workloads.slurm import expand
 
 pytestmark = [
@@ -275,7 +275,7 @@ def test_no_job_is_preempted_for_a_plan(tmp_path: Path) -> None:
             for _ in range(2)
         ]
         cluster.wait(lambda: all(runs(cluster, job) for job in low), 10, "their start")
-        record(slurm.outputs.live(cluster.run), tmp_path / "recorded")
+        record(slurm.program_outputs.live(cluster.run), tmp_path / "recorded")
         kept = (tmp_path / "recorded/config.txt").read_text()
         assert "PreemptType             = preempt/partition_prio" in kept
         assert "PreemptMode             = REQUEUE" in kept

@@ -9,10 +9,10 @@ import pytest
 from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
-from rarmodel.slurm.choices import chosen
-from rarmodel.slurm.outputs import live, record
-from rarmodel.slurm.profiles import Profile, Rule, Rules
-from rarmodel.slurm.reading import read
+from rarmodel.slurm.job_profiles import Profile, Rule, Rules
+from rarmodel.slurm.program_outputs import live, record
+from rarmodel.slurm.queue_choices import chosen
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 QUICK = Rules(profiles=(Rule(name="*", profile=Profile(seconds=60.0)),))

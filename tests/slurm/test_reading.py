@@ -15,10 +15,10 @@ from recorded_slurm import Replayed, changed
 from rarmodel import slurm
 from rarmodel.errors import InputError, UsageError
 from rarmodel.schema import Job
-from rarmodel.slurm.choices import chosen
-from rarmodel.slurm.outputs import live, record, recorded
-from rarmodel.slurm.profiles import Profile, Rule, Rules
-from rarmodel.slurm.reading import Reading, read
+from rarmodel.slurm.job_profiles import Profile, Rule, Rules
+from rarmodel.slurm.program_outputs import live, record, recorded
+from rarmodel.slurm.queue_choices import chosen
+from rarmodel.slurm.queue_reading import Reading, read
 
 Outputs = dict[str, str]
 RECORDED = Path(__file__).parent / "recorded"
@@ -55,6 +55,7 @@ def test_requests_become_sizes_and_spreads(shapes: Outputs) -> None:
         "min_servers": 2,
         "max_servers": 2,
         "equal": True,
+        "within": None,
     }  # -N2 --gres=gpu:4
     assert found["7"].gpus == (4, 6, 8)  # --nodes=2-4 --gpus-per-node=2
     assert found["8"].gpus == 5  # --gpus-per-task=1 --ntasks=5

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.slurm.records import lines
-from rarmodel.slurm.values import gpus_in, indices, memory_mb, moment, seconds
+from rarmodel.slurm.slurm_values import gpus_in, indices, memory_mb, moment, seconds
 
 NEEDED = ("UserId", "JobState")
 

@@ -8,7 +8,7 @@ import pytest
 from recorded_slurm import changed
 
 from rarmodel.schema import Job
-from rarmodel.slurm.reading import Reading, read
+from rarmodel.slurm.queue_reading import Reading, read
 
 Outputs = dict[str, str]
 

@@ -54,7 +54,7 @@ def test_from_a_queue_to_a_script(
         (["read", "--from", "nowhere"], "nowhere/job.txt: cannot be read"),
         (["read", *QUEUE, "--partition", "gpu"], "no partition 'gpu'; Slurm has main"),
         (["plan", "x.json", *QUEUE], "INSTANCE and --from exclude each other"),
-        (["plan", *QUEUE, "--picture", "plan.gif"], "ends in .png, .svg or .html"),
+        (["plan", *QUEUE, "--picture", "plan.gif"], "ends in .png, .svg, .pdf or .html"),
         (["watch", "--every", "soon"], "a length of time such as 30s or 5min is expected"),
         (["read", *QUEUE, "--profiles", "nowhere.json"], "nowhere.json: cannot be read"),
     ],

@@ -9,8 +9,8 @@ from recorded_slurm import changed
 
 from rarmodel import slurm
 from rarmodel.schema import TreeNetwork
-from rarmodel.slurm.outputs import recorded
-from rarmodel.slurm.reading import read
+from rarmodel.slurm.program_outputs import recorded
+from rarmodel.slurm.queue_reading import read
 
 RECORDED = Path(__file__).parent / "recorded"
 HALLS = [{"n1", "n2"}, {"n3", "n4"}]
@@ -84,7 +84,7 @@ def test_a_plan_across_trees_is_refused(halls: dict[str, str]) -> None:
     moved = row.model_copy(update={"gpus": gpus, "start": 1421})
     crossed = made.schedule.model_copy(update={"assignments": (*others, moved)})
     from rarmodel.slurm.applying import checked
-    from rarmodel.slurm.choices import chosen
+    from rarmodel.slurm.queue_choices import chosen
 
     with pytest.raises(slurm.StaleError, match="job 3 changed"):
         checked(crossed, halls, chosen())

@@ -12,8 +12,8 @@ from recorded_slurm import changed
 
 from rarmodel import slurm
 from rarmodel.errors import UsageError
-from rarmodel.slurm.choices import chosen
-from rarmodel.slurm.outputs import SlurmError
+from rarmodel.slurm.program_outputs import SlurmError
+from rarmodel.slurm.queue_choices import chosen
 from rarmodel.slurm.watching import Watch
 
 NOW = datetime(2026, 11, 22, 5, 36, 2, tzinfo=UTC)

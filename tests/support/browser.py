@@ -18,7 +18,6 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 )
-READY = "performance.getEntriesByName('rarmodel-ready')[0].startTime"
 
 
 def chromium() -> str | None:
@@ -53,49 +52,73 @@ class Opened(NamedTuple):
         self.page.mouse.move(x - 2, y - top)
         self.page.mouse.move(x, y - top)
         self.page.wait_for_timeout(200)
-        return str(self.page.evaluate(TOOLTIPS, element))
+        return str(self.page.evaluate(TOOLTIPS))
 
-    def zoom(self, element: str, first: tuple[float, float], last: tuple[float, float]) -> None:
-        """Drag a box over a part of a chart."""
-        area = self.page.evaluate(FRAME, element)
-        self.page.evaluate("y => window.scrollTo(0, y)", area["y"] - 50)
-        top = self.page.evaluate("window.scrollY")
-        corners = [
-            (area["x"] + x * area["width"], area["y"] - top + y * area["height"])
-            for x, y in (first, last)
-        ]
-        self.page.mouse.move(*corners[0])
-        self.page.mouse.down()
-        self.page.mouse.move(*corners[1], steps=4)
-        self.page.mouse.up()
-        self.page.wait_for_timeout(400)
+    def zoom(self, element: str, across: float, down: float, turns: int = -300) -> None:
+        """Turn the wheel with Ctrl over a place of a chart, by parts of its frame."""
+        self.hover(element, across, down)
+        self.page.keyboard.down("Control")
+        self.page.mouse.wheel(0, turns)
+        self.page.keyboard.up("Control")
+        self.page.wait_for_timeout(300)
+
+    def domain(self, element: str, selection: str = "slots", field: str = "slot") -> Any:
+        """The part of an axis in view; None if it is all."""
+        name = element.partition("/")[0]
+        return self.page.evaluate(
+            "([id, name, field]) => rarmodelViews[id].signal(name)[field] ?? null",
+            [name, selection, field],
+        )
+
+    def frame(self, element: str) -> Any:
+        """Where the frame of a chart is on the page: x, y, width, height."""
+        return self.page.evaluate(FRAME, element)
+
+    def texts(self, element: str) -> list[str]:
+        """What is written in and beside the charts of an element."""
+        found = self.page.evaluate(TEXTS, element)
+        return [str(text) for text in found]
 
 
-# The frame of a chart on the page, and the text of what Bokeh shows beside the pointer, which
-# stands within shadow roots.
-FRAME = """element => {
-  const view = [...Bokeh.index].find((one) => document.getElementById(element).contains(one.el));
-  const canvas = view.canvas_view.el.getBoundingClientRect();
-  const box = view.frame.bbox;
-  return {x: canvas.x + box.left, y: canvas.y + scrollY + box.top,
-          width: box.width, height: box.height};
-}"""
-TOOLTIPS = """element => {
-  const texts = [];
-  const visit = (node) => {
-    if (node.shadowRoot) visit(node.shadowRoot);
-    for (const child of node.children ?? []) visit(child);
-    const tip = node.classList?.contains("bk-Tooltip") || node.classList?.contains("bk-tooltip");
-    if (tip && node.shadowRoot) {
-      const style = getComputedStyle(node);
-      if (style.display !== "none" && style.visibility !== "hidden") {
-        texts.push([...node.shadowRoot.children]
-          .filter((one) => one.tagName !== "STYLE").map((one) => one.textContent).join(" "));
+# The frame of a chart: of the group with the unit that is named after a slash. The page's element
+# comes before.
+FRAME = """name => {
+  const [id, unit] = name.split("/");
+  const view = rarmodelViews[id];
+  const find = (mark) => {
+    if (mark.name?.startsWith(unit) && mark.name.endsWith("marks")) return mark.group;
+    for (const item of mark.items ?? []) {
+      for (const child of item.items ?? []) {
+        const found = child.marktype && find(child);
+        if (found) return found;
       }
     }
+    return null;
   };
-  visit(document.body);
-  return texts.join("\\n");
+  const group = find(view.scenegraph().root);
+  const box = document.querySelector(`#${id} canvas`).getBoundingClientRect();
+  const { left, top } = view.padding();
+  const [x, y] = view.origin();
+  const at = { x: box.x + left + x, y: box.y + scrollY + top + y,
+               width: group.width, height: group.height };
+  for (let one = group; one; one = one.mark.group) {
+    at.x += one.x ?? 0;
+    at.y += one.y ?? 0;
+  }
+  return at;
+}"""
+TOOLTIPS = """() => [...document.querySelectorAll("#vg-tooltip-element.visible")]
+  .map((one) => one.textContent).join(" ")"""
+TEXTS = """id => {
+  const found = [];
+  const visit = (mark) => {
+    for (const item of mark.items ?? []) {
+      if (mark.marktype === "text") found.push([item.text].flat().join(" "));
+      for (const child of item.items ?? []) visit(child);
+    }
+  };
+  visit(rarmodelViews[id].scenegraph().root);
+  return found;
 }"""
 
 
@@ -133,6 +156,7 @@ def opened(path: Path, browser: Any, width: int = 1280, **options: Any) -> Itera
         Of Playwright's context: a colour scheme.
     """
     context = browser.new_context(viewport={"width": width, "height": 900}, offline=True, **options)
+    context.set_default_timeout(180_000)  # Many programs may share the machine.
     try:
         page = context.new_page()
         complaints: list[str] = []

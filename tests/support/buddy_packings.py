@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from rarmodel.search.block_columns import Ring
-from rarmodel.search.block_dive import BlockDive
-from rarmodel.search.block_program import BlockProgram, Packed
-from rarmodel.search.block_sizes import Kind
+from rarmodel.packing.block_program import BlockProgram, Kind
+from rarmodel.packing.dive import NUMBERS, Dive
+from rarmodel.packing.solution import Packed
 
 Jobs = list[Kind]
 Problem = tuple[list[int], Jobs, int]
@@ -29,19 +28,12 @@ def problems(draw: st.DrawFn) -> Problem:
     return gpus, jobs, draw(st.integers(3, 9))
 
 
-def check(
-    gpus: list[int], jobs: Jobs, packed: Packed, target: int, rings: tuple[Ring, ...] = ()
-) -> None:
+def check(gpus: list[int], jobs: Jobs, packed: Packed, target: int) -> None:
     """No server ever holds more workers than it has GPUs, and no job ends past the target."""
     held: Counter[tuple[int, int]] = Counter()
-    spread = {ring.job: ring for ring in rings}
     for job, (kind, workers) in enumerate(zip(jobs, packed.workers, strict=True)):
-        assert sum(workers.values()) == kind.size
-        assert min(workers.values()) > 0
+        assert list(workers.values()) == [kind.size]
         start, slots = packed.starts[job], kind.slots
-        if len(workers) > 1:
-            slots = spread[job].spread[len(workers) - 2]
-        assert slots > 0
         assert 0 <= start <= target - slots
         for server, many in workers.items():
             for slot in range(start, start + slots):
@@ -78,5 +70,5 @@ def go_on() -> bool:
 def dive(program: BlockProgram, seed: int, last_jobs: int = 0) -> tuple[Packed | None, bool]:
     """The outcome of a dive that leaves at most so many jobs to the integer program."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rarmodel.search.block_dive.LAST_JOBS", last_jobs)
-        return BlockDive(program, np.random.default_rng(seed), go_on).packing()
+        patch.setattr("rarmodel.packing.dive.NUMBERS", NUMBERS._replace(last_jobs=last_jobs))
+        return Dive(program, np.random.default_rng(seed), go_on).packing()

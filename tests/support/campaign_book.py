@@ -8,7 +8,7 @@ from typing import Any
 
 from rarmodel.campaigns import Compared, compare_figures
 from rarmodel.campaigns.ledger import open_ledger
-from rarmodel.campaigns.plan import Planned
+from rarmodel.campaigns.planned_runs import Planned
 from rarmodel.campaigns.schema import ProcessLimits
 from rarmodel.campaigns.task import Outcome, Task
 

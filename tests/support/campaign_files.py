@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from documents import instance_data, job_data
 
-from rarmodel.campaigns.table import MEASURED
+from rarmodel.campaigns.results_table import MEASURED
 
 SUPPORT = Path(__file__).parent
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rarmodel.slurm.outputs import ENVIRONMENT, SlurmError
+from rarmodel.slurm.program_outputs import ENVIRONMENT, SlurmError
 
 SCHEDULER = "sched_interval=1,sched_min_interval=0,bf_interval=1,bf_resolution=1"
 """By default Slurm looks at the queue twice a minute; tests do not have that time."""

@@ -1,23 +1,35 @@
-"""A model as text, constraint family by constraint family, for people to review."""
+"""Parts of a model as text, for people to review."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pyomo.environ as pyo
 
 
-def families_of(model: pyo.ConcreteModel) -> dict[str, str]:
-    """Text of each constraint family, of the variables' bounds, and of the objective."""
-    texts = {}
-    for component in model.component_objects(pyo.Constraint, descend_into=False):
-        lines = []
-        for data in component.values():
-            low = "" if data.lower is None else f"{pyo.value(data.lower):g} <= "
-            high = "" if data.upper is None else f" <= {pyo.value(data.upper):g}"
-            lines.append(f"{data.name}: {low}{data.body}{high}")
-        texts[component.local_name] = "\n".join(lines) + "\n"
-    texts["variables"] = "".join(
-        f"{variable.lb:g} <= {variable.name} <= {variable.ub} {variable.domain.name}\n"
-        for variable in model.component_data_objects(pyo.Var)
-    )
-    texts["objective"] = f"minimise {model.objective.expr}\n"
-    return texts
+def constraints_of(component: Any) -> str:
+    """A family of constraints, or an objective, one a line; nothing of other components."""
+    if component.ctype is pyo.Objective:
+        return f"minimise {component.expr}\n"
+    if component.ctype is not pyo.Constraint:
+        return ""
+    lines = []
+    for data in component.values():
+        low = "" if data.lower is None else f"{pyo.value(data.lower):g} <= "
+        high = "" if data.upper is None else f" <= {pyo.value(data.upper):g}"
+        lines.append(f"{data.name}: {low}{data.body}{high}\n")
+    return "".join(lines)
+
+
+def variables_of(component: Any) -> str:
+    """Bounds and domains of variables that are alike, and the terms of expressions."""
+    if component.ctype is pyo.Expression:
+        return "".join(f"{data.name} = {data.expr}\n" for data in component.values())
+    if component.ctype is not pyo.Var:
+        return ""
+    alike: dict[str, list[str]] = {}
+    for data in component.values():
+        high = "" if data.ub is None else f" <= {data.ub:g}"
+        words = f"{data.lb:g} <= x{high}, {data.domain.name}"
+        alike.setdefault(words, []).append(data.name)
+    return "".join(f"{words}: {' '.join(names)}\n" for words, names in alike.items())

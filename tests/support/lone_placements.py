@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from enumeration import count_vectors
 
 from rarmodel.schema import Instance, Job
@@ -18,9 +20,27 @@ def allowed(instance: Instance, job: Job, workers: dict[int, int]) -> bool:
             return False
     if job.spread is None:
         return True
+    if job.spread.within and not within_one(instance, job.spread.within, workers):
+        return False
     most = job.spread.max_servers or len(workers)
     alike = not job.spread.equal or len(set(workers.values())) == 1
     return alike and job.spread.min_servers <= len(workers) <= most
+
+
+def within_one(instance: Instance, level: str, servers: Iterable[int]) -> bool:
+    """Whether some node of a level has all these servers at or below it: read once more."""
+    names = [instance.cluster.servers[s].name for s in servers]
+    network = instance.cluster.network
+    assert network.kind == "tree"
+    parent = {link.node: link.parent for link in network.links}
+    above = []
+    for name in names:
+        way = [name]
+        while way[-1] in parent:
+            way.append(parent[way[-1]])
+        above.append(set(way))
+    nodes = {link.node for link in network.links if link.level == level}
+    return bool(nodes.intersection(*above))
 
 
 def placements(instance: Instance, job: Job) -> list[dict[int, int]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from rarmodel.calibration import Rates
 from rarmodel.calibration.beside import runs_of
-from rarmodel.calibration.models import MODELS
+from rarmodel.calibration.contention_models import MODELS
+from rarmodel.calibration.measurement_table import made_measurements
 from rarmodel.calibration.prediction import predictions
-from rarmodel.calibration.table import made_measurements
 
 RATES = {"network_gbps": 0.1}
 CONSTANTS = {"concurrency": 0.8, "alpha": 0.0, "overhead_ms_per_server": 2.0}

@@ -14,6 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 from enumeration import count_vectors
+from lone_placements import within_one
 from naive_segments import restore_slots, speeds
 
 from rarmodel.model.objectives import Objective, Value, objective
@@ -35,6 +36,8 @@ class State(NamedTuple):
     """Whether it has held that since before slot 0."""
     wait: int
     """Slots for which it is still restored."""
+    linked: int = 0
+    """The most links that its ring has used, if these count."""
 
 
 class Choice(NamedTuple):
@@ -59,11 +62,13 @@ class _Search:
         self.instance, self.jobs = instance, instance.jobs
         self.objectives: list[Objective] = [objective(name) for name in instance.objectives]
         self.terms = [
-            None if one.prices is not None else one.terms(instance) for one in self.objectives
+            one.terms(instance) if one.of_completions else None for one in self.objectives
         ]
+        self.links = [i for i, one in enumerate(instance.objectives) if one == "total-links"]
         self.restore = restore_slots(instance)
         self.placements = [list(self._placements(job)) for job in self.jobs]
         self.known: dict[object, dict[str, int]] = {}
+        self.ways: dict[Workers, int] = {}
         names = [server.name for server in instance.cluster.servers]
         self.prices = [
             None if one.prices is None else dict(zip(names, one.prices(instance), strict=True))
@@ -87,6 +92,10 @@ class _Search:
                         continue
                     if job.spread.equal and not alike:
                         continue
+                    if job.spread.within and not within_one(
+                        self.instance, job.spread.within, counts
+                    ):
+                        continue
                 yield tuple(sorted((server.name, count) for server, count in used))
 
     def optima(self, latest: int) -> dict[str, Value] | None:
@@ -96,7 +105,8 @@ class _Search:
             if job.running is not None:
                 held = tuple(sorted((s, len(g)) for s, g in job.running.gpus.items()))
             begun = job.running is not None
-            first.append(State(job.iterations_left, begun, held, begun, 0))
+            left = job.iterations_left
+            first.append(State(left, begun, held, begun, 0, self._linked(held)))
         nothing: list[Value] = [0] * len(self.objectives)
         layer = {tuple(first): nothing}
         best: list[Value] | None = None
@@ -134,11 +144,14 @@ class _Search:
                     self._complete(found, j, slot + 1)
                 held = choice.held if left else None
                 begun = state.begun or choice.held is not None
+                linked = max(state.linked, self._linked(choice.held))
                 after.append(
-                    State(left, begun, held, choice.own and left > 0, max(0, choice.wait - 1))
+                    State(left, begun, held, choice.own, max(0, choice.wait - 1), linked)
                     if left
-                    else State(0, True, None, False, 0)
+                    else State(0, True, None, False, 0, linked)
                 )
+            for i in self.links:
+                found[i] = sum(state.linked for state in after)
             for i, prices in enumerate(self.prices):
                 if prices is not None:
                     found[i] += sum(
@@ -150,6 +163,24 @@ class _Search:
             )
             if not any(deadlines):
                 yield tuple(after), found
+
+    def _linked(self, held: Workers | None) -> int:
+        """Links of a ring, if they count: each has some of its servers below it, and some not."""
+        if not self.links or held is None:
+            return 0
+        if held not in self.ways:
+            network = self.instance.cluster.network
+            parent = (
+                {} if network.kind == "star" else {one.node: one.parent for one in network.links}
+            )
+            below: dict[str, set[str]] = {}
+            for name, _ in held:
+                node: str | None = name
+                while node is not None:
+                    below.setdefault(node, set()).add(name)
+                    node = parent.get(node)
+            self.ways[held] = sum(len(some) < len(held) for some in below.values())
+        return self.ways[held]
 
     def _complete(self, values: list[Value], j: int, end: int) -> None:
         for i, (one, terms) in enumerate(zip(self.objectives, self.terms, strict=True)):

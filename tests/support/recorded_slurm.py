@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rarmodel.slurm.jobs import number_of
-from rarmodel.slurm.outputs import COMMANDS, SlurmError
+from rarmodel.slurm.program_outputs import COMMANDS, SlurmError
 from rarmodel.slurm.records import lines
+from rarmodel.slurm.slurm_jobs import number_of
 
 
 class Replayed:

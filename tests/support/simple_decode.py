@@ -156,7 +156,7 @@ class SimpleDecoder:
         packed = self._packed(idle, size)
         if style == PACK or (packs == PACKS_FIRST and packed):
             return packed
-        spread = self._spread(j, style, idle, size, int(facts.options.fewest[chosen]))
+        spread = self._spread(j, int(chosen), idle)
         return spread or ({} if packs == NEVER_PACKS else packed)
 
     def _style(self, j: int, option: int) -> int:
@@ -173,34 +173,48 @@ class SimpleDecoder:
         roomy = [s for s in idle if idle[s] >= size]
         return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
 
-    def _spread(self, j: int, style: int, idle: Workers, size: int, few: int) -> Workers:
-        """Workers of a ring on several servers, below the first switch that has room."""
-        spread = self.instance.jobs[j].spread
+    def _spread(self, j: int, chosen: int, idle: Workers) -> Workers:
+        """Workers of a ring on several servers, below the first switch that has room.
+
+        Or, in the style EMPTIEST, below the one where they are the fewest.
+        """
+        options = self.facts.options
+        row = options.queue_switches[options.queue[chosen]]
+        below = options.switch[options.switch_at[row] : options.switch_at[row + 1]].tolist()
+        found = (self._below(j, chosen, idle, self.groups[number]) for number in below)
+        rings = (ring for ring in found if ring)
+        if options.style[chosen] == EMPTIEST:
+            return min(rings, key=len, default={})
+        return next(rings, {})
+
+    def _below(self, j: int, chosen: int, idle: Workers, group: frozenset[int]) -> Workers:
+        """The same below a switch."""
+        options, spread = self.facts.options, self.instance.jobs[j].spread
+        style, size = int(options.style[chosen]), int(options.size[chosen])
         fewest = max(2, spread.min_servers) if spread else 2
         most = (spread.max_servers if spread else None) or len(idle)
         equal = spread is not None and spread.equal
         if style in (FEWEST_ALONE, FEWEST_PAIRED):
-            fewest = most = few
+            fewest = most = int(options.fewest[chosen])
         others = {ANY_ALONE: 0, FEWEST_ALONE: 0, FEWEST_PAIRED: 1}.get(style, len(self.held))
         taken = set().union(*self.alone.values())
         rings = [self._links(workers) for workers in self.held.values()]
-        for group in self.groups[-1:] if style == EMPTIEST else self.groups:
-            usable = []
-            for s in sorted(group & idle.keys(), key=lambda s: (-idle[s], s)):
-                links = set(self.paths[s][: self.hops[group][s]])
-                full = any(sum(link in ring for ring in rings) > others for link in links)
-                if idle[s] > 0 and not full and not links & taken:
-                    usable.append(s)
-            for used in range(fewest, min(most, size, len(usable)) + 1):
-                first = usable[:used]
-                share = size // used
-                if not equal and sum(idle[s] for s in first) >= size:
-                    return self._filled(style, idle, size, first, usable)
-                if equal and size % used == 0 and idle[first[-1]] >= share:
-                    if style in (FEWEST_ALONE, FEWEST_PAIRED):
-                        roomy = [s for s in usable if idle[s] >= share]
-                        first = self._tight(first, roomy, idle, dict.fromkeys(usable, share), 0)
-                    return dict.fromkeys(first, share)
+        usable = []
+        for s in sorted(group & idle.keys(), key=lambda s: (-idle[s], s)):
+            links = set(self.paths[s][: self.hops[group][s]])
+            full = any(sum(link in ring for ring in rings) > others for link in links)
+            if idle[s] > 0 and not full and not links & taken:
+                usable.append(s)
+        for used in range(fewest, min(most, size, len(usable)) + 1):
+            first = usable[:used]
+            share = size // used
+            if not equal and sum(idle[s] for s in first) >= size:
+                return self._filled(style, idle, size, first, usable)
+            if equal and size % used == 0 and idle[first[-1]] >= share:
+                if style in (FEWEST_ALONE, FEWEST_PAIRED):
+                    roomy = [s for s in usable if idle[s] >= share]
+                    first = self._tight(first, roomy, idle, dict.fromkeys(usable, share), 0)
+                return dict.fromkeys(first, share)
         return {}
 
     def _tight(

@@ -16,8 +16,9 @@ from rarmodel.lists.placement_options import (
     PACKS_FIRST,
     option_of_style,
 )
+from rarmodel.packing import Solution, one_after_another
 from rarmodel.schema import Instance
-from rarmodel.search.solution import Solution, decoded, one_after_another
+from rarmodel.search.starts import decoded
 
 
 def solution_to_start_from(instance: Instance, random: Random) -> Solution:

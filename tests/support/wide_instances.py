@@ -19,6 +19,7 @@ from rarmodel.model.features import (
     DEPENDENCIES,
     DUTY,
     GPU_TYPES,
+    LEVELS,
     PREEMPTION,
     QUOTAS,
     RELEASES,
@@ -36,14 +37,16 @@ from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
     *("makespan", "total-completion", "total-flow", "max-flow", "total-tardiness"),
-    *("max-tardiness", "late-jobs", "max-stretch", "cost"),
+    *("max-tardiness", "late-jobs", "max-stretch", "cost", "total-links"),
 )
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
-    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY),
+    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
+PLAYED = tuple(name for name in FEATURES if name != LEVELS.name)
+"""Those that `simulate` handles, but preemption."""
 
 
 def random_wide(
@@ -85,6 +88,8 @@ def random_wide(
 
 def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
     cluster = data["cluster"]
+    if LEVELS.name in features:
+        _levels(random, cluster)
     for server in cluster["servers"]:
         if GPU_TYPES.name in features:
             server["gpu_type"] = random.choice(["A100", "V100"])
@@ -108,6 +113,22 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
         data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+
+
+def _levels(random: Random, cluster: dict[str, Any]) -> None:
+    """Racks, and perhaps a pod; some servers may be below none."""
+    names = [server["name"] for server in cluster["servers"]]
+    if not any(link["node"] not in names for link in cluster["network"].get("links", ())):
+        above = {name: f"r{i // 2}" for i, name in enumerate(names)}
+        above |= dict.fromkeys(dict.fromkeys(above.values()), "core")
+        links = [
+            {"node": node, "parent": parent, "gbps": random.choice([4.0, 8.0, 20.0])}
+            for node, parent in above.items()
+        ]
+        cluster["network"] = {"kind": "tree", "links": links}
+    for link in cluster["network"]["links"]:
+        if link["node"] not in names:
+            link["level"] = "pod" if link["node"] == "pod" else "rack"
 
 
 def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
@@ -138,6 +159,9 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
                 job["spread"]["max_servers"] = 2
             if random.random() < 0.5:
                 job["spread"]["equal"] = True
+        if LEVELS.name in features and random.random() < 0.6:
+            levels = [link["level"] for link in data["cluster"]["network"]["links"][len(servers) :]]
+            job.setdefault("spread", {})["within"] = random.choice(levels)
         if GPU_TYPES.name in features and random.random() < 0.6:
             forward, backward = job.pop("forward_ms_per_sample"), job.pop("backward_ms")
             kinds = sorted({server["gpu_type"] for server in servers})

@@ -16,6 +16,7 @@ from wide_instances import placements_of_job
 
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value, objective
+from rarmodel.model.topology import topology
 from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import Run, simulate, verify
 from rarmodel.verifier.caps import caps_kept
@@ -79,6 +80,7 @@ class _Search:
             for job, options in zip(instance.jobs, self.options, strict=True)
         ]
         self.least_busy = self._least_busy()
+        self.least_linked = self._least_linked()
 
     def _least_busy(self) -> list[Counter[int]]:
         """(jobs) What each holds at least, as GPU slots by server: alone, where it is cheapest."""
@@ -98,6 +100,14 @@ class _Search:
                 )
             found.append(cheapest)
         return found
+
+    def _least_linked(self) -> list[list[Mapping[int, int]]]:
+        """(jobs) The placement of each that uses the fewest links; none if it has none."""
+        tree = topology(self.instance.cluster)
+        ways: list[list[Mapping[int, int]]] = [
+            [workers for workers, _ in options] for options in self.options
+        ]
+        return [sorted(some, key=lambda way: len(tree.links_used(way)))[:1] for some in ways]
 
     def promises(self, values: tuple[Value, ...]) -> bool:
         """Whether schedules with these values at least can be worth something."""
@@ -173,8 +183,11 @@ class _Search:
             for server, count in run.workers.items():
                 busy[server] += count * ((end or 0) - run.start)
         servers = range(len(self.instance.cluster.servers))
+        rings = list(self.least_linked)
+        for j, run in zip(decided, self.runs, strict=True):
+            rings[j] = [run.workers]
         return tuple(
-            one.value(self.instance, completion, [busy[s] for s in servers])
+            one.value(self.instance, completion, [busy[s] for s in servers], rings)
             for one in self.objectives
         )
 

@@ -13,8 +13,9 @@ from documents import instance_data, job_data, tree_data
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance, parse_schedule
 from rarmodel.schema import Instance, Link, Schedule
-from rarmodel.testbed import parts_of, play, played, predicted, rows_of
-from rarmodel.testbed.rings import Iteration, RealRing, Work
+from rarmodel.testbed import parts_of, play, predicted, rows_of
+from rarmodel.testbed import played_schedule as played
+from rarmodel.testbed.real_rings import Iteration, RealRing, Work
 
 SECOND_MB = 1250.0
 """A gradient whose exchange between two workers takes a second at 10 Gbit/s."""

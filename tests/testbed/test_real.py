@@ -90,7 +90,7 @@ def workers_of(parent: int) -> list[int]:
             line = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(status.rpartition(")")[2].split()[1]) == parent and b"worker.py" in line:
+        if int(status.rpartition(")")[2].split()[1]) == parent and b"ring_worker.py" in line:
             found.append(int(folder.name))
     return found
 

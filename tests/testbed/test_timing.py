@@ -10,7 +10,7 @@ import rarmodel
 from rarmodel.calibration import read_measurements
 from rarmodel.errors import RarmodelError, UsageError
 from rarmodel.testbed import Plan, Ring, Together, measure, network, table_of
-from rarmodel.testbed.rings import Iteration, Work
+from rarmodel.testbed.real_rings import Iteration, Work
 
 
 def run(name: str, part: str, *rings: tuple[list[int], float, float]) -> Together:
@@ -48,7 +48,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> list[list[Work]]:
 
     monkeypatch.setattr(network, "check_possible", lambda: None)
     monkeypatch.setattr(network, "servers_up", lambda: 4)
-    monkeypatch.setattr("rarmodel.testbed.timing.measured", measured)
+    monkeypatch.setattr("rarmodel.testbed.ring_timing.measured", measured)
     return asked
 
 
@@ -92,6 +92,8 @@ def test_options_of_a_network_beside_one_that_is_up_are_refused(
 def test_a_ring_that_completes_nothing_is_an_error(
     pretended: list[list[Work]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rarmodel.testbed.timing.measured", lambda works, *_: [[] for _ in works])
+    monkeypatch.setattr(
+        "rarmodel.testbed.ring_timing.measured", lambda works, *_: [[] for _ in works]
+    )
     with pytest.raises(RarmodelError, match="alone, first: a ring did not complete an iteration"):
         list(measure(PLAN))

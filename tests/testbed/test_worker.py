@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rarmodel.testbed.rings import WORKER
+from rarmodel.testbed.real_rings import WORKER
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are programs for Linux")
 

@@ -60,7 +60,7 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
     instance, schedule = problem
     report = verify(instance, schedule)
     kinds = {v.constraint for v in report.violations}
-    assume(not {"gang", "type", "index", "servers", "spread", "progress"} & kinds)
+    assume(not {"gang", "type", "index", "servers", "spread", "within", "progress"} & kinds)
     assume((report.makespan or LAST) < LAST)
     course = carried_out(instance, schedule, LAST)
     jobs = {job.name: job for job in instance.jobs}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from random import Random
 
 from broken_schedules import broken
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from lone_placements import slots_of_placements
+from lone_placements import slots_of_placements, within_one
 from wide_instances import OBJECTIVES, wide_instances
 
 from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
@@ -74,6 +74,8 @@ def recounted(instance: Instance, schedule: Schedule, report: Report) -> Told:
         }
         found |= {("type", job.name, name, one.start) for name in wrong}
         found |= set(placement_of(job, one))
+        if job.spread is not None and job.spread.within is not None:
+            found |= set(nearness_of(instance, job, one, job.spread.within))
         if not wrong:
             carried_out.append((one, job, report.completion[job.name]))
     for one, job, end in carried_out:
@@ -99,6 +101,18 @@ def placement_of(job: Job, one: AnyAssignment) -> Iterator[tuple[str, str, str |
             yield "spread", job.name, None, one.start
     if job.running is not None and not stays(job, one):
         yield "running", job.name, None, one.start
+
+
+def nearness_of(
+    instance: Instance, job: Job, one: AnyAssignment, level: str
+) -> Iterator[tuple[str, str, str | None, int]]:
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    below = [name for name in one.gpus if within_one(instance, level, [index[name]])]
+    for name in one.gpus:
+        if name not in below:
+            yield "within", job.name, name, one.start
+    if below and not within_one(instance, level, [index[name] for name in below]):
+        yield "within", job.name, None, one.start
 
 
 def stays(job: Job, one: AnyAssignment) -> bool:
@@ -203,6 +217,21 @@ def least_slots(instance: Instance, job: Job) -> int:
     return min(slots_of_placements(instance, job.model_copy(update={"running": None})))
 
 
+def links_of(instance: Instance, servers: Collection[str]) -> int:
+    """Links that join some servers: those of all ways to the root, less those that all share."""
+    network = instance.cluster.network
+    parent = {server.name: "switch" for server in instance.cluster.servers}
+    if network.kind == "tree":
+        parent = {link.node: link.parent for link in network.links}
+    ways = []
+    for name in servers:
+        way = {name}
+        while (name := parent.get(name, "")) in parent:
+            way.add(name)
+        ways.append(way)
+    return len(set[str]().union(*ways)) - len(set.intersection(*ways))
+
+
 @settings(max_examples=100, deadline=None)
 @given(schedules)
 def test_values_are_naive_sums(drawn: tuple[Instance, Random, int]) -> None:
@@ -240,4 +269,5 @@ def test_values_are_naive_sums(drawn: tuple[Instance, Random, int]) -> None:
         "late-jobs": sum(late),
         "max-stretch": max(stretch),
         "cost": cost,
+        "total-links": sum(links_of(instance, one.gpus) for one in schedule.assignments),
     }

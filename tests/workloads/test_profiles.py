@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rarmodel.workloads.profiles import assigned_model, known_model, profile_of, profiles
+from rarmodel.workloads.model_profiles import assigned_model, known_model, profile_of, profiles
 
 
 @pytest.mark.parametrize(

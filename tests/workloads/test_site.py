@@ -11,7 +11,7 @@ from traces import jobs_of, reasons, rows
 import rarmodel
 from rarmodel.model import used
 from rarmodel.workloads import Imported
-from rarmodel.workloads.profiles import is_type, profile_of
+from rarmodel.workloads.model_profiles import is_type, profile_of
 
 ALIBABA = (
     "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,"
@@ -126,7 +126,7 @@ def test_model_measured_on_every_type_has_times_for_each(
     slow = profile_of("vgg16", 1, None)
     fast = slow._replace(compute_ms=slow.compute_ms / 2, hardware="A100")
     both = {"vgg16": (slow, fast)}
-    monkeypatch.setattr("rarmodel.workloads.profiles.profiles", lambda: both)
+    monkeypatch.setattr("rarmodel.workloads.model_profiles.profiles", lambda: both)
     profile_of.cache_clear()
     nodes = "sn,gpu,model\nn0,8,V100M32\nn1,8,A100\n"
     text = rows("a,0,1,0,600,,vgg16,,")
@@ -176,7 +176,7 @@ def test_types_of_all_servers_are_needed_for_times(
 ) -> None:
     slow = profile_of("vgg16", 1, None)
     both = {"vgg16": (slow, slow._replace(hardware="A100"))}
-    monkeypatch.setattr("rarmodel.workloads.profiles.profiles", lambda: both)
+    monkeypatch.setattr("rarmodel.workloads.model_profiles.profiles", lambda: both)
     profile_of.cache_clear()
     nodes = "sn,gpu,model\nn0,8,V100\nn1,8,A100\nn2,8,\n"
     try:

@@ -15,8 +15,8 @@ import rarmodel
 from rarmodel.calibration import read_measurements
 from rarmodel.errors import InputError, UsageError
 from rarmodel.workloads import settings
-from rarmodel.workloads import table as tables
-from rarmodel.workloads.table import open_table
+from rarmodel.workloads import trace_table as tables
+from rarmodel.workloads.trace_table import open_table
 
 MB = 10**6
 

@@ -97,6 +97,8 @@ def _solved(
     problem: Instance,
     seed: int,
 ) -> Schedule | None:
+    # A list of objectives: what decides between equal plans is not worth the time of a decision.
+    problem = problem.model_copy(update={"objective": problem.objectives})
     if formulation is None:
         found = registry.find("methods", method)
         counts = getattr(found, "counts_iterations", False)
@@ -106,7 +108,6 @@ def _solved(
             seed=seed,
             iterations=iterations if counts else None,
             patience=patience if counts else None,
-            second_aim=False,
         )
         made = attempt(found, problem, limits)
         if made.stopped == INTERRUPTED:  # The method heard the user's Ctrl-C, which meant us.

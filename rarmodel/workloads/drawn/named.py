@@ -11,18 +11,19 @@ from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.problems import problems_of, show
 
+from .cluster_state import Quotas, Reservations, RunningJobs
 from .feature import Drawn
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
-from .state import Quotas, Reservations, RunningJobs
+from .racks import Levels
 from .times import Deadlines, Dependencies, DueSlots, Releases
-from .values import Preemption, Prices, Weights
+from .weights_and_prices import Preemption, Prices, Weights
 
 # Later ones may rest on earlier ones: deadlines on all that a schedule must keep.
 KNOWN: Mapping[str, type[Drawn]] = {
     kind.name: kind
     for kind in (
-        *(GpuTypes, ServerRates, ServerLists, RingSizes, Spreads, Quotas, RunningJobs, Releases),
-        *(Dependencies, Reservations, DueSlots, Deadlines, Weights, Prices, Preemption),
+        *(GpuTypes, ServerRates, ServerLists, RingSizes, Spreads, Levels, Quotas, RunningJobs),
+        *(Releases, Dependencies, Reservations, DueSlots, Deadlines, Weights, Prices, Preemption),
     )
 }
 """All features that can be drawn by name, in the order in which they are drawn."""

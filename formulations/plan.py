@@ -1,0 +1,52 @@
+"""The solution of a model as a plan: when each job starts, and where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rarmodel.model.gpu_assignment import Stay
+
+from .scope import Scope
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+
+class Plan(NamedTuple):
+    """A solution of a model: start slot, and workers on each server (by index), job by job.
+
+    If it matters which GPUs of a server a job holds, `gpus` has their indices, by server index;
+    otherwise rarmodel numbers them afterwards. If jobs may be interrupted, `stays` has what each of
+    them holds and when, one after another; `starts` and `workers` are those of the first.
+    """
+
+    starts: tuple[int, ...]
+    workers: tuple[Mapping[int, int], ...]
+    gpus: tuple[Mapping[int, tuple[int, ...]], ...] | None = None
+    stays: tuple[tuple[Stay, ...], ...] | None = None
+
+
+def plan_of_starts(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+    """Read `started[j,t]` and `workers[j,s]`, variables or expressions."""
+    import pyomo.environ as pyo  # noqa: PLC0415 - takes a while to load
+
+    m: Any = model
+    starts, workers = [], []
+    for j in scope.jobs:
+        starts.append(next((t for t in range(scope.horizon) if is_set(m.started[j, t])), -1))
+        placed = (pyo.value(m.workers[j, s], exception=False) or 0 for s in scope.servers)
+        counts = [round(count) for count in placed]
+        workers.append({s: count for s, count in enumerate(counts) if count > 0})
+    return Plan(tuple(starts), tuple(workers))
+
+
+def is_set(variable: Any) -> bool:
+    """Whether a binary variable has a value, and that is 1 but for a solver's tolerance."""
+    return variable.value is not None and variable.value > 0.5
+
+
+def put(variable: Any, value: float) -> None:
+    """Set a variable to a value, unless it is fixed."""
+    if not variable.fixed:
+        variable.set_value(value, skip_validation=True)

@@ -1,0 +1,118 @@
+"""The HTML page that compares the methods of a campaign, from its folder or its table."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rarmodel.drawing import Group, campaign_page, simulations_page
+from rarmodel.drawing.runs import Run, runs_of
+from rarmodel.errors import InputError, Problem
+from rarmodel.files import read_bytes, read_instance, read_schedule
+from rarmodel.schema import Instance, Schedule
+
+from .campaign_arguments import asked
+from .driver import INSTANCES, LEDGER, SCHEDULES
+from .ledger import open_ledger
+from .results_table import table_of
+
+
+@asked
+def campaign_report(source: str | os.PathLike[str]) -> str:
+    """Compare the methods of a campaign, or of several in one folder, in one HTML page.
+
+    Parameters
+    ----------
+    source
+        The folder of a campaign, which may still be running; the page shows the runs so far. Or a
+        Parquet file with its table, as `export` writes it.
+
+    Returns
+    -------
+    str
+        The page; see `rarmodel.drawing.campaign_page`.
+
+    Raises
+    ------
+    InputError
+        If there is no campaign or table, or no finished or failed run in it.
+    UsageError
+        If Altair or vl-convert is not installed.
+    """
+    try:
+        if not os.path.isdir(source):  # noqa: PTH112 - raises nothing
+            return campaign_page(_read_table(source))
+        with open_ledger(Path(source) / LEDGER) as ledger:
+            rows, states = table_of(ledger).to_pylist(), ledger.states()
+        return campaign_page(rows, list(states.values()).count("open"))
+    except InputError as error:
+        raise InputError(error.problems, error.source or os.fspath(source)) from error
+
+
+@asked
+def simulations_report(folder: str | os.PathLike[str]) -> str:
+    """Compare what a campaign's schedules are like for arriving jobs, in one HTML page.
+
+    Each source of instances with its settings has a tab. Simulations and solves stand side by side.
+
+    Parameters
+    ----------
+    folder
+        The folder of a campaign, which may still be running.
+
+    Returns
+    -------
+    str
+        The page; see `rarmodel.drawing.simulations_page`.
+
+    Raises
+    ------
+    InputError
+        If there is no campaign in the folder, or no run with a schedule.
+    UsageError
+        If Altair or vl-convert is not installed.
+    """
+    with open_ledger(Path(folder) / LEDGER) as ledger:
+        rows = table_of(ledger).to_pylist()
+    groups: dict[str, dict[tuple[str, str], list[Run]]] = {}
+    campaigns = runs_of(rows)
+    for name, runs in campaigns.items():
+        for run in runs:
+            if run.makespan is not None:
+                parts = ([name] if len(campaigns) > 1 else []) + [run.family]
+                lines = groups.setdefault(": ".join(filter(None, parts)) or name, {})
+                lines.setdefault((run.method, run.base), []).append(run)
+    if not groups:
+        raise InputError([Problem("", "no run has a schedule yet")], os.fspath(folder))
+    title = ", ".join(dict.fromkeys(str(row["campaign"]) for row in rows))
+    return simulations_page(
+        title,
+        [
+            Group(name, {label: _loaded(Path(folder), runs) for label, runs in lines.items()})
+            for name, lines in groups.items()
+        ],
+    )
+
+
+def _loaded(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[Instance, Schedule]]:
+    """Instances and schedules of runs; one after the other, as they may be many."""
+    for run in runs:
+        instance = read_instance(folder / INSTANCES / f"{run.key}.json")
+        yield instance, read_schedule(folder / SCHEDULES / f"{run.name}.json")
+
+
+def _read_table(source: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Rows of a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    name, content = read_bytes(source)
+    try:
+        rows: list[dict[str, Any]] = pq.ParquetFile(io.BytesIO(content)).read().to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        message = "not a Parquet file; a campaign's folder or its table is expected"
+        raise InputError([Problem("", message)], name) from error
+    return rows

@@ -1,0 +1,51 @@
+"""Charts and HTML pages of schedules, campaigns and calibrations, drawn with Vega-Altair.
+
+Each chart is declared once, for pages, notebooks and pictures. The content is plain data, which
+needs no library that draws.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from rarmodel.lazy import exports
+from rarmodel.model.features import ALL
+
+from .extra import require_extra
+
+if TYPE_CHECKING:
+    from .aims import shown_bounds as shown_bounds
+    from .calibrations import calibration_chart as calibration_chart
+    from .calibrations import models_chart as models_chart
+    from .campaign import campaign_page as campaign_page
+    from .comparison import draw_all as draw_all
+    from .drawing import Bar as Bar
+    from .drawing import Drawing as Drawing
+    from .drawing import Drawn as Drawn
+    from .drawing import LinkRings as LinkRings
+    from .drawing import draw as draw
+    from .figures import schedules_chart as schedules_chart
+    from .output import form_of as form_of
+    from .output import image_of as image_of
+    from .page import report_page as report_page
+    from .reserved import Away as Away
+    from .shown import Shown as Shown
+    from .simulations import Group as Group
+    from .simulations import simulations_page as simulations_page
+    from .steps import Steps as Steps
+    from .style import finished as finished
+    from .style import rows as rows
+
+HANDLES = ALL
+"""The features of instances whose schedules can be drawn."""
+_PLAIN = {
+    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "Shown", "Steps"),
+    *("draw", "draw_all", "shown_bounds"),
+}
+"""Names that need no library that draws."""
+
+_get, __dir__, __all__ = exports(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__ and name not in _PLAIN:
+        require_extra()
+    return _get(name)

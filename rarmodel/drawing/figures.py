@@ -1,0 +1,159 @@
+"""The charts of schedules together: one below the other for a picture, linked for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import Any
+
+import altair as alt
+
+from rarmodel import registry
+from rarmodel.errors import UsageError
+
+from .colours import UNKNOWN, colouring
+from .finding import finding_of
+from .gantt import GANTT, gantt, gantt_height, has_single_jobs
+from .heat import LINKS, links, links_height
+from .lines import LINES, completed, utilisation
+from .parts import PARTS
+from .shown import Shown
+from .style import finished
+from .view import new_window, zooms_rows
+from .words import counted, shortened
+
+PLACES = ("above", "below")
+"""Names of the parameters with the schedules that the reader chooses."""
+
+
+def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VConcatChart:
+    """Charts of schedules below each other, part by part, on one axis of time.
+
+    If bounds are known, the finding is above the charts. A schedule that breaks constraints and
+    lasts longer than the valid ones has its own axis.
+
+    Parameters
+    ----------
+    shown
+        The schedules.
+    parts
+        Parts to draw of each schedule: `gantt`, a row for each GPU and a bar for each job (or, if
+        they are too many, the share of each server's GPUs that is held); `contention`, the rings
+        on each link; `utilisation`, the share of all GPUs that is held. By default all; contention
+        only if some ring crosses a link.
+
+    Raises
+    ------
+    UsageError
+        If there is no part, or a part does not exist.
+    """
+    if parts is None:
+        there = any(drawing.most_rings for drawing in shown.drawings)
+        parts = [part for part in PARTS if part != "contention" or there]
+    if not parts:
+        raise UsageError("a plot needs at least one part of its schedules")
+    if unknown := [part for part in parts if part not in PARTS]:
+        hint = registry.meant(unknown[0], PARTS)
+        raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}{hint}")
+    charts = []
+    last = len(shown.drawings) - 1
+    highest = {0: 620, 1: 400}.get(last, 290)
+    for part in parts:
+        for i in range(len(shown.drawings)):
+            own = i in shown.alone
+            slots = own or i == last or i + 1 in shown.alone
+            if part == "gantt":
+                height = gantt_height(shown, highest)
+                chart: Any = gantt(shown, i, height=height, legend=i == last, slots=slots)
+            elif part == "contention":
+                height = links_height(shown, 0.6 * highest)
+                chart = links(shown, i, height=height, legend=i == last, slots=slots)
+            else:
+                end, title = shown.ends[i], shown.titles("GPUs held")[i]
+                chart = utilisation(shown, [i], end=end, title=title, slots=slots, legend=False)
+            charts.append(chart)
+    return look(alt.vconcat(*charts, spacing=14).properties(title=heading(shown)), shown)
+
+
+def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
+    """Charts of schedules for a page: two schedules above each other, moved and zoomed together.
+
+    Of more than two schedules, the reader chooses which two are in view. If a schedule breaks
+    constraints and lasts longer than the valid ones, the two are moved and zoomed apart.
+
+    Parameters
+    ----------
+    shown
+        The schedules.
+    chosen
+        The schedules that are in view at first, by index: one or two.
+    """
+    every, apart = range(len(shown.drawings)), bool(shown.alone)
+    window = new_window()
+    windows = (window, new_window("slots_below") if apart else window)
+    choice = len(every) > 2
+    names: Sequence[int | str] = PLACES if choice else chosen
+    places = list(zip(names, windows[: len(chosen)], strict=True))
+    strong = " || ".join(f"datum.line == {which}" for which, _ in places) if choice else None
+    height = gantt_height(shown, 400 if len(places) > 1 else 640)
+    selections: dict[str, list[alt.Parameter]] = {LINES: [window.slots]}
+    gantts, maps = [], []
+    for k, (which, linked) in enumerate(places):
+        last = k + 1 == len(places)
+        options: dict[str, Any] = {"legend": last, "slots": last or apart, "linked": linked}
+        gantts.append(gantt(shown, which, height=height, name=f"{GANTT}{k}", **options))
+        high = links_height(shown, 320)
+        maps.append(links(shown, which, height=high, name=f"{LINKS}{k}", **options))
+        rows = [linked.gpus] if zooms_rows(shown, height) else []
+        selections[f"{GANTT}{k}"] = [linked.slots, linked.pointed, *rows]
+        selections[f"{LINKS}{k}"] = [linked.slots]
+    charts = [
+        *gantts,
+        utilisation(shown, every, strong=strong, legend=len(every) > 1),
+        completed(shown, strong=strong),
+        *(maps if any(drawing.most_rings for drawing in shown.drawings) else []),
+    ]
+    choices = [
+        alt.param(
+            name=name,
+            value=value,
+            bind=alt.binding_select(
+                options=list(every), labels=shown.labels, name=name.capitalize()
+            ),
+        )
+        for name, value in zip(PLACES, chosen, strict=False)
+    ]
+    params = [*(choices if choice else []), *([window.find] if has_single_jobs(shown) else [])]
+    return look(alt.vconcat(*charts, spacing=16), shown, params, selections)
+
+
+def look(
+    chart: Any,
+    shown: Shown,
+    params: Sequence[alt.Parameter] = (),
+    selections: Mapping[str, Sequence[alt.Parameter]] | None = None,
+) -> Any:
+    """A chart of schedules with the colours of their jobs; parameters as of `finished`."""
+    # Each chart has its own legend, below it.
+    apart = dict.fromkeys(
+        ("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent"
+    )
+    chart = chart.resolve_scale(**apart)
+    classes = [one.colour for one in colouring(shown.instance).classes]
+    return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})
+
+
+def heading(shown: Shown) -> alt.Title | str:
+    """The finding above a plot; nothing where no bounds are known."""
+    if shown.aims is None:
+        return ""
+    instance, found = shown.instance, finding_of(shown.drawings, shown.aims)
+    size = f"{counted(len(instance.jobs), 'job')}, {counted(instance.cluster.total_gpus, 'GPU')}"
+    over = f"{shortened(instance.name, 100)}: {size}"
+    return alt.Title(
+        wrap(found.lead, 95),
+        subtitle=[*wrap(found.detail, 150), over],
+        fontSize=17,
+        offset=14,
+        subtitlePadding=6,
+    )

@@ -1,0 +1,3 @@
+"""The parts of a plot."""
+
+PARTS = ("gantt", "contention", "utilisation")

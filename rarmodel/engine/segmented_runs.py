@@ -1,0 +1,284 @@
+"""Schedules with segments: rings that stop, are restored, and go on in another place or size.
+
+The kernel's rings run from their start to their completion. Here they also stop, and begin again
+with what is left. Events within a slot come in this order: completions, ends of segments, begins of
+segments, ends of restorations. What jobs without segments take stays as it is: `evaluate` comes
+here only if a job is interrupted or moved.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rarmodel.model import timing
+from rarmodel.model.plain_paces import columns
+from rarmodel.schema import Instance, Schedule
+
+from .arrays import (
+    CUT_OFF,
+    NEVER,
+    NOWHERE,
+    OVERFULL,
+    STUCK,
+    Arrays,
+    Floats,
+    Ints,
+    State,
+    arrays_of,
+    new_state,
+)
+from .compilation import compiled
+from .formulas import slots_needed
+from .kernel import (
+    CLOCK,
+    RUNNING,
+    _heap_place,
+    _heap_remove,
+    _leave,
+    complete_next,
+    next_completion,
+    reset,
+    start,
+)
+from .modes import Modes, mode_of, modes_of, rates_within, rows_of
+
+Flags = npt.NDArray[np.bool_]
+_inner = partial(compiled, inner=True)
+
+
+class Segments(NamedTuple):
+    """What jobs hold, and when; the segments of a job one after another.
+
+    Segment i has the entries `at[i]` to `at[i + 1] − 1` of `server` and `workers`.
+    """
+
+    job: Ints
+    """(segments) Index of the job."""
+    start: Ints
+    """(segments) Slot from which on the job holds the GPUs."""
+    up: Ints
+    """(segments) Slot from which on its ring exchanges gradients, after the restoration."""
+    end: Ints
+    """(segments) Slot in which the job is interrupted; NEVER if it goes on to its completion."""
+    at: Ints
+    """(segments + 1) Offsets."""
+    server: Ints
+    """Server index; those of a segment are distinct."""
+    workers: Ints
+    """Workers there, at least 1 each."""
+
+
+def segments_of(instance: Instance, schedule: Schedule) -> Segments:
+    """The segments of a schedule that assigns each job once to servers that exist."""
+    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
+    number = {job.name: j for j, job in enumerate(instance.jobs)}
+    restore = timing.restore_slots(instance)
+    rows, at, server, workers = [], [0], list[int](), list[int]()
+    for assignment in schedule.assignments:
+        job = instance.jobs[number[assignment.job]]
+        for i, held in enumerate(assignment.segments):
+            begins = i == 0 and (job.running is None or job.running.goes_on(held.start, held.gpus))
+            up = held.start + (0 if begins else restore)
+            rows.append((number[job.name], held.start, up, NEVER if held.end is None else held.end))
+            some = {index[name]: len(gpus) for name, gpus in held.gpus.items() if gpus}
+            server.extend(some)
+            workers.extend(some.values())
+            at.append(len(server))
+    columns_of = np.array(rows, np.int64).reshape(-1, 4).T
+    return Segments(*columns_of, *(np.array(some, np.int64) for some in (at, server, workers)))
+
+
+def within_speeds(instance: Instance) -> Ints:
+    """(modes) Iterations per slot of a ring on one server."""
+    rates, slot = rates_within(instance), instance.time.slot_seconds
+    if len(rates) == 1 and (found := columns(instance)):
+        seconds = np.zeros(len(instance.jobs))
+        for jobs, pace in found:
+            seconds[jobs] = pace.seconds(1, rates[0])
+        return np.array([timing.speed(slot, one) for one in seconds.tolist()], np.int64)
+    return np.array([pace.speed(1, gbps) for pace, gbps in rows_of(instance)], np.int64)
+
+
+def evaluated(instance: Instance, segments: Segments, limit: int) -> tuple[int, Ints]:
+    """Makespan of segments, or why there is none, and the completion times; see `Evaluation`."""
+    arrays = arrays_of(instance)
+    state = new_state(arrays)
+    modes, jobs = segments.job, len(instance.jobs)
+    if len(arrays.modes) > jobs:
+        of, compute = modes_of(instance), arrays.modes["compute"].copy()
+        modes = np.zeros(len(segments.job), np.int64)
+        modes_in(of, compute, segments, modes)
+    makespan = carry_out(
+        arrays,
+        state,
+        segments,
+        modes,
+        within_speeds(instance),
+        np.array([job.iterations_left for job in instance.jobs], np.int64),
+        np.argsort(segments.end, kind="stable"),
+        np.argsort(segments.start, kind="stable"),
+        np.argsort(segments.up, kind="stable"),
+        limit,
+        np.zeros(jobs, np.int64),
+        np.full(jobs, NOTHING),
+        np.zeros(jobs, np.bool_),
+    )
+    done = state.rings["finish"].copy()
+    if makespan < 0:
+        done[done > state.counters[CLOCK]] = NEVER
+    return int(makespan), done
+
+
+NOTHING = -1
+"""The segment of a job that holds nothing."""
+
+
+@compiled
+def carry_out(
+    arrays: Arrays,
+    state: State,
+    segments: Segments,
+    modes: Ints,
+    within: Ints,
+    left: Ints,
+    by_end: Ints,
+    by_start: Ints,
+    by_up: Ints,
+    limit: int,
+    completed: Ints,
+    holds: Ints,
+    active: Flags,
+) -> int:
+    """Makespan of segments in their modes, or why there is none.
+
+    A segment that begins after its job has completed holds nothing. `left` are the iterations that
+    jobs have to do, and `within` the speeds of modes on one server; the orders sort the segments.
+    `completed`, `holds` and `active` are scratch: jobs, the segment of each, or NOTHING, and
+    whether its ring exchanges gradients.
+    """
+    reset(arrays, state)
+    state.busy[:] = 0
+    jobs, count = len(left), len(by_start)
+    for job in range(jobs):
+        state.rings[job].remaining = left[job]
+    ended = begun = upped = 0
+    makespan = 0
+    while True:
+        slot = next_completion(arrays, state)
+        completion = slot
+        if ended < count:
+            slot = min(slot, segments.end[by_end[ended]])
+        if begun < count:
+            slot = min(slot, segments.start[by_start[begun]])
+        if upped < count:
+            slot = min(slot, segments.up[by_up[upped]])
+        if slot == NEVER:
+            break
+        if slot > limit:
+            return CUT_OFF
+        if completion == slot:
+            for i in range(complete_next(arrays, state, completed)):
+                job = completed[i]
+                _free(state, segments, holds[job])
+                holds[job] = NOTHING
+                active[job] = False
+                state.rings[job].remaining = 0
+                makespan = slot
+        state.counters[CLOCK] = slot
+        while ended < count and segments.end[by_end[ended]] == slot:
+            segment = by_end[ended]
+            ended += 1
+            job = segments.job[segment]
+            if holds[job] == segment:
+                _free(state, segments, segment)
+                holds[job] = NOTHING
+                if active[job]:
+                    stop(state, arrays, job)
+                    active[job] = False
+        while begun < count and segments.start[by_start[begun]] == slot:
+            segment = by_start[begun]
+            begun += 1
+            job = segments.job[segment]
+            if state.rings[job].remaining > 0:
+                holds[job] = segment
+                for p in range(segments.at[segment], segments.at[segment + 1]):
+                    state.busy[segments.server[p]] += segments.workers[p]
+                    if state.busy[segments.server[p]] > arrays.server_gpus[segments.server[p]]:
+                        return OVERFULL
+        while upped < count and segments.up[by_up[upped]] == slot:
+            segment = by_up[upped]
+            upped += 1
+            job = segments.job[segment]
+            if holds[job] == segment:
+                first, end = segments.at[segment], segments.at[segment + 1]
+                ring = segments.server[first:end], segments.workers[first:end], end - first
+                begin(arrays, state, within, job, modes[segment], *ring)
+                active[job] = True
+    for job in range(jobs):
+        if state.rings[job].remaining > 0:
+            return STUCK
+    return int(makespan)
+
+
+@compiled
+def modes_in(modes: Modes, compute: Floats, segments: Segments, found: Ints) -> None:
+    """Find the modes of jobs in their segments."""
+    for i in range(len(found)):
+        first, end = segments.at[i], segments.at[i + 1]
+        ring = segments.server[first:end], segments.workers[first:end], end - first
+        found[i] = mode_of(modes, compute, segments.job[i], *ring)
+
+
+@_inner
+def _free(state: State, segments: Segments, segment: int) -> None:
+    """Give the GPUs of a segment back."""
+    for p in range(segments.at[segment], segments.at[segment + 1]):
+        state.busy[segments.server[p]] -= segments.workers[p]
+
+
+@_inner
+def begin(
+    arrays: Arrays,
+    state: State,
+    within: Ints,
+    job: int,
+    mode: int,
+    servers: Ints,
+    workers: Ints,
+    used: int,
+) -> None:
+    """A job's ring exchanges gradients from now on, with what is left of its iterations."""
+    ring, now = state.rings[job], state.counters[CLOCK]
+    left = ring.remaining
+    if used > 1:
+        start(arrays, state, job, mode, servers, workers, used)
+        ring.remaining = left
+        return
+    ring.mode = mode
+    ring.servers = 1
+    ring.links = 0
+    ring.heap_at = NOWHERE
+    ring.since = now
+    ring.speed = within[mode]
+    ring.finish = NEVER
+    state.counters[RUNNING] += 1
+    if ring.speed > 0:
+        ring.finish = now + slots_needed(left, ring.speed)
+        _heap_place(state, job)
+
+
+@_inner
+def stop(state: State, arrays: Arrays, job: int) -> None:
+    """A ring that began before this slot exchanges no gradients any more; iterations are kept."""
+    ring, now = state.rings[job], state.counters[CLOCK]
+    ring.remaining -= ring.speed * (now - ring.since)
+    ring.since = now
+    ring.speed = 0
+    ring.finish = NEVER
+    _heap_remove(state, job)
+    _leave(arrays, state, job)
+    state.counters[RUNNING] -= 1

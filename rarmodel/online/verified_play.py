@@ -1,0 +1,263 @@
+"""Simulate a policy, verify what comes out, and compare it with proven bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+
+from rarmodel import registry
+from rarmodel.bounds import objective_bound
+from rarmodel.engine.arrays import NEVER
+from rarmodel.engine.compilation import told
+from rarmodel.errors import UsageError, VerificationError
+from rarmodel.files import parse_instance
+from rarmodel.instances import text_of
+from rarmodel.model import gpu_assignment, never_complete
+from rarmodel.model.features import LEVELS, RESERVATIONS, used
+from rarmodel.model.instance_check import require_whole
+from rarmodel.model.objectives import Objective
+from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.instance import Preemption
+from rarmodel.schema.schedule import AnyAssignment, Assignment, InterruptedAssignment, Segment
+from rarmodel.verifier import Report, verify
+
+from .arriving_jobs import Jobs
+from .cluster_at_work import Stay
+from .idle_capacity import Ring
+from .metrics import metrics_of, of_nothing
+from .placement import CONTENTION_AWARE, Placement
+from .play import Played, Progress, play
+from .policies.priorities import SRTF
+from .policy import Policy
+from .simulation import Proven, Simulation
+
+LATE = frozenset({"deadline", "horizon"})
+"""Constraints that a policy may break: it is not told what would keep them."""
+
+
+def simulate(
+    instance: Instance,
+    policy: Policy,
+    placement: Placement,
+    *,
+    round_slots: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Simulation:
+    """Play a policy on the arriving jobs of an instance, and verify the schedule.
+
+    Parameters
+    ----------
+    instance, policy, placement
+        What is played on, who decides, and where jobs are put.
+    round_slots, seed, progress
+        As for `play`.
+
+    Raises
+    ------
+    UsageError
+        If the policy does not take the instance, fails, or asks for what it may not know.
+    VerificationError
+        If the schedule breaks a constraint other than a deadline or the horizon.
+    """
+    begun = perf_counter()
+    if lines := never_complete(instance):
+        return _not_played(instance, policy, placement, lines, perf_counter() - begun)
+    if why := unsuitable(instance, policy):
+        raise UsageError(why)
+    require_whole(instance)
+    _compile()
+    begun = perf_counter()
+    played = play(
+        instance, policy, placement, round_slots=round_slots, seed=seed, progress=progress
+    )
+    done = bool((played.completion < NEVER).all())
+    schedule = report = None
+    if done:
+        schedule = schedule_of(instance, played.jobs, played.stays, policy.name)
+        report = verify(instance, schedule)
+        _require_sound(instance, policy, played, report)
+    index = played.jobs.index[played.completion == NEVER]
+    stopped = "nothing more happens"
+    if done:
+        stopped = "finished"
+    elif played.interrupted:
+        stopped = "interrupted"
+    return Simulation(
+        instance=instance.name,
+        policy=policy.name,
+        placement=placement.name,
+        time=instance.time,
+        schedule=schedule,
+        report=report,
+        metrics=metrics_of(instance, played.jobs, played.stays, played.completion, played.slot),
+        preemptions=played.preemptions,
+        decisions=played.decisions,
+        seconds=perf_counter() - begun,
+        proven={} if played.interrupted else proven_of(instance, played),
+        unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
+        stopped=stopped,
+        causes=played.causes,
+        notes=notes_on(instance, policy),
+    )
+
+
+def _not_played(
+    instance: Instance,
+    policy: Policy,
+    placement: Placement,
+    lines: tuple[str, ...],
+    seconds: float,
+) -> Simulation:
+    """The result where some job completes in no schedule: that is said at once."""
+    return Simulation(
+        instance=instance.name,
+        policy=policy.name,
+        placement=placement.name,
+        time=instance.time,
+        schedule=None,
+        report=None,
+        metrics=of_nothing(),
+        preemptions=0,
+        decisions=0,
+        seconds=seconds,
+        proven={},
+        unfinished=tuple(job.name for job in instance.jobs),
+        stopped="a job can never complete, so nothing was played",
+        causes=lines,
+        notes=notes_on(instance, policy),
+    )
+
+
+def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
+    """What one should know of a policy on an instance, a line each."""
+    if policy.interrupts and instance.preemption is None:
+        note = "interrupts jobs where the instance has preemption; this one has none, so running "
+        return (note + "jobs go on until they are complete",)
+    return ()
+
+
+@cache
+def _compile() -> None:
+    """Compile what simulations need, so that this does not count as a policy's time."""
+    small = parse_instance(text_of("two-servers") or "")
+    with told():
+        play(
+            small.model_copy(update={"preemption": Preemption(restore_seconds=0.0)}),
+            SRTF,
+            CONTENTION_AWARE,
+            round_slots=1,
+        )
+
+
+def unsuitable(instance: Instance, policy: Policy) -> str | None:
+    """Why an instance cannot be simulated, or not with this policy, in a line that names the field.
+
+    None if it can.
+    """
+    if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
+        return (
+            f"simulate does not handle reservations ({place}) without preemption: jobs give way "
+            "where a reservation begins; give the instance preemption"
+        )
+    if place := used(instance).get(LEVELS.name):
+        return f"simulate does not handle levels ({place}); leave the field out"
+    if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
+        return (
+            f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
+            "jobs[].gpus a list of sizes"
+        )
+    return None
+
+
+def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
+    """The best quick bound on each installed objective, where one holds for the instance."""
+    done = (played.completion < NEVER).all()
+    completions = np.empty_like(played.completion)
+    completions[played.jobs.index] = played.completion
+    held, rings = _held(instance, played.stays), _rings(instance, played)
+    may = "are not" if instance.preemption is None else "may be"
+    assumed = f"every job and duration is known from the start; jobs {may} interrupted"
+    found = {}
+    objectives: list[Objective] = registry.parts("objectives")
+    for one in objectives:
+        bound = objective_bound(instance, one)
+        if bound is not None:
+            value = one.value(instance, completions.tolist(), held, rings) if done else None
+            found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
+    return found
+
+
+def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:
+    """(servers) GPU slots that jobs hold."""
+    held = [0] * len(instance.cluster.servers)
+    for stay in stays:
+        for server, count in stay.ring.items():
+            held[server] += count * (stay.end - stay.start)
+    return held
+
+
+def _rings(instance: Instance, played: Played) -> list[list[Ring]]:
+    """(jobs) Where the ring of each job was, segment by segment."""
+    rings: list[list[Ring]] = [[] for _ in instance.jobs]
+    for stay in played.stays:
+        rings[int(played.jobs.index[stay.job])].append(stay.ring)
+    return rings
+
+
+def _require_sound(instance: Instance, policy: Policy, played: Played, report: Report) -> None:
+    """Refuse a schedule that the verifier reads in another way than the simulation.
+
+    Raises
+    ------
+    VerificationError
+        With the first differences.
+    """
+    wrong = [one.message for one in report.violations if one.constraint not in LATE]
+    pairs = zip(played.jobs.index.tolist(), played.completion.tolist(), strict=True)
+    for j, end in pairs:
+        name = instance.jobs[j].name
+        if report.completion[name] != end:
+            wrong.append(f"job {name!r} completes at slot {report.completion[name]}, not {end}")
+    if wrong:
+        raise VerificationError(
+            f"{policy.name} made a schedule that fails verification: " + "; ".join(wrong[:3])
+        )
+
+
+def schedule_of(instance: Instance, jobs: Jobs, stays: Sequence[Stay], method: str) -> Schedule:
+    """The schedule of stays in which every job has completed."""
+    numbered = gpu_assignment.number_gpus(
+        instance.cluster, [_with_gpus(instance, jobs, one) for one in stays]
+    )
+    segments: list[list[Segment]] = [[] for _ in instance.jobs]
+    for i in sorted(range(len(stays)), key=lambda i: stays[i].start):
+        one = Segment.model_construct(start=stays[i].start, end=stays[i].end, gpus=numbered[i])
+        segments[jobs.index[stays[i].job]].append(one)
+    return Schedule.model_construct(
+        schema_version=1,
+        instance=instance.name,
+        method=method,
+        time=None,
+        bound=None,
+        assignments=tuple(
+            _assignment(job.name, own) for job, own in zip(instance.jobs, segments, strict=True)
+        ),
+    ).timed(instance.time)
+
+
+def _with_gpus(instance: Instance, jobs: Jobs, stay: Stay) -> gpu_assignment.Stay:
+    running = instance.jobs[jobs.index[stay.job]].running
+    kept = running.gpus if stay.kept and running is not None else None
+    return gpu_assignment.Stay(stay.start, stay.end, stay.ring, kept)
+
+
+def _assignment(job: str, segments: list[Segment]) -> AnyAssignment:
+    *before, last = segments
+    if not before:
+        return Assignment.model_construct(job=job, start=last.start, gpus=last.gpus)
+    open_end = last.model_copy(update={"end": None})
+    return InterruptedAssignment.model_construct(job=job, segments=(*before, open_end))

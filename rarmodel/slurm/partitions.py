@@ -1,0 +1,69 @@
+"""Partitions of Slurm, and whether jobs of one are interrupted to start those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_HARMLESS = {"OFF", "GANG", "WITHIN", "(null)", ""}
+"""Words of a `PreemptMode` that interrupt no job for one of a higher tier."""
+BY_TIER = "preempt/partition_prio"
+"""The `PreemptType` by which jobs of partitions of higher tiers interrupt others."""
+
+
+class Partition(NamedTuple):
+    """A partition.
+
+    Attributes
+    ----------
+    nodes
+        Its nodes with GPUs.
+    most_nodes
+        Most nodes of a job; None if there is no limit.
+    is_up, is_exclusive
+        Whether jobs may start in it, and whether each gets whole nodes.
+    tier, mode
+        Its `PriorityTier`, and what Slurm does to its jobs to start those of a higher tier; empty
+        if it lets them run.
+    """
+
+    nodes: tuple[str, ...]
+    most_nodes: int | None
+    is_up: bool
+    is_exclusive: bool
+    tier: int = 1
+    mode: str = ""
+
+
+def mode_of(text: str) -> str:
+    """What Slurm does to jobs that it preempts, such as `REQUEUE`; empty if it does nothing."""
+    return ",".join(word for word in text.upper().split(",") if word not in _HARMLESS)
+
+
+def preempting(kind: str, partitions: Mapping[str, Partition]) -> str:
+    """How Slurm preempts jobs; empty if it does not.
+
+    Parameters
+    ----------
+    kind
+        `PreemptType` of Slurm's configuration; empty if a recording lacks it.
+    partitions
+        The partitions. A recording that lacks the type still has their modes.
+    """
+    if kind == "preempt/none":
+        return ""
+    pairs = [
+        (high, low)
+        for high in partitions
+        for low in partitions
+        if outranks(partitions[high], partitions[low])
+    ]
+    if kind in {BY_TIER, ""}:
+        told = (f"partition {high} before {low}" for high, low in pairs)
+        return next(told, "")
+    return f"PreemptType={kind}"
+
+
+def outranks(high: Partition, low: Partition) -> bool:
+    """Whether Slurm interrupts jobs of one partition to start those of another, on shared nodes."""
+    return high.tier > low.tier and bool(low.mode) and bool({*high.nodes} & {*low.nodes})

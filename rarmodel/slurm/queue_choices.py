@@ -1,0 +1,150 @@
+"""What to read of a queue, and what to assume where Slurm is silent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, cast
+
+from rarmodel.defaults import SLOT_SECONDS
+from rarmodel.errors import UsageError
+from rarmodel.schema import Contention, StarNetwork
+from rarmodel.workloads import platform_of
+from rarmodel.workloads.cluster_rates import Rates
+
+from .job_profiles import Rules, read_rules
+
+Whose = Literal["mine", "all"]
+OBJECTIVE = "total-flow"
+"""Objective of a queue: people count the time from submission to the end."""
+DEFAULT_SECONDS = 86_400.0
+"""Duration of a job about which nothing is known: a day."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What to read, and what to assume.
+
+    Attributes
+    ----------
+    partition
+        Read the nodes and jobs of this partition; None for all.
+    whose
+        `mine`: the jobs that rarmodel may touch, planned around the others. `all`: every waiting
+        job. None: `mine` if there are any.
+    named
+        Ids of held jobs that rarmodel may touch though they are not marked.
+    slot_seconds
+        Length of a slot in seconds.
+    default_seconds
+        Duration in seconds of a job without profile, earlier runs and time limit.
+    rates, contention
+        Rates of the network, and how rings slow each other down.
+    rules
+        Profiles of jobs.
+    objective
+        Objective of the instance.
+    origin
+        When slot 0 begins; None for the moment of the reading.
+    around
+        Whether to plan around waiting jobs that are not held.
+    user
+        Number of the user who hands plans back; None if that is not known, as for recordings.
+    operator
+        Whether this user is an operator of Slurm, who may change the jobs of others.
+    placed
+        Nodes of jobs in a plan: the tree of switches that has them all is the job's.
+    left
+        Ids of jobs that rarmodel may not touch, though they are marked.
+    """
+
+    partition: str | None = None
+    whose: Whose | None = None
+    named: frozenset[str] = frozenset()
+    slot_seconds: float = SLOT_SECONDS
+    default_seconds: float = DEFAULT_SECONDS
+    rates: Rates = field(default_factory=Rates)
+    contention: Contention | None = None
+    rules: Rules | None = None
+    objective: str | tuple[str, ...] = OBJECTIVE
+    origin: datetime | None = None
+    around: bool = True
+    user: int | None = None
+    operator: bool = False
+    placed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("slot_seconds", "default_seconds"):
+            if not 1e-3 <= getattr(self, name) <= 1e9:
+                raise UsageError(f"{name} {getattr(self, name)}: 0.001 to 1e9 is expected")
+
+
+def chosen(
+    *,
+    partition: str | None = None,
+    profiles: str | os.PathLike[str] | Rules | None = None,
+    cluster: str | os.PathLike[str] | None = None,
+    rates: Mapping[str, float] | None = None,
+    contention: Mapping[str, float] | None = None,
+    objective: str | Sequence[str] | None = None,
+    slot_seconds: float = SLOT_SECONDS,
+    default_seconds: float = DEFAULT_SECONDS,
+    whose: Whose | None = None,
+    named: Sequence[str] = (),
+    operator: bool = False,
+) -> Choices:
+    """Choices from files and numbers.
+
+    Parameters
+    ----------
+    profiles
+        Profiles of jobs, or their file.
+    cluster
+        A file with rates and contention but without servers, as `calibrate` writes it.
+    rates, contention
+        Values that differ from the file, or from the defaults of `Rates` and of `import`.
+
+    Raises
+    ------
+    InputError
+        If a file is unusable.
+    UsageError
+        If a value is out of its range.
+    """
+    given = dict(rates or {})
+    # A server that stands for those of the queue: only rates and contention are used.
+    platform = platform_of(
+        servers=1,
+        gpus_per_server=1,
+        cluster=None if cluster is None else os.fspath(cluster),
+        rates=given,
+        contention=contention,
+    )
+    network = cast("StarNetwork", platform.cluster.network)
+    return Choices(
+        partition=partition,
+        whose=whose,
+        named=frozenset(named),
+        slot_seconds=slot_seconds,
+        default_seconds=default_seconds,
+        rates=Rates(
+            network.gbps,
+            platform.cluster.intra_server_gbps,
+            platform.cluster.reduction_gbps,
+            given.get("oversubscription", 1.0),
+        ),
+        contention=platform.contention,
+        rules=profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles),
+        objective=_objective(objective),
+        user=os.geteuid(),
+        operator=operator,
+    )
+
+
+def _objective(asked: str | Sequence[str] | None) -> str | tuple[str, ...]:
+    if asked is None:
+        return OBJECTIVE
+    return asked if isinstance(asked, str) else tuple(asked)

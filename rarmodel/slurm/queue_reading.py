@@ -1,0 +1,466 @@
+"""Turn a queue into an instance, with an account of every job."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, UsageError, listed
+from rarmodel.model import timing
+from rarmodel.model.extremes import iteration_ranges
+from rarmodel.schema import Cluster, Instance
+from rarmodel.schema.problems import problems_of
+from rarmodel.workloads.account import counted
+from rarmodel.workloads.cluster_rates import cluster_of
+from rarmodel.workloads.importer import DEFAULT_CONTENTION
+from rarmodel.workloads.switch_trees import Dealing
+
+from .caveats import PREEMPTION, TREES
+from .end_times import latest_start
+from .expected_durations import Estimate, History, estimate_of, history_of
+from .job_profiles import Found, profile_for
+from .permission import why_not
+from .preemption import outranked
+from .queue import BELOW_NO_SWITCH, Queue, of_partition, queue_of
+from .queue_choices import Choices
+from .requests import (
+    Request,
+    UnusableError,
+    by_number,
+    predecessors,
+    request_of,
+    shape_of,
+    throttled,
+    within,
+)
+from .slurm_jobs import HOLDING, SlurmJob
+from .slurm_values import value
+from .unavailable_gpus import away, hidden
+
+Fields = dict[str, Any]
+"""A job of the model as plain data."""
+
+
+class Reading(NamedTuple):
+    """A queue as an instance.
+
+    Attributes
+    ----------
+    instance
+        The instance; its jobs have Slurm's ids, running ones first, then as Slurm ranks them.
+    queue
+        What it was read from.
+    mine
+        Ids of the jobs that rarmodel may touch.
+    others
+        Ids of waiting jobs that are planned around.
+    notes
+        Jobs by what was assumed of them, or by why they were left out.
+    """
+
+    instance: Instance
+    queue: Queue
+    mine: tuple[str, ...]
+    others: tuple[str, ...]
+    notes: Mapping[str, Sequence[str]]
+
+    def lines(self) -> list[str]:
+        """The account in lines."""
+        jobs = self.instance.jobs
+        running = sum(job.running is not None for job in jobs)
+        first = (
+            f"{self.queue.name}: {counted(len(jobs), 'job')}, {running} running and "
+            f"{len(jobs) - running} waiting; {len(self.mine)} held and marked; "
+            f"{counted(len(self.instance.cluster.servers), 'server')}, "
+            f"{counted(self.instance.cluster.total_gpus, 'GPU')}"
+        )
+        told = [_told(note, ids) for note, ids in self.notes.items() if ids]
+        if unseen := sum(hidden(self.queue).values()):
+            known = "held by jobs that Slurm does not show you, or that cannot be read"
+            told.append(
+                f"{counted(unseen, 'GPU')}: {known}; taken to be away for --default-seconds"
+            )
+        if outside := self.queue.outside:
+            told.append(f"{counted(len(outside), 'node')}: {BELOW_NO_SWITCH} ({listed(outside)})")
+        if trees := self.queue.trees:
+            roots = listed([tree.root for tree in trees])
+            told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")
+        if self.queue.preempts:
+            told.append(f"{PREEMPTION} ({self.queue.preempts})")
+        return [first, *told]
+
+    def summary(self) -> dict[str, Any]:
+        """The account as plain data."""
+        return {
+            "cluster": self.queue.name,
+            "now": self.queue.now.isoformat(),
+            "jobs": [job.name for job in self.instance.jobs],
+            "mine": [*self.mine],
+            "others": [*self.others],
+            "notes": {note: [*ids] for note, ids in self.notes.items() if ids},
+            "below_no_switch": [*self.queue.outside],
+            "trees": {tree.root: [*tree.nodes] for tree in self.queue.trees},
+            "preempts": self.queue.preempts,
+        }
+
+
+def _told(note: str, ids: Sequence[str]) -> str:
+    few = ", ".join(ids[:FEW]) + (", …" if len(ids) > FEW else "")
+    return f"{counted(len(ids), 'job')}: {note} ({few})"
+
+
+def read(outputs: Mapping[str, str], choices: Choices | None = None) -> Reading:
+    """Make an instance from Slurm's outputs, by name as in `outputs.COMMANDS`.
+
+    A job's iterations are its greatest speed times its duration, so that it takes that duration
+    alone in its best placement. A job without a profile exchanges nothing: each of its iterations
+    is a slot, wherever it runs.
+
+    Raises
+    ------
+    InputError
+        If an output is not what Slurm prints, or no job can be used.
+    UsageError
+        If a choice is invalid.
+    """
+    choices = choices or Choices()
+    return _Reader(queue_of(outputs), history_of(outputs.get("sacct", "")), choices).reading()
+
+
+class _Reader:
+    """A reading under way."""
+
+    def __init__(self, queue: Queue, history: History, choices: Choices) -> None:
+        self.queue = of_partition(queue, choices.partition)
+        self.history, self.choices = history, choices
+        self.origin = choices.origin or queue.now
+        self._slot = timedelta(seconds=choices.slot_seconds)
+        self.notes: dict[str, list[str]] = defaultdict(list)
+        self.estimates: dict[str, Estimate] = {}
+        self.profiles: dict[str, Found] = {}
+        pending = (job for job in queue.jobs.values() if job.state == "PENDING")
+        self.priorities = {job.priority for job in pending if not job.is_held}
+        nodes = {name: node.gpus for name, node in self.queue.nodes.items()}
+        self.dealing = Dealing(self.queue.trees, nodes)
+        self.outranked = set[str]()
+        contention = choices.contention
+        self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
+
+    def reading(self) -> Reading:
+        """The instance and its account."""
+        jobs = self.queue.jobs.values()
+        running = [job for job in jobs if job.state in HOLDING and job.held]
+        idle = [job.id for job in jobs if job.state in HOLDING and not job.held]
+        waiting = sorted(
+            (job for job in jobs if job.state == "PENDING"),
+            key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
+        )
+        left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
+        unreadable = sorted(self.queue.unreadable)
+        self.notes |= {
+            "cannot be read: Slurm's output does not say what they are": unreadable,
+            "running without GPUs, left out": idle,
+            "neither waiting nor running, left out": left,
+        }
+        mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
+        self.outranked = outranked(self.queue, mine)
+        for name in sorted(self.choices.named - {job.id for job in mine}):
+            job = self.queue.jobs.get(name)
+            why = why_not(job, self.queue, self.choices) if job else "not in the queue"
+            self.notes[f"named, but {why}"].append(name)
+        planned, others = waiting, list[SlurmJob]()
+        if self.choices.whose == "mine" or (self.choices.whose is None and mine):
+            planned = mine
+            others = [job for job in waiting if not job.is_held]
+            for job in waiting:
+                if job.is_held and (why := why_not(job, self.queue, self.choices)):
+                    self.notes[f"left out: {why}"].append(job.id)
+        fields = [self._running(job) for job in running]
+        for given, job in zip(fields, running, strict=True):
+            left = given["iterations"] - given["running"]["iterations_done"]
+            self.dealing.load(job.held, given["gpus"] * left * self.choices.slot_seconds)
+        cluster = self._with_reservations(self._cluster())
+        if self.choices.around:
+            cluster = self._around(cluster, running, fields, others)
+        known = by_number([*running, *planned])
+        fields += [one for job in planned if (one := self._waiting(job, known))]
+        instance = self._instance(fields, cluster)
+        used = {job.name for job in instance.jobs}
+        return Reading(
+            instance=instance,
+            queue=self.queue,
+            mine=tuple(job.id for job in mine if job.id in used),
+            others=tuple(job.id for job in others),
+            notes={note: [*dict.fromkeys(ids)] for note, ids in self.notes.items()},
+        )
+
+    def _around(
+        self,
+        cluster: Cluster,
+        running: list[SlurmJob],
+        fields: list[Fields],
+        others: list[SlurmJob],
+    ) -> Cluster:
+        """The cluster, with the GPUs that jobs will hold which only Slurm places."""
+        known = by_number([*running, *others])
+        waiting = [one for job in others if (one := self._waiting(job, known))]
+        for placed in waiting:
+            placed.pop("deadline", None)  # Slurm's order does not know it.
+        if not waiting:
+            return cluster
+        first = self._instance(fields + waiting, cluster)
+        names = {one["name"] for one in waiting} & {job.name for job in first.jobs}
+        try:
+            cluster = self._with_reservations(self._cluster(), first)
+            note = "not held: planned around, where Slurm is expected to start them"
+        except NoScheduleError:
+            note = "not held, and not planned around: they can never all run"
+        self.notes[note] = [job.id for job in others if job.id in names]
+        return cluster
+
+    def _with_reservations(self, bare: Cluster, around: Instance | None = None) -> Cluster:
+        found = away(self.queue, self.choices, self.origin, around)
+        if not found:
+            return bare
+        return Cluster.model_validate(
+            {**bare.model_dump(exclude_unset=True), "reservations": found}
+        )
+
+    def _cluster(self) -> Cluster:
+        nodes = self.queue.nodes
+        return cluster_of(
+            {name: node.gpus for name, node in nodes.items()},
+            self.queue.parents,
+            self.choices.rates,
+            self.queue.name,
+            {name: node.gpu_type for name, node in nodes.items()},
+        )
+
+    # Durations -----------------------------------------------------------------------------------
+
+    def _estimate(self, job: SlurmJob) -> Estimate:
+        if job.id not in self.estimates:
+            found = self.profiles[job.id] = profile_for(job, self.choices.rules)
+            lasts = bool(self.outranked & {*job.partitions})
+            default = self.choices.default_seconds
+            self.estimates[job.id] = estimate_of(job, found, self.history, default, lasts=lasts)
+        return self.estimates[job.id]
+
+    def _noted_estimate(self, job: SlurmJob) -> Estimate:
+        """The same, told in the account."""
+        estimate, found = self._estimate(job), self.profiles[job.id]
+        if found.fault:
+            self.notes[f"comment not used: {found.fault}"].append(job.id)
+        by_iterations = found.profile.iterations is not None
+        origin = f"iterations of {found.origin}" if by_iterations else estimate.origin
+        self.notes[f"duration from {origin}"].append(job.id)
+        if not found.profile.exchanges:
+            self.notes["no profile, so they exchange nothing"].append(job.id)
+        return estimate
+
+    def _slots(self, seconds: float) -> int:
+        return math.ceil(round(seconds / self.choices.slot_seconds, 6))
+
+    def _at(self, moment: datetime) -> int:
+        """The first slot that begins no earlier."""
+        return self._slots((moment - self.origin).total_seconds())
+
+    # Jobs ----------------------------------------------------------------------------------------
+
+    def _content(self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool) -> Fields:
+        """Fields of a job's work, with iterations still to be set."""
+        slots = self._slots(self._noted_estimate(job).seconds)
+        profile = self.profiles[job.id].profile
+        if profile.exchanges:
+            fields = profile.fields(size, gpu_type)
+        else:
+            fields = {"batch_size": 1, **self._slots_of_work()}
+        if moldable:
+            fields["global_batch_size"] = fields.pop("batch_size") * size
+        return {"name": job.id, **fields, "iterations": slots}
+
+    def _slots_of_work(self) -> Fields:
+        """An iteration that exchanges nothing, and takes a slot on any number of servers."""
+        slot, overhead = self.choices.slot_seconds * 1e3, self.contention["overhead_ms_per_server"]
+        left = slot - overhead * len(self.queue.nodes)
+        if left <= slot / 2:
+            raise UsageError(
+                f"slots of {slot:g} ms are too short for an overhead of {overhead:g} ms on each of "
+                f"{len(self.queue.nodes)} servers; lengthen the slots"
+            )
+        return {"gradient_mb": 0.0, "forward_ms_per_sample": 0.0, "backward_ms": float(left)}
+
+    def _running(self, job: SlurmJob) -> Fields:
+        size = sum(map(len, job.held.values()))
+        kind = self.queue.nodes[next(iter(job.held))].gpu_type
+        fields = self._content(job, size, kind, moldable=False)
+        estimate, begun = self.estimates[job.id].seconds, job.moment("StartTime") or self.origin
+        passed = (self.queue.now - self.origin) / self._slot
+        left = self._slots(estimate - (self.origin - begun).total_seconds())
+        if job.state == "COMPLETING":
+            left = math.floor(passed) + 1
+        elif (self.queue.now - begun).total_seconds() >= estimate:
+            left = math.ceil(passed) + 1
+            self.notes["past their estimate: one slot more"].append(job.id)
+        left = max(left, 1)
+        held = {name: list(indices) for name, indices in job.held.items()}
+        running = {"gpus": held, "iterations_done": max(0, fields["iterations"] - left)}
+        fields |= {"gpus": size, "iterations": max(left, fields["iterations"]), "running": running}
+        return fields | ({"release": r} if (r := self._release(job)) else {})
+
+    def _waiting(self, job: SlurmJob, known: Mapping[str, Sequence[str]]) -> Fields | None:
+        try:
+            request = self._in_a_tree(job, request_of(job, self.queue))
+            after = [*predecessors(job, known), *throttled(job, known)]
+            latest = self._latest(job)
+        except UnusableError as error:
+            self.notes[f"left out: {error}"].append(job.id)
+            return None
+        kind = self.queue.nodes[request.nodes[0]].gpu_type
+        size = request.sizes[0]
+        fields = self._content(job, size, kind, moldable=len(request.sizes) > 1)
+        fields |= shape_of(request, self.queue)
+        if release := self._release(job):
+            fields["release"] = release
+        if latest is not None:  # A run takes its iterations at least, so it starts by then.
+            fields["deadline"] = latest + fields["iterations"]
+        if after:
+            fields["after"] = after
+        if (weight := self._weight(job)) > 1:
+            fields["weight"] = weight
+        if deadline := job.moment("Deadline"):
+            fields["due"] = math.floor((deadline - self.origin) / self._slot)
+        return fields
+
+    def _in_a_tree(self, job: SlurmJob, request: Request) -> Request:
+        """A request on the nodes of one tree of switches, if it may need several nodes."""
+        trees = self.queue.trees
+        if not trees or request.most_nodes == 1 or max(request.sizes) == 1:
+            return request
+        inside = {tree.root: within(request, tree, self.queue) for tree in trees}
+        room = [tree for tree in trees if inside[tree.root] is not None]
+        if not room:
+            raise UnusableError(
+                f"no tree of switches has room for it, and no switch joins the {len(trees)} trees"
+            )
+        planned = self.choices.placed.get(job.id, frozenset())
+        if kept := [tree for tree in room if planned and planned <= {*tree.nodes}]:
+            room = kept
+        seconds = self._estimate(job).seconds
+        tree = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
+        self.notes[f"on the nodes below {tree.root!r}: no switch joins the trees"].append(job.id)
+        return inside[tree.root] or request
+
+    def _latest(self, job: SlurmJob) -> int | None:
+        """The last slot in which a job may start, for its deadline; None without one."""
+        latest = latest_start(job, self._estimate(job).seconds)
+        if latest is None:
+            return None
+        if value(job.record, "Licenses"):
+            raise UnusableError("asks for licences, for which it may wait past its deadline")
+        slot = math.floor((latest - self.origin) / self._slot)
+        if slot < max(0, self._release(job)):
+            raise UnusableError(
+                "its time limit would end past its deadline (--deadline), or in the minute before, "
+                "and Slurm ends such a job unrun; give it a shorter limit or a later deadline"
+            )
+        return slot
+
+    def _release(self, job: SlurmJob) -> int:
+        """When it was submitted; or when it may start, if its user or Slurm says that it waits."""
+        eligible = job.moment("EligibleTime")
+        if job.state == "PENDING" and eligible is not None and eligible > self.queue.now:
+            return self._at(eligible)
+        submitted = job.moment("SubmitTime")
+        return 0 if submitted is None else self._at(submitted)
+
+    def _weight(self, job: SlurmJob) -> int:
+        """Held jobs have weight 1; priorities of the others are scaled to 1 … 100."""
+        if job.is_held or (low := min(self.priorities)) == max(self.priorities):
+            return 1
+        return 1 + round(99 * (job.priority - low) / (max(self.priorities) - low))
+
+    # Instances -----------------------------------------------------------------------------------
+
+    def _instance(self, fields: list[Fields], cluster: Cluster) -> Instance:
+        """The instance of these jobs, without those that it cannot hold."""
+        while True:
+            if not fields:
+                raise InputError([Problem("", "no job with GPUs is left")], self.queue.name)
+            try:
+                draft = Instance.model_validate(
+                    {
+                        "schema_version": 1,
+                        "name": self.queue.name,
+                        "description": self._description({one["name"] for one in fields}),
+                        "time": {"slot_seconds": self.choices.slot_seconds, "origin": self.origin},
+                        "cluster": cluster,
+                        "contention": self.contention,
+                        "objective": self.choices.objective,
+                        "jobs": fields,
+                    }
+                )
+                break
+            except ValidationError as error:
+                fields = self._without(fields, problems_of(error))
+        return self._with_iterations(draft)
+
+    def _description(self, jobs: set[str]) -> str:
+        preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""
+        trees = f". {TREES}" if jobs & {*self.dealing.chosen} else ""
+        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{trees}"
+
+    def _without(self, fields: list[Fields], problems: Iterable[Problem]) -> list[Fields]:
+        """The jobs but those with problems, which the account names."""
+        reasons: dict[int, str] = {}
+        for place, message in problems:
+            if not (found := re.match(r"jobs\[(\d+)\]", place)):
+                raise InputError([*problems], self.queue.name)
+            reasons.setdefault(int(found[1]), message)
+        for i, reason in reasons.items():
+            self.notes[f"left out: {reason}"].append(fields[i]["name"])
+        return [one for i, one in enumerate(fields) if i not in reasons]
+
+    def _with_iterations(self, draft: Instance) -> Instance:
+        """Jobs with a profile get the iterations that take their duration at their best speed.
+
+        So far every job has an iteration for each slot of its duration.
+        """
+        if not any(self.profiles[job.name].profile.exchanges for job in draft.jobs):
+            return draft
+        jobs = []
+        for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
+            profile = self.profiles[job.name].profile
+            speed = timing.speed(draft.time.slot_seconds, best)
+            if not profile.exchanges:
+                jobs.append(job)
+            elif speed == 0:
+                self.notes["an iteration is longer than a slot: they exchange nothing"].append(
+                    job.name
+                )
+                jobs.append(job.model_copy(update=self._slots_of_work()))
+            else:
+                iterations = speed * job.iterations
+                if profile.iterations is not None:
+                    limit = self.queue.jobs[job.name].seconds("TimeLimit")  # Slurm ends it then.
+                    most = profile.iterations if limit is None else iterations
+                    iterations = min(profile.iterations, most)
+                changes: Fields = {"iterations": iterations}
+                if job.deadline is not None:
+                    shorter = job.iterations - -(-iterations // speed)
+                    changes["deadline"] = job.deadline - shorter
+                if (running := job.running) is not None:
+                    done = min(speed * running.iterations_done, iterations - 1)
+                    changes["running"] = running.model_copy(update={"iterations_done": done})
+                jobs.append(job.model_copy(update=changes))
+        return draft.model_copy(update={"jobs": tuple(jobs)})
+
+
+def _number(name: str) -> tuple[int, ...]:
+    return tuple(map(int, name.split("_")))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from time import perf_counter
+from typing import Any
 
 from .argument_checks import Check, function, number, optional, require, scalar, text, whole
 
@@ -34,6 +35,12 @@ def most_threads() -> int:
 _COUNT = optional(whole(1))
 
 
+def _criteria(value: object) -> str | None:
+    some = value if isinstance(value, list | tuple) else [value]
+    fits = all(callable(one) and not isinstance(one, type) for one in some)
+    return None if fits else "a function of the progress is expected, or a list of such functions"
+
+
 def _threads(value: object) -> str | None:
     most = most_threads()
     return whole(1, most, most_words=", or as many as the machine has processors")(value)
@@ -48,6 +55,7 @@ CHECKS: dict[str, Check] = {
     "progress": optional(function),
     "iterations": _COUNT,
     "patience": _COUNT,
+    "stop": _criteria,
     "scheduler": optional(text),
 }
 """What each limit must be."""
@@ -84,6 +92,8 @@ class Limits:
         None for no such limit.
     scheduler
         Address of a Dask scheduler on whose workers `search` runs; None for this machine.
+    stop
+        Stopping criteria for the same methods; see `rarmodel.methods.stopping`.
     """
 
     time_limit: float | None = None
@@ -95,10 +105,13 @@ class Limits:
     iterations: int | None = None
     patience: int | None = None
     scheduler: str | None = None
+    stop: tuple[Callable[[Any], str | bool | None], ...] = ()
 
     def __post_init__(self) -> None:
         given = {one.name: scalar(getattr(self, one.name)) for one in fields(self)}
         require(given, CHECKS)
+        stop = given["stop"]
+        given["stop"] = (stop,) if callable(stop) else tuple(stop)
         for name, value in given.items():  # numbers of Python's in place of NumPy's
             object.__setattr__(self, name, value)
 

@@ -212,9 +212,24 @@ def calling(
         if _is_ours(kind, part):
             raise
         label = shown(part.name if name is None else name)  # type: ignore[attr-defined]
-        place = f"{',' if when else ''} at {where}" if (where := culprit(error)) else ""
-        message = f"{KINDS[kind].singular} {label} failed{when}{place}: {told(error)}"
-        raise PartError(message) from error
+        raise _failure(f"{KINDS[kind].singular} {label}", error, when) from error
+
+
+@contextlib.contextmanager
+def blaming(label: str) -> Iterator[None]:
+    """The same for what has no kind of parts, such as a stopping criterion."""
+    try:
+        yield
+    except (RarmodelError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise _failure(label, error) from error
+
+
+def _failure(label: str, error: BaseException, when: str = "") -> PartError:
+    """The error for an exception in a part, with the line of its author."""
+    place = f"{',' if when else ''} at {where}" if (where := culprit(error)) else ""
+    return PartError(f"{label} failed{when}{place}: {told(error)}")
 
 
 def _is_ours(kind: Kind, part: object) -> bool:

@@ -20,7 +20,7 @@ from documents import instance_of, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
 
-from rarmodel import generate, solve
+from rarmodel import generate, load_instance, solve
 from rarmodel.errors import UsageError
 from rarmodel.exact.building import OutOfTime, built_until
 from rarmodel.formulations import Formulation, Scope
@@ -28,6 +28,7 @@ from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance
+from rarmodel.search.ties import Budget, Ties
 from rarmodel.solvers import Answer
 from rarmodel.solvers.highs import HIGHS
 
@@ -239,3 +240,34 @@ def test_the_reason_is_told_once(seconds: float) -> None:
     reason = told(instance, few_servers(TIME_INDEXED), seconds)
     parts = [part.partition(":")[0].strip() for part in reason.split(";")]
     assert len(parts) == len(set(parts))
+
+
+@pytest.mark.parametrize(("check", "turned"), [(1e-6, True), (10.0, False)])
+def test_ties_are_decided_only_if_their_checks_fit(
+    check: float, turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Budget] = []
+    monkeypatch.setattr("rarmodel.exact.known.CHECK_SECONDS_PER_JOB", check)
+    monkeypatch.setattr(Ties, "run", lambda _, budget: ran.append(budget))
+    result = solve("two-servers", formulation="time-indexed", time_limit=30)
+    assert result.status == "optimal"
+    assert bool(ran) == turned
+
+
+def test_an_exact_solve_keeps_time_for_its_last_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    def noted(_: object, model: object, bounded: Limits) -> Answer:
+        limits.append(bounded.time_limit)
+        return Answer(
+            "time-limit", has_solution=False, bound=None, seconds=0.0, message="time limit"
+        )
+
+    instance = load_instance("two-servers")
+    monkeypatch.setattr("rarmodel.exact.known.CHECK_SECONDS_PER_JOB", 1.0)
+    monkeypatch.setattr(type(HIGHS), "solve", noted)
+    solve(instance, formulation="time-indexed", solver="highs", model_only=True, time_limit=40)
+    # Of 40 s the check of these four jobs, made twice, has eight.
+    assert len(instance.jobs) == 4
+    assert limits
+    assert all(limit is not None and limit <= 32 for limit in limits)

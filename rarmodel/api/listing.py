@@ -152,6 +152,7 @@ def _neighbourhoods() -> list[dict[str, Any]]:
         {
             "name": one.name,
             "description": one.description,
+            "runs": one.runs,
             "by_turns": one.improve is not None,
             **_handled(one, one.objectives or _names()),
         }

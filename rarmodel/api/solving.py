@@ -33,6 +33,7 @@ from rarmodel.methods import (
     status_of,
     ties_in,
 )
+from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
@@ -62,6 +63,7 @@ def solve(
     threads: int | None = None,
     iterations: int | None = None,
     patience: int | None = None,
+    stop: Criterion | Iterable[Criterion] = (),
     scheduler: str | None = None,
     seed: int = 0,
     data: Data | None = None,
@@ -98,6 +100,10 @@ def solve(
         Whether the formulation's solver must do with the formulation's model alone: rarmodel adds
         no search, no proof, no bound of its own and no starting solution. So results of several
         formulations or solvers can be compared.
+    stop
+        A stopping criterion or several, any of which stops `search`: functions of a
+        `rarmodel.methods.stopping.Progress` that return the reason, in words, or True. With a
+        formulation they stop the search around its models.
     time_limit, gap, threads, iterations, patience, scheduler, seed, log, progress
         See `Limits`.
 
@@ -120,8 +126,10 @@ def solve(
         raise UsageError("a method and a formulation exclude each other; choose one")
     if solver is not None and formulation is None:
         raise UsageError("a solver needs a formulation, for instance time-indexed")
-    counted = iterations is not None or patience is not None
-    if counted and formulation is not None:
+    time_limit, gap, iterations, patience, own = short_forms(
+        time_limit, gap, iterations, patience, stop
+    )
+    if (iterations is not None or patience is not None) and formulation is not None:
         raise UsageError(
             "iterations and patience need a method that counts iterations, for instance search"
         )
@@ -132,6 +140,8 @@ def solve(
         raise UsageError("model_only needs a formulation, for instance time-indexed")
     if model_only and (bounds or neighbourhoods):
         raise UsageError("model_only leaves bounds and neighbourhoods out; leave yours out, too")
+    if model_only and own:
+        raise UsageError("model_only leaves the search out, which stop is for; leave stop out, too")
     if scheduler is not None and formulation is not None:
         raise UsageError("a scheduler needs a method that runs on its workers, for instance search")
     if scheduler is not None and (bounds or neighbourhoods):
@@ -149,6 +159,7 @@ def solve(
         iterations,
         patience,
         scheduler,
+        own,
     )
     problem = with_objective(load_instance(instance), objective)
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
@@ -159,7 +170,6 @@ def solve(
             solver,
             limits,
             data,
-            counted=counted,
             model_only=model_only,
         )
 
@@ -172,15 +182,15 @@ def _solve(
     limits: Limits,
     data: Data | None,
     *,
-    counted: bool,
     model_only: bool,
 ) -> Result:
     if formulation is None:
         found = registry.find("methods", method or DEFAULT_METHOD)
+        counted = limits.iterations is not None or limits.patience is not None or limits.stop
         if counted and not getattr(found, "counts_iterations", False):
             raise UsageError(
                 f"method {found.name!r} does not count iterations; "
-                "leave iterations and patience out"
+                f"leave {'stop' if limits.stop else 'iterations and patience'} out"
             )
         if limits.scheduler is not None and not getattr(found, "takes_scheduler", False):
             raise UsageError(

@@ -170,7 +170,7 @@ def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
     for row in rows:
         table.add_row(
             one_line(row["name"]),
-            "by turns" if row["by_turns"] else "built in",
+            row["runs"],
             one_line(in_words(row["objectives"], names("objectives"))),
             in_words(row["handles"], WIDER),
             one_line(row["description"] or NONE),

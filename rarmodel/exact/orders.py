@@ -21,6 +21,7 @@ from rarmodel.lists.order_annealing import OrderAnnealing
 from rarmodel.lists.order_moves import CURRENT, Numbers
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import Value
+from rarmodel.schema import Instance
 
 from .admission import ModelNeeded, judge
 from .known import Known
@@ -42,10 +43,8 @@ def search_orders(known: Known, deadline: float) -> int:
     """
     if getattr(known.formulation, "evaluate", None) is None or known.unjudged:
         return 0
-    lists, objectives = ListSchedules(known.instance), objective_arrays(known.instance)
-    generator = np.array([known.limits.seed], np.uint64)
-    orders = OrderAnnealing(lists, objectives, NUMBERS, generator)
-    starts = []
+    orders = _orders_of(known.instance, known.limits.seed)
+    lists, starts = orders.lists, []
     for order in _first(known):
         orders.begin(order, 0)
         starts.append((_value(known, lists, made=orders.decode(CURRENT)), order))
@@ -61,6 +60,20 @@ def search_orders(known: Known, deadline: float) -> int:
         recent[trials % HISTORY] = value
         trials += 1
     return trials
+
+
+def prepare_orders(instance: Instance) -> None:
+    """Compile what changes orders."""
+    orders = _orders_of(instance, 0)
+    orders.begin(np.arange(len(instance.jobs)), 0)
+    orders.propose()
+
+
+def _orders_of(instance: Instance, seed: int) -> OrderAnnealing:
+    """Orders of the jobs, and their list schedules."""
+    generator = np.array([seed], np.uint64)
+    objectives = objective_arrays(instance)
+    return OrderAnnealing(ListSchedules(instance), objectives, NUMBERS, generator)
 
 
 def _first(known: Known) -> list[Ints]:

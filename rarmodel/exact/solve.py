@@ -193,6 +193,8 @@ def _turn_to_ties(known: Known) -> None:
     """Search for what decides between equal schedules, in the time that is left."""
     if known.formulation.restricts or known.schedule is None or known.stopped == INTERRUPTED:
         return
+    if known.session is not None and known.session.criteria.reason:
+        return
     if not ties_of(known.instance):
         return
     if unhandled(known.instance, SEARCH.handles, ""):

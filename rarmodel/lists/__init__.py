@@ -1,4 +1,4 @@
-"""List schedules of wider instances: dispatching rules, and a search over what they decide."""
+"""List schedules: dispatching rules, and a search over what list schedules decide."""
 
 from .dispatching_rules import (
     earliest_due_first,

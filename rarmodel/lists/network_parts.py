@@ -7,7 +7,7 @@ far from the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 from rarmodel.model import topology
@@ -61,8 +61,10 @@ class NetworkParts:
         ]
         if 1 < len(parts) <= MOST_PARTS:
             choices += [(part,) for part in parts]
-        roomy = (tuple(part for part in some if self.takes(part, size)) for some in choices)
-        return tuple(some for some in dict.fromkeys(roomy) if some and some != parts)
+        own, *roomy = (
+            tuple(part for part in some if self.takes(part, size)) for some in (parts, *choices)
+        )
+        return tuple(some for some in dict.fromkeys(roomy) if some and some != own)
 
     def takes(self, part: frozenset[int], size: int) -> bool:
         """Whether a ring that spreads may have room within a part."""
@@ -80,10 +82,9 @@ class NetworkParts:
             Whether it goes below the nearest switch that has room; if not, it is spread over a
             whole part.
         """
-        several = [part for part in parts if len(part) > 1]
-        return self._row(tuple(self._nearest(several) if nearest else self._above(several)))
+        return self._row(tuple(self._nearest(parts) if nearest else self._above(parts)))
 
-    def _nearest(self, parts: Sequence[frozenset[int]]) -> Iterator[int]:
+    def _nearest(self, parts: Parts) -> Iterator[int]:
         """The groups that have no servers of two parts."""
         everywhere = frozenset[int]().union(*parts)
         for number, group in enumerate(self._groups):
@@ -91,13 +92,14 @@ class NetworkParts:
             if len(there) > 1 and any(there <= part for part in parts):
                 yield number
 
-    def _above(self, parts: Sequence[frozenset[int]]) -> Iterator[int]:
+    def _above(self, parts: Parts) -> Iterator[int]:
         """The smallest group around each part; the whole cluster's if there is one part only."""
         if len(parts) == 1:
             yield len(self._groups) - 1
             return
         for part in parts:
-            yield next(number for number, group in enumerate(self._groups) if part <= group)
+            if len(part) > 1:
+                yield next(number for number, group in enumerate(self._groups) if part <= group)
 
     def _row(self, groups: tuple[int, ...]) -> int:
         if groups not in self._row_of:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 from time import perf_counter
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rarmodel.bounds import least_values
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
-from rarmodel.methods import Neighbourhood, Turns
+from rarmodel.methods import NOTHING_TO_TRY, Neighbourhood, Turns, installed
+from rarmodel.methods.stopping import Progress, first_reason, run_criteria
 from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
@@ -31,25 +33,32 @@ from .instance_arrays import instance_arrays
 from .list_schedules import ListSchedules
 from .objective_arrays import objective_arrays
 from .order_annealing import OrderAnnealing
-from .order_moves import BEST, NOTHING, NUMBERS
+from .order_moves import BEST, NOTHING
+from .order_moves import NUMBERS as MOVE_NUMBERS
 
-STEP_WORK = 20_000
-"""Jobs placed in one step, about: some tenth of a second."""
-FIRST_ROUND, MOST_ROUND = 20, 320
-"""Steps of the first round of each thread, and the most; each is twice as long as the last."""
-HOT, COLD = 3e-4, 1e-5
-"""First and last temperature of a round, as a part of the first objective."""
-AIM = 0.5
-"""Where, between the bound and the best known value, terms of a greatest one begin to count."""
+
+class Numbers(NamedTuple):
+    """How rounds go."""
+
+    work: int = 20_000
+    """Jobs placed in one step, about: some tenth of a second."""
+    fewest_moves: int = 20
+    """Fewest moves of a step."""
+    first_round: int = 20
+    most_round: int = 320
+    """Steps of the first round of each thread, and the most; each is twice as long as the last."""
+    hot: float = 3e-4
+    cold: float = 1e-5
+    """First and last temperature of a round, as a part of the first objective."""
+    aim: float = 0.5
+    """Where, between the bound and the best known value, terms of a greatest one begin to count."""
+
+
+NUMBERS = Numbers()
 LONGEST_FIRST = Rule(
     "longest-first",
     "jobs of greatest execution time first",
     lambda instance, job: -shortest_first.key(instance, job),
-)
-LIST_SCHEDULES = Neighbourhood(
-    "list-schedules",
-    "order, size, servers and delay of jobs, in list schedules",
-    handles=ALL_BUT_PREEMPTION,
 )
 STARTS = (
     *(first_come_first_served, weighted_shortest_first, shortest_first),
@@ -73,6 +82,21 @@ class Found:
     schedule: Schedule | None = None
 
 
+@dataclass(frozen=True)
+class OnLists(Neighbourhood):
+    """A neighbourhood of list schedules, which takes its steps on each thread of an `OrderSearch`.
+
+    Attributes
+    ----------
+    step
+        Changes the schedules of one thread for a moment; returns whether its best became better.
+    """
+
+    runs: ClassVar[str] = "in each thread"
+
+    step: Callable[[OrderSearch, int], bool] = field(kw_only=True)
+
+
 class OrderSearch:
     """A search for one instance that goes on where it was each time it is run.
 
@@ -93,6 +117,8 @@ class OrderSearch:
     ----------
     best
         The best that is known.
+    iterations, since_gain
+        Steps of all threads so far, and since the last one that found a better schedule.
     """
 
     def __init__(
@@ -113,7 +139,7 @@ class OrderSearch:
             OrderAnnealing(
                 ListSchedules(instance, arrays, self._stop),
                 objectives,
-                NUMBERS,
+                MOVE_NUMBERS,
                 np.array([limits.seed * 1_000_003 + first + i], np.uint64),
             )
             for i in range(self._threads)
@@ -122,10 +148,12 @@ class OrderSearch:
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
-        self._moves = max(20, STEP_WORK // len(instance.jobs))
+        self._moves = max(NUMBERS.fewest_moves, NUMBERS.work // len(instance.jobs))
+        self._some = installed(OnLists, instance)
+        self.iterations = self.since_gain = 0
         self._round = [0] * self._threads
         self._left = [0] * self._threads
-        self._length = [FIRST_ROUND] * self._threads
+        self._length = [NUMBERS.first_round] * self._threads
         self.best = Found((NOTHING,) * len(objectives.greatest))
 
     def run(
@@ -149,6 +177,7 @@ class OrderSearch:
         end = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
+        counted = run_criteria(iterations, patience)
         if not self._guided:
             self._guide()
             self._guided = True
@@ -159,10 +188,10 @@ class OrderSearch:
                     return stopped
                 if perf_counter() >= end and made > 0:
                     return TIME_LIMIT
-                if made == iterations:
-                    return "iteration limit"
-                if idle == patience:
-                    return f"nothing better in {patience} iterations"
+                if stopped := first_reason(counted, Progress(0.0, made, idle)):
+                    return stopped
+                if not (self._some or self._turns) and min(self._round) >= 2 * len(STARTS):
+                    return NOTHING_TO_TRY
                 steps = [pool.submit(self._step, i) for i in range(self._threads)]
                 try:
                     wait(steps, None if end == inf else max(0.0, end - perf_counter()))
@@ -181,7 +210,10 @@ class OrderSearch:
                 if self._turns:
                     self._take_turn(self._turns, end)
                 made += 1
-                idle = idle + 1 if self.best.values == before else 0
+                self.iterations += 1
+                same = self.best.values == before
+                idle = idle + 1 if same else 0
+                self.since_gain = self.since_gain + 1 if same else 0
 
     def _wait_for_first(self, steps: Sequence[Future[bool]]) -> None:
         """Wait until a thread has a schedule, or all have finished: without one, nothing is known.
@@ -218,9 +250,24 @@ class OrderSearch:
                 self.best = Found(found, better.schedule.model_copy(update=method))
 
     def _step(self, i: int) -> bool:
-        """Anneal for a moment on one thread; whether its best became better."""
+        """Let a neighbourhood change the schedules of one thread; whether its best became better.
+
+        Without one, the orders of rules are all that there is.
+        """
         if self._stop[0]:
             return False
+        if self._some:
+            return self._some[self.iterations % len(self._some)].step(self, i)
+        return self._start(i)
+
+    def _start(self, i: int) -> bool:
+        """Make the schedule of the next start on one thread."""
+        self._begin(i)
+        self._round[i] += 1  # Without the round that would begin with the best.
+        return self._annealing[i].step(1)
+
+    def anneal_for_a_moment(self, i: int) -> bool:
+        """Anneal on one thread, in rounds; whether its best became better."""
         if self._left[i] == 0:
             self._begin(i)
         self._left[i] -= 1
@@ -240,11 +287,12 @@ class OrderSearch:
             annealing.begin(order, option)
         else:
             annealing.begin_from(BEST)
-            annealing.aim_at(self._least + AIM * (encodings.value[BEST, 0] - self._least))
+            above = encodings.value[BEST, 0] - self._least
+            annealing.aim_at(self._least + NUMBERS.aim * above)
         if turn > 0:
-            self._length[i] = min(MOST_ROUND, 2 * self._length[i])
+            self._length[i] = min(NUMBERS.most_round, 2 * self._length[i])
         self._left[i] = self._length[i]
-        annealing.heat(HOT, COLD, self._moves * self._length[i])
+        annealing.heat(NUMBERS.hot, NUMBERS.cold, self._moves * self._length[i])
         self._round[i] += 1
 
     def _order(self, rule: Rule) -> Ints:
@@ -262,3 +310,11 @@ class OrderSearch:
         lists = annealing.lists
         if int(lists.partial.state.rings["finish"].max()) <= horizon_of(self.instance):
             self.best = Found(found, lists.schedule(self.method))
+
+
+LIST_SCHEDULES = OnLists(
+    "list-schedules",
+    "order, size, servers and delay of jobs, in list schedules",
+    handles=ALL_BUT_PREEMPTION,
+    step=OrderSearch.anneal_for_a_moment,
+)

@@ -3,7 +3,7 @@
 from .compact_rings import compact
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
-from .neighbourhood import Better, Neighbourhood, Turn, Turns
+from .neighbourhood import NOTHING_TO_TRY, Better, Neighbourhood, Turn, Turns, installed
 from .result import ModelRun, Result, Status, in_full, skipped, status_of
 from .sound_answers import (
     is_number,
@@ -15,6 +15,7 @@ from .sound_answers import (
 )
 
 __all__ = [
+    "NOTHING_TO_TRY",
     "Attempt",
     "Better",
     "Goal",
@@ -31,6 +32,7 @@ __all__ = [
     "gap_of",
     "goals_of",
     "in_full",
+    "installed",
     "is_number",
     "is_whole",
     "order_of",

@@ -1,7 +1,9 @@
 """Neighbourhoods of `search`: ways to make a schedule better.
 
-Those of users are plain functions, and join by turns. Built-in neighbourhoods are names for moves
-that are compiled into `search`, which chooses among them itself.
+The registry decides which of them run. One of a user is a plain function of a schedule, and has
+its turns between iterations. Those built in act on arrays within the iterations, thread by thread.
+Each room that lets such neighbourhoods run has a record for them, with a function beside the
+fields of `Neighbourhood`, and asks `installed` which there are.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import cycle
 from time import perf_counter
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from rarmodel import registry
+from rarmodel.errors import UsageError
 from rarmodel.limits import Limits, processors
 from rarmodel.model import unhandled
 from rarmodel.model.features import OBJECTIVES
@@ -30,6 +33,8 @@ SHARE = 0.25
 """Part of the time that neighbourhoods of users get, all together."""
 TURN_SECONDS = 1.0
 """How long one turn should take at most."""
+NOTHING_TO_TRY = "no registered neighbourhood supports the instance"
+"""Why a search stops that has nothing but its starts."""
 _IN_A_TURN = ContextVar("in a turn", default=False)
 
 
@@ -70,17 +75,19 @@ class Neighbourhood(registry.Part):
     description
         What it changes, in a line.
     improve
-        Makes a better schedule; None for those built in, which `search` has in its own code and
-        uses whether they are registered or not.
+        Makes a better schedule; None for those that act on arrays.
     objectives
         Names of the objectives that it is for; None for all.
     handles
         Names of the features that it handles; see `rarmodel.model.features`.
     suits
         Whether it is for an instance, beyond that.
+    runs
+        When `search` lets it run, in words.
     """
 
     kind = "neighbourhoods"
+    runs: ClassVar[str] = "between iterations"
 
     name: str
     description: str = ""
@@ -88,6 +95,11 @@ class Neighbourhood(registry.Part):
     objectives: frozenset[str] | None = None
     handles: frozenset[str] = frozenset()
     suits: Callable[[Instance], bool] = _suits
+
+    def __post_init__(self) -> None:
+        """Refuse one of a user's that does nothing."""
+        if type(self) is Neighbourhood and not callable(self.improve):
+            raise UsageError(f"neighbourhood {self.name!r} needs improve, a function")
 
     def supports(self, instance: Instance, objectives: Sequence[Objective]) -> bool:
         """Whether it can better the objectives of schedules of an instance."""
@@ -102,6 +114,19 @@ class Neighbourhood(registry.Part):
     def _suits(self, instance: Instance) -> bool:
         with registry.calling("neighbourhoods", self):
             return self.suits(instance)
+
+
+_N = TypeVar("_N", bound=Neighbourhood)
+
+
+def installed(record: type[_N], instance: Instance) -> list[_N]:
+    """The registered neighbourhoods that support an instance, of those made as such a record.
+
+    Threads of a pool do not see what is registered for a while only, so ask before they begin.
+    """
+    aims = objectives_of(instance)
+    found = (one for one in registry.parts("neighbourhoods") if isinstance(one, record))
+    return [one for one in found if one.supports(instance, aims)]
 
 
 class Better(NamedTuple):

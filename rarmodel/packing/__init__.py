@@ -5,7 +5,16 @@ their time, each server is a separate packing problem.
 """
 
 from .layout import Layout, layout_of
-from .packer import Packer, packable
+from .packer import DIVES, TEMPERING, Packer, packable
 from .solution import Solution, one_after_another
 
-__all__ = ["Layout", "Packer", "Solution", "layout_of", "one_after_another", "packable"]
+__all__ = [
+    "DIVES",
+    "TEMPERING",
+    "Layout",
+    "Packer",
+    "Solution",
+    "layout_of",
+    "one_after_another",
+    "packable",
+]

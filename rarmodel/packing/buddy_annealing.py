@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import log
+from typing import NamedTuple
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
@@ -20,16 +21,24 @@ from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
 
-OVERFULL_SHARE = 0.7
-"""Share of the exchanges that begin at a lane past the target."""
-OWN_SHARE = 0.7
-"""Chance that a block gives a job of its own size, if it has one, instead of jobs of its parts."""
-EMPTY_SHARE = 0.1
-"""Chance that the second block gives nothing."""
-TWICE_SHARE = 0.2
-"""Chance that a block gives a second time."""
-SIMILAR_SHARE = 0.85
-"""Share of the exchanges that swap two jobs of one size and of similar execution time."""
+
+class Numbers(NamedTuple):
+    """How blocks exchange jobs."""
+
+    overfull_share: float = 0.7
+    """Share of the exchanges that begin at a lane past the target."""
+    own_share: float = 0.7
+    """Chance that a block gives a job of its own size, if it has one, instead of jobs of its
+    parts."""
+    empty_share: float = 0.1
+    """Chance that the second block gives nothing."""
+    twice_share: float = 0.2
+    """Chance that a block gives a second time."""
+    similar_share: float = 0.85
+    """Share of the exchanges that swap two jobs of one size and of similar execution time."""
+
+
+NUMBERS = Numbers()
 
 
 @partial(compiled, parallel=True)
@@ -77,7 +86,7 @@ def anneal_blocks(
         if blocks.total[0] <= 0.0 or stop[0] != 0:
             break
         temperature *= cooling
-        if fraction(generator) < OVERFULL_SHARE:
+        if fraction(generator) < NUMBERS.overfull_share:
             lane = blocks.overfull[below(generator, overfull)]
         else:
             lane = below(generator, lanes)
@@ -87,7 +96,7 @@ def anneal_blocks(
         block = blocks.block[size, lane]
         if block < 0:
             continue
-        if fraction(generator) < SIMILAR_SHARE:
+        if fraction(generator) < NUMBERS.similar_share:
             other = _swap(layout, blocks, block, generator)
             given = returned = 1
         else:
@@ -177,7 +186,7 @@ def _propose(
         blocks.change[i] = 0
     given = _choose(layout, blocks, block, blocks.given[0], -1, generator)
     returned = 0
-    if fraction(generator) >= EMPTY_SHARE:
+    if fraction(generator) >= NUMBERS.empty_share:
         returned = _choose(layout, blocks, other, blocks.given[1], 1, generator)
     for i in range(given):
         blocks.taken[blocks.given[0, i]] = 0
@@ -193,13 +202,13 @@ def _choose(
     """Choose the jobs that a block gives: its own, or those of each of its parts."""
     stack = blocks.stack
     stack[0] = stack[1] = block
-    height = 2 if fraction(generator) < TWICE_SHARE else 1
+    height = 2 if fraction(generator) < NUMBERS.twice_share else 1
     count = 0
     while height > 0:
         height -= 1
         here = stack[height]
         size, lane = blocks.level[here], blocks.lane[here]
-        if blocks.jobs[here] > 0 and (size == 0 or fraction(generator) < OWN_SHARE):
+        if blocks.jobs[here] > 0 and (size == 0 or fraction(generator) < NUMBERS.own_share):
             job = blocks.first[here]
             for _ in range(below(generator, blocks.jobs[here])):
                 job = blocks.after[job]

@@ -8,6 +8,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import job_extremes, least_slots_by_placement
+from rarmodel.model.caching import once_per_instance
 from rarmodel.schema import Instance
 
 MANY = 2**62
@@ -67,6 +68,7 @@ class Layout(NamedTuple):
         )
 
 
+@once_per_instance
 def layout_of(instance: Instance) -> Layout:
     """Servers and jobs of an instance."""
     size = np.array([job.size for job in instance.jobs], np.int64)

@@ -15,23 +15,14 @@ from rarmodel.engine.compilation import compiled
 from rarmodel.engine.random_numbers import Generator, below, fraction
 
 from .layout import Layout
-from .server_moves import exchange, reorder, swap
+from .server_moves import NUMBERS, exchange, reorder, swap
 from .server_orders import Packing, keep, measure
-
-ORDER_SHARE = 0.3
-"""Share of the changes to a server's order; the others are exchanges."""
-OVERFULL_SHARE = 0.8
-"""Share of the changes that begin at a server past the target."""
-SIMILAR_SHARE = 0.3
-"""Share of the exchanges that swap two jobs of one size and of similar execution time."""
-MOST_WORK = 3e8
-"""If jobs times jobs per server are more, placing all jobs once takes too long to anneal."""
 
 
 def worth_annealing(layout: Layout) -> bool:
     """Whether some jobs fit a server, and not too many."""
     jobs = len(layout.size)
-    return len(layout.by_size) > 0 and jobs * layout.jobs_per_server <= MOST_WORK
+    return len(layout.by_size) > 0 and jobs * layout.jobs_per_server <= NUMBERS.most_work
 
 
 @partial(compiled, parallel=True)
@@ -73,16 +64,16 @@ def anneal_servers(
         if packing.total[0] <= 0.0 or stop[0] != 0:
             break
         temperature *= cooling
-        if fraction(generator) < OVERFULL_SHARE:
+        if fraction(generator) < NUMBERS.overfull_share:
             server = packing.overfull[below(generator, packing.overfull_count[0])]
         else:
             server = below(generator, servers)
         if packing.first[0, server] < 0:
             continue
         limit = packing.total[0] - temperature * log(fraction(generator))
-        if fraction(generator) < ORDER_SHARE or servers == 1:
+        if fraction(generator) < NUMBERS.order_share or servers == 1:
             reorder(layout, packing, server, target, limit, generator)
-        elif fraction(generator) < SIMILAR_SHARE:
+        elif fraction(generator) < NUMBERS.similar_share:
             swap(layout, packing, server, target, limit, generator)
         else:
             other = below(generator, servers)

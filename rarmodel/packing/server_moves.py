@@ -6,6 +6,7 @@ A change is made if the excess of all servers stays within a limit.
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
@@ -17,8 +18,30 @@ from .similar import similar_job
 
 _inner = partial(compiled, inner=True)
 
-AREA_SHARE = 0.15
-"""Share of the exchanges that give a job for jobs of similar area."""
+
+class Numbers(NamedTuple):
+    """How packings on servers are changed."""
+
+    order_share: float = 0.3
+    """Share of the changes to a server's order; the others are exchanges."""
+    overfull_share: float = 0.8
+    """Share of the changes that begin at a server past the target."""
+    similar_share: float = 0.3
+    """Share of the exchanges that swap two jobs of one size and of similar execution time."""
+    area_share: float = 0.15
+    """Share of the exchanges that give a job for jobs of similar area."""
+    none_back: float = 0.2
+    one_back: float = 0.7
+    two_back: float = 0.9
+    """Up to these shares of the others, no job comes back, one or two; then three."""
+    least_area: float = 0.7
+    area_range: float = 0.5
+    """The area that comes back, as a part of the job's: at least, and how much more at most."""
+    most_work: float = 3e8
+    """If jobs times jobs per server are more, placing all jobs once takes too long to anneal."""
+
+
+NUMBERS = Numbers()
 
 
 @_inner
@@ -87,12 +110,18 @@ def exchange(
     moved = area
     wanted = -1.0
     back = 0
-    if fraction(generator) < AREA_SHARE:
+    if fraction(generator) < NUMBERS.area_share:
         back = their_count
-        wanted = area * (0.7 + 0.5 * fraction(generator))
+        wanted = area * (NUMBERS.least_area + NUMBERS.area_range * fraction(generator))
     else:
         kind = fraction(generator)
-        back = 0 if kind < 0.2 else 1 if kind < 0.7 else 2 if kind < 0.9 else 3
+        back = 3
+        if kind < NUMBERS.none_back:
+            back = 0
+        elif kind < NUMBERS.one_back:
+            back = 1
+        elif kind < NUMBERS.two_back:
+            back = 2
         if back > their_count:
             return
     for _ in range(back):

@@ -24,7 +24,7 @@ from uuid import uuid4
 from rarmodel.dask_cluster import connected
 from rarmodel.errors import UsageError, one_line
 from rarmodel.limits import TIME_LIMIT, Limits
-from rarmodel.methods import Attempt, Method, Turns, prepare_method
+from rarmodel.methods import NOTHING_TO_TRY, Attempt, Method, Turns, prepare_method
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
 
@@ -181,11 +181,17 @@ class Islands:
                 if isinstance(raised := future.exception(), KilledWorker):
                     return one_line(f"workers died: {raised}")
                 before = best
-                best = _learned(session, best, future.result())
+                found = future.result()
+                best = _learned(session, best, found)
                 made, idle = made + 1, idle + 1 if best == before else 0
+                if found.stopped == NOTHING_TO_TRY:
+                    return NOTHING_TO_TRY
             session.report()
-            if stopped := session.over(late):
+            progress = session.progress._replace(iterations=made, since_gain=idle)
+            if stopped := session.closed() or session.criteria.ask(progress):
                 return stopped
+            if perf_counter() >= late:
+                return TIME_LIMIT
             if self._limits.iterations is not None and made >= self._limits.iterations:
                 return "iteration limit"
             if (patience := self._limits.patience) is not None and idle >= patience:

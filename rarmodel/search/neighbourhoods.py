@@ -1,40 +1,50 @@
-"""Names for the moves of the search for the paper's problem, and what they are for.
-
-`Worker` makes these moves, and says when. It does not ask which of these names are registered.
-"""
+"""The neighbourhoods that take turns on each thread of the search for the paper's problem."""
 
 from __future__ import annotations
 
-from rarmodel.methods import Neighbourhood
-from rarmodel.model import least_slots_by_placement
 from rarmodel.model.features import BY_DUTY
 from rarmodel.model.objectives import MAKESPAN
+from rarmodel.packing import layout_of
+from rarmodel.packing.server_annealing import worth_annealing
 from rarmodel.schema import Instance
+
+from .order_turns import OrderTurns
+from .packing_turns import BlockTurns, ServerTurns, servers_lead
+from .thread import BLOCKS_NAME, SERVERS_NAME, OnThreads
 
 SHORT = frozenset({MAKESPAN.name})
 
 
 def _some_fit_a_server(instance: Instance) -> bool:
-    return any(slots.packed for slots in least_slots_by_placement(instance))
+    """Whether some jobs fit a server, and not too many to anneal."""
+    return worth_annealing(layout_of(instance))
 
 
-ORDERS = Neighbourhood(
+ORDERS = OnThreads(
     "orders",
     "order, way of placement and earliest start of jobs, justified",
     objectives=SHORT,
     handles=BY_DUTY,
+    changes="orders",
+    start=OrderTurns,
 )
-SERVERS = Neighbourhood(
-    "servers",
+SERVERS = OnThreads(
+    SERVERS_NAME,
     "exchanges of jobs between servers, and their order on each",
     objectives=SHORT,
     handles=BY_DUTY,
     suits=_some_fit_a_server,
+    changes="packings",
+    start=ServerTurns,
+    leads=servers_lead,
 )
-BUDDY_BLOCKS = Neighbourhood(
-    "buddy-blocks",
+BUDDY_BLOCKS = OnThreads(
+    BLOCKS_NAME,
     "exchanges of jobs between nested blocks of GPUs",
     objectives=SHORT,
     handles=BY_DUTY,
     suits=_some_fit_a_server,
+    changes="packings",
+    start=BlockTurns,
+    leads=lambda layout: layout.nests,
 )

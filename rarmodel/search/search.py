@@ -19,10 +19,10 @@ from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
-from rarmodel.methods import Attempt, Turns
-from rarmodel.model import best_placements, horizon_of, least_slots_by_placement
-from rarmodel.model.features import ALL_BUT_PREEMPTION
-from rarmodel.model.objectives import TOTAL_COMPLETION, objectives_of, ties_of
+from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns
+from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
+from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
+from rarmodel.model.objectives import TOTAL_COMPLETION, ties_of
 from rarmodel.model.part import part_of
 from rarmodel.packing import layout_of
 from rarmodel.packing.buddy_annealing import anneal_blocks
@@ -34,7 +34,6 @@ from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
 from .islands import Islands, islands_on
-from .neighbourhoods import ORDERS
 from .session import Session
 from .ties import Ties, budget_after, seconds_before
 from .wide import AnySession, session_of
@@ -71,7 +70,7 @@ class Search(registry.Part):
         """Compile what the search needs, so that this does not count as its time."""
         part = part_of(instance, PART)
         with suppress(InputError):  # Of the part only: then the whole compiles.
-            if ORDERS.supports(part, objectives_of(part)):
+            if unhandled(part, BY_DUTY, "") is None:
                 self._prepare_plain(part)
                 return
             OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
@@ -138,6 +137,8 @@ class Search(registry.Part):
         if schedule is None and session.bound.slots <= horizon_of(instance):
             stopped = f"no schedule found within the horizon ({stopped})"
         first = Attempt(schedule, stopped, session.bound, session.aim)
+        if session.criteria.reason:
+            return first
         return self._further(instance, limits, begun, seconds, first)
 
     def _further(
@@ -179,7 +180,7 @@ def _run(
     if end is None or proof is None or not session.closable:
         return session.run(end, limits.iterations, limits.patience)
     stopped = session.run(proof)
-    if stopped == TIME_LIMIT:
+    if stopped in {TIME_LIMIT, NOTHING_TO_TRY}:
         stopped = session.close_gap(end)
     return session.run(end) if stopped == TIME_LIMIT else stopped
 
@@ -191,7 +192,8 @@ def seconds_before_proof(seconds: float) -> float:
 
 def _seconds(limits: Limits) -> float | None:
     """The time limit; the default one if nothing else limits the search."""
-    if limits.time_limit is None and limits.iterations is None and limits.patience is None:
+    others = limits.iterations is not None or limits.patience is not None or limits.stop
+    if limits.time_limit is None and not others:
         return DEFAULT_SECONDS
     return limits.time_limit
 

@@ -19,7 +19,8 @@ from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.lists.decoding import STOPPED
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.order_moves import EVENLY
-from rarmodel.methods import Attempt, Turns
+from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns, installed
+from rarmodel.methods.stopping import Criteria, Progress, first_reason, run_criteria
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.packing import Layout, Solution, layout_of, one_after_another, packable
@@ -31,6 +32,7 @@ from .packing_threads import pack, worth_packing
 from .proving import provable, prove
 from .sharing import sharing_odds
 from .starts import decoded, first_orders, without_contention
+from .thread import OnThreads, Thread
 from .worker import Worker
 
 MOST_START_WORK = 2_000_000
@@ -55,7 +57,7 @@ class Session:
     instance
         The problem.
     limits
-        The session uses `gap`, `threads`, `seed` and `progress`.
+        The session uses `gap`, `threads`, `seed`, `progress` and `stop`.
     turns
         The neighbourhoods of users that join; by default none.
     first
@@ -73,6 +75,8 @@ class Session:
         At most 20 of the solutions that were once the best, the shortest last.
     aim
         None: a session proves bounds on the makespan alone.
+    criteria
+        The stopping criteria of the user.
     """
 
     aim: None = None
@@ -91,6 +95,8 @@ class Session:
         self.improvements: list[Solution] = []
         self._limits = limits or Limits()
         self._turns = turns
+        self._neighbourhoods = installed(OnThreads, instance)
+        self.criteria, self._begun = Criteria(self._limits.stop), perf_counter()
         self._stop = np.zeros(1, np.int64)
         self._taking = Lock()
         self._lists: ListSchedules | None = None
@@ -98,9 +104,10 @@ class Session:
         self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
+        self._started = False
         self._workers: list[Worker] = []
         self._odds, self._learned = np.full(len(instance.jobs), EVENLY), False
-        self._iterations = self._attempts = 0
+        self._iterations = self._since_gain = self._attempts = 0
         self._slow_bounds = slow_bounds(instance, MAKESPAN)
 
     @property
@@ -185,22 +192,25 @@ class Session:
         deadline = inf if deadline is None else deadline
         self._stop[0] = 0
         made = idle = 0
+        counted = run_criteria(iterations, patience)
         tried_slow_bounds = False
         with ThreadPoolExecutor(self._limits.threads or processors()) as pool:
-            while not self._workers:
+            while not self._started:
                 tried = self.solution is not None or len(self._tried) > 0
-                if stopped := self.over(deadline if tried else inf):
+                if stopped := self._ended(deadline if tried else inf):
                     return stopped
                 more = 0.0 if tried else FIRST_SECONDS_PER_JOB * len(self.instance.jobs)
                 if not self._begin(pool, deadline + more):
                     return TIME_LIMIT
             while True:
-                if stopped := self.over(deadline):
+                if stopped := self._ended(deadline):
                     return stopped
-                if made == iterations:
-                    return "iteration limit"
-                if idle == patience:
-                    return f"no improvement in {patience} iterations"
+                progress = self.progress
+                this_run = progress._replace(iterations=made, since_gain=idle)
+                if stopped := self.criteria.ask(progress) or first_reason(counted, this_run):
+                    return stopped
+                if self._idle and self._iterations >= BOUND_AFTER:
+                    return NOTHING_TO_TRY
                 before = self.makespan, self.bound
                 self._iterate(pool, deadline)
                 if self._turns:
@@ -211,7 +221,27 @@ class Session:
                     if self._layout is not None:
                         self._learn_odds(self._layout, deadline)
                 made += 1
-                idle = idle + 1 if (self.makespan, self.bound) == before else 0
+                gained = (self.makespan, self.bound) != before
+                idle = 0 if gained else idle + 1
+                self._since_gain = 0 if gained else self._since_gain + 1
+
+    @property
+    def progress(self) -> Progress:
+        """How far the session is, in all of its runs."""
+        values = () if self.solution is None else (float(self.makespan),)
+        return Progress(
+            perf_counter() - self._begun,
+            self._iterations,
+            self._since_gain,
+            values,
+            self.bound.slots,
+        )
+
+    @property
+    def _idle(self) -> bool:
+        """Whether nothing is left to try: no neighbourhood, and no enumeration."""
+        enumerates = self._enumeration is not None and not self._enumeration.over
+        return not (self._workers or self._turns or enumerates)
 
     @property
     def closable(self) -> bool:
@@ -248,7 +278,7 @@ class Session:
         ended = Event()
 
         def search() -> None:
-            while not self.over(inf) and not ended.is_set():
+            while not self.closed() and not ended.is_set():
                 self.take(self._workers[0].step(self.solution, self.bound.slots))
 
         with ThreadPoolExecutor(1) as pool:
@@ -263,7 +293,15 @@ class Session:
             searching.result()
 
     def over(self, deadline: float) -> str:
-        """The reason to stop; empty if there is none."""
+        """The reason to stop, also by the criteria of the user; empty if there is none."""
+        return self.closed() or self.criteria.poll(lambda: self.progress) or _late(deadline)
+
+    def _ended(self, deadline: float) -> str:
+        """The reason to stop between iterations, where the user's criteria are asked apart."""
+        return self.closed() or _late(deadline)
+
+    def closed(self) -> str:
+        """Why no shorter schedule is needed; empty if one is."""
         if self.bound.slots > horizon_of(self.instance):
             return "the lower bound exceeds the horizon"
         if self.solution is not None and self.makespan <= self.bound.slots:
@@ -272,7 +310,7 @@ class Session:
             relative_gap(self.makespan, self.bound.slots) <= self._limits.gap
         ):
             return "the makespan is within the gap of the lower bound"
-        return TIME_LIMIT if perf_counter() >= deadline else ""
+        return ""
 
     def report(self) -> None:
         """Tell makespan and bound."""
@@ -306,18 +344,20 @@ class Session:
         for thread in range(self._limits.threads or processors()):
             index = self._first + thread
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
-            self._workers.append(
-                Worker(
-                    self.instance,
-                    lists.arrays,
-                    self._layout,
-                    index,
-                    starts,
-                    self._odds,
-                    generator,
-                    self._stop,
-                )
+            own = Thread(
+                self.instance,
+                lists.arrays,
+                self._layout,
+                index,
+                starts,
+                self._odds,
+                generator,
+                self._stop,
+                self._neighbourhoods,
             )
+            if self._neighbourhoods:
+                self._workers.append(Worker(own, self._neighbourhoods))
+        self._started = True
         self._enumeration = enumeration_of(self.instance, lists.arrays.engine)
         return True
 
@@ -360,7 +400,7 @@ class Session:
 
     def _learn_odds(self, layout: Layout, deadline: float) -> None:
         """Tell the workers which rings are to share links."""
-        if self._learned or self.over(deadline):
+        if self._learned or self._ended(deadline):
             return
         end = perf_counter() + BOUND_SHARE * (deadline - perf_counter())
         self._odds[:] = sharing_odds(self.instance, layout, lambda: perf_counter() >= end)
@@ -373,3 +413,7 @@ class Session:
         self.raise_bound(
             raised_slowly(self.instance, self.bound, self._slow_bounds, upper, seconds)
         )
+
+
+def _late(deadline: float) -> str:
+    return TIME_LIMIT if perf_counter() >= deadline else ""

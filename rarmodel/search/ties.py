@@ -13,6 +13,7 @@ from math import ceil, inf
 from time import perf_counter
 from typing import NamedTuple
 
+from rarmodel import registry
 from rarmodel.bounds import objective_bound
 from rarmodel.limits import PROVEN, Limits
 from rarmodel.lists.capped import CappedSearch
@@ -29,6 +30,8 @@ from rarmodel.packing.repacking import Repacking
 from rarmodel.packing.solution import solution_of_schedule
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, require_feasible
+
+from .neighbourhoods import SERVERS
 
 SHARE = 0.2
 """Greatest share of the time limit, and share of the iterations, for ties."""
@@ -186,7 +189,9 @@ class Ties:
             self.schedule, self._report = schedule, report
 
     def _repack(self, budget: Budget, least: float) -> None:
-        """Search over packings."""
+        """Search over packings, by exchanges between servers."""
+        if SERVERS not in registry.parts("neighbourhoods"):
+            return
         solution = solution_of_schedule(self._instance, self.schedule)
         packings = Repacking(self._instance, solution, self._limits)
         try:

@@ -20,12 +20,14 @@ from rarmodel.bounds import (
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
-from rarmodel.model.objectives import MAKESPAN, objectives_of
+from rarmodel.methods.stopping import Criteria, Progress
+from rarmodel.model import unhandled
+from rarmodel.model.features import BY_DUTY
+from rarmodel.model.objectives import MAKESPAN
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
 
-from .neighbourhoods import ORDERS
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
 
@@ -49,6 +51,8 @@ class WideSession:
         The best known lower bound on the makespan.
     aim
         A bound on the first objective that the search itself has proven; None if there is none.
+    criteria
+        The stopping criteria of the user.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class WideSession:
         self.bound: LowerBound = best_bound(instance)
         self.aim: ValueBound | None = None
         self._limits = limits
+        self.criteria, self._begun = Criteria(limits.stop), perf_counter()
         self._search = OrderSearch(instance, limits, "search", turns, first)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
@@ -110,7 +115,7 @@ class WideSession:
                 self.instance, self.bound, self._slow_bounds, seconds=seconds
             )
             self._slow_bounds = []
-        return self._search.run(deadline, iterations, patience, self._closed)
+        return self._search.run(deadline, iterations, patience, self._asked)
 
     @property
     def closable(self) -> bool:
@@ -129,8 +134,20 @@ class WideSession:
         return self.over(deadline) or TIME_LIMIT
 
     def over(self, deadline: float) -> str:
-        """The reason to stop; empty if there is none."""
-        return self._closed() or (TIME_LIMIT if perf_counter() >= deadline else "")
+        """The reason to stop, also by the criteria of the user; empty if there is none."""
+        late = TIME_LIMIT if perf_counter() >= deadline else ""
+        return self.closed() or self.criteria.poll(lambda: self.progress) or late
+
+    def _asked(self) -> str:
+        """The same between iterations, without a deadline."""
+        return self.closed() or self.criteria.ask(self.progress)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the session is, in all of its runs."""
+        found, seconds = self._search, perf_counter() - self._begun
+        values = () if found.best.schedule is None else found.best.values
+        return Progress(seconds, found.iterations, found.since_gain, values, self._least[0])
 
     def report(self) -> None:
         """Tell value and bound of the first objective."""
@@ -139,7 +156,7 @@ class WideSession:
             value = None if found.schedule is None else found.values[0]
             self._limits.progress(value, self._least[0])
 
-    def _closed(self) -> str:
+    def closed(self) -> str:
         """Tell value and bound; why no better schedule is needed, empty if one is."""
         self.report()
         if self._search.best.schedule is None:
@@ -173,5 +190,5 @@ def session_of(
     instance: Instance, limits: Limits, turns: Turns | None = None, first: int = 0
 ) -> AnySession:
     """The session that handles an instance; see `Session` for the parameters."""
-    plain = ORDERS.supports(instance, objectives_of(instance))
-    return (Session if plain else WideSession)(instance, limits, turns, first)
+    paper = unhandled(instance, BY_DUTY, "") is None
+    return (Session if paper else WideSession)(instance, limits, turns, first)

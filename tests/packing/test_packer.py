@@ -14,7 +14,7 @@ from rarmodel.bounds import LowerBound, best_bound
 from rarmodel.engine import Engine, placements_of
 from rarmodel.limits import Limits
 from rarmodel.packing import Layout, Packer, Solution, one_after_another, packable
-from rarmodel.packing.packer import NUMBERS, most_servers
+from rarmodel.packing.packer import NUMBERS, most_servers, temper_again
 from rarmodel.packing.solution import Packed
 from rarmodel.schema import Instance
 from rarmodel.search import Session
@@ -159,7 +159,8 @@ def test_rings_that_become_slower_give_no_schedule(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("rarmodel.packing.packer.temper", slow)
     packer = Packer(instance, 0)
-    packer.run(best)
+    temper_again(packer, best)  # Of the instance itself, `run` makes nothing: most of it spreads.
+    assert packer.stopped
     assert best.makespan == before
 
 
@@ -194,7 +195,7 @@ def test_which_instances_are_packed_anew(instance: Instance, expected: bool) -> 
     assert packable(instance) is expected
 
 
-@pytest.mark.parametrize("seed", [0, 4])
+@pytest.mark.parametrize("seed", [4, 12])
 def test_rings_spread_as_far_as_they_end_no_later(seed: int) -> None:
     """The engine runs each ring alone over more and more servers."""
     instance = generate("contention", seed=seed)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from documents import instance_data, job_data
 
 import rarmodel
-from rarmodel import load_instance, registry, solve
+from rarmodel import generate, load_instance, registry, solve
+from rarmodel.bounds import LowerBound
 from rarmodel.errors import PartError, UsageError
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
-from rarmodel.lists import LIST_SCHEDULES
+from rarmodel.lists import LIST_SCHEDULES, order_annealing
 from rarmodel.lists import order_search as wide_module
-from rarmodel.methods import Neighbourhood, Result, Turn
+from rarmodel.lists.order_annealing import OrderAnnealing, anneal
+from rarmodel.methods import NOTHING_TO_TRY, Neighbourhood, Result, Turn
 from rarmodel.methods import neighbourhood as module
 from rarmodel.model.features import RELEASES
 from rarmodel.model.objectives import objective
+from rarmodel.packing import DIVES, TEMPERING, Packer, one_after_another, packable, packer
+from rarmodel.packing.solution import Packed
 from rarmodel.schema import Instance, Schedule
-from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS
+from rarmodel.search import BUDDY_BLOCKS, ORDERS, SERVERS, Session, order_turns, packing_turns
 from rarmodel.verifier import verify
 
 PLAIN = load_instance("philly-2869ce")  # No bound that is proven soon is met.
@@ -69,11 +76,12 @@ def best() -> Schedule:
 
 
 def test_a_better_schedule_is_taken_by_the_search_for_plain_instances() -> None:
-    without, with_it = solved(PLAIN), solved(PLAIN, named(lambda *_: best()))
+    without = solved(PLAIN, iterations=1)
+    with_it = solved(PLAIN, named(lambda *_: best()), iterations=1)
     assert without.makespan is not None
     assert with_it.makespan is not None
     assert with_it.makespan <= (verify(PLAIN, best()).makespan or 0) < without.makespan
-    assert "mine had 3 turns" in with_it.stopped
+    assert "mine had 1 turn" in with_it.stopped
     assert with_it.schedule is not None
     assert with_it.schedule.method == "search"
 
@@ -82,7 +90,7 @@ def test_a_better_schedule_is_taken_by_the_search_for_wider_instances(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     good = solve(WIDE, iterations=40, threads=1)
-    monkeypatch.setattr(wide_module, "STEP_WORK", 0)
+    monkeypatch.setattr(wide_module, "NUMBERS", wide_module.NUMBERS._replace(work=0))
     plain = solved(WIDE, iterations=1)
     found = solved(WIDE, named(lambda *_: good.schedule), iterations=1)
     assert good.objective[0].value is not None
@@ -224,7 +232,7 @@ def test_exact_solves_let_them_take_turns() -> None:
 def test_added_parts_are_there_for_a_while() -> None:
     mine = named(lambda *_: None)
     before = registry.parts("neighbourhoods")
-    assert {BUDDY_BLOCKS, LIST_SCHEDULES, ORDERS, SERVERS} <= set(before)
+    assert {BUDDY_BLOCKS, DIVES, LIST_SCHEDULES, ORDERS, SERVERS, TEMPERING} <= set(before)
     with registry.added("neighbourhoods", [mine, ORDERS]):
         assert registry.parts("neighbourhoods") == [*before, mine]
     assert registry.parts("neighbourhoods") == before
@@ -235,16 +243,171 @@ def test_added_parts_are_there_for_a_while() -> None:
         pass
 
 
-@pytest.mark.parametrize("instance", [load_instance("fragmented-uneven"), WIDE])
-def test_built_in_neighbourhoods_are_names_without_which_search_does_the_same(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
+@contextmanager
+def without(monkeypatch: pytest.MonkeyPatch, *some: Neighbourhood) -> Iterator[None]:
+    """Nothing in the registry but the other neighbourhoods."""
+    left = tuple(one for one in parts("neighbourhoods") if one not in some)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            registry, "_loaded", lambda kind: left if kind == "neighbourhoods" else parts(kind)
+        )
+        yield
+
+
+def entered(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the moves that are made from now on: at the doors of the compiled loops."""
+    made: set[str] = set()
+    doors = {
+        "orders": (OrderAnnealing, "step"),
+        "servers": (packing_turns, "anneal_servers"),
+        "buddy-blocks": (packing_turns, "anneal_blocks"),
+        "dives": (packer, "Dive"),
+        "tempering": (packer, "temper"),
+    }
+    for name, (where, door) in doors.items():
+        known = getattr(where, door)
+
+        def opened(*given: Any, name: str = name, known: Any = known, **more: Any) -> Any:
+            made.add(name)
+            return known(*given, **more)
+
+        monkeypatch.setattr(where, door, opened)
+    return made
+
+
+BY_TURNS = [ORDERS, SERVERS, BUDDY_BLOCKS]
+
+
+@pytest.mark.parametrize("gone", [(), *[(one,) for one in BY_TURNS], (ORDERS, SERVERS)])
+def test_the_registry_decides_which_neighbourhoods_take_turns_on_threads(
+    gone: tuple[Neighbourhood, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the docs say; whoever makes them parts that can be left out changes docs and test."""
-    assert not any(one["by_turns"] for one in rarmodel.parts("neighbourhoods"))
-    before = solved(instance).schedule
-    monkeypatch.setattr(registry, "_loaded", lambda kind: () if "neigh" in kind else parts(kind))
-    assert registry.parts("neighbourhoods") == []
-    assert solved(instance).schedule == before
+    """With all of them, each takes its turn; without one, it alone does not."""
+    short = order_turns.NUMBERS._replace(steps=2, most_steps=2)
+    blocks = packing_turns.BLOCK_NUMBERS._replace(steps=1, most_steps=1, moves=1)
+    monkeypatch.setattr(order_turns, "NUMBERS", short)
+    monkeypatch.setattr(packing_turns, "BLOCK_NUMBERS", blocks)
+    made = entered(monkeypatch)
+    with without(monkeypatch, *gone):
+        session = Session(PLAIN, Limits(threads=1))
+        assert session.run(iterations=12) == "iteration limit"
+    assert made == {one.name for one in BY_TURNS if one not in gone}
+    schedule = session.schedule("search")
+    assert schedule is not None
+    assert verify(PLAIN, schedule).feasible
+
+
+@pytest.mark.parametrize(
+    ("instance", "one"),
+    [
+        (generate("paper", seed=7, jobs=60, servers=8), DIVES),
+        (generate("contention", seed=4), TEMPERING),
+    ],
+    ids=["dives", "tempering"],
+)
+def test_the_registry_decides_what_packs_anew(
+    instance: Instance, one: Neighbourhood, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = entered(monkeypatch)
+    best: Any = SimpleNamespace(
+        solution=one_after_another(instance),
+        makespan=one_after_another(instance).makespan,
+        bound=LowerBound(1, "for the test"),
+        take=lambda _: setattr(best, "makespan", 1),
+    )
+    with without(monkeypatch, one):
+        assert not packable(instance)
+        assert not Session(instance).closable
+        Packer(instance, 0).run(best)
+    assert made == set()
+    assert packable(instance)
+
+    def tempered(*_: object, **__: object) -> Packed:
+        made.add("tempering")
+        return EMPTY
+
+    monkeypatch.setattr(packer, "temper", tempered)
+    monkeypatch.setattr(Packer, "solution", lambda *_: None)
+    Packer(instance, 0).run(best)
+    assert made == {one.name}
+
+
+EMPTY = Packed(np.zeros(0, np.int64), [])
+
+
+@pytest.mark.parametrize("gone", [(), (LIST_SCHEDULES,)])
+def test_the_registry_decides_whether_list_schedules_are_annealed(
+    gone: tuple[Neighbourhood, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moves: list[int] = []
+    known = anneal
+
+    def counted(*given: Any) -> int:
+        moves.append(given[5])
+        return known(*given)
+
+    monkeypatch.setattr(order_annealing, "anneal", counted)
+    with without(monkeypatch, *gone):
+        found = solve(WIDE, threads=2, iterations=40, objective=["total-flow"])  # Without ties.
+    assert found.schedule is not None
+    assert verify(WIDE, found.schedule).feasible
+    if gone:
+        # Each of two threads makes the schedule of each start, after one for compilation.
+        assert moves == [1] * (1 + 2 * len(wide_module.STARTS))
+        assert found.stopped == NOTHING_TO_TRY
+    else:
+        assert set(moves) == {max(20, wide_module.NUMBERS.work // len(WIDE.jobs))}
+
+
+@pytest.mark.parametrize(
+    ("instance", "limits"),
+    [
+        *[(PLAIN, limits) for limits in ({"iterations": 50}, {"time_limit": 60.0})],
+        *[(WIDE, limits) for limits in ({"iterations": 50}, {"patience": 9})],
+    ],
+)
+def test_without_any_neighbourhood_search_has_its_starts(
+    instance: Instance, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with without(monkeypatch, *parts("neighbourhoods")):
+        assert registry.parts("neighbourhoods") == []
+        found = solve(instance, threads=1, **limits)
+        alike = solve(instance, threads=1, **limits)
+    assert found.stopped == NOTHING_TO_TRY
+    assert found.status == "feasible"
+    assert found.schedule is not None
+    assert found.schedule == alike.schedule
+    better = solve(instance, threads=1, iterations=20)
+    assert better.objective[0].value is not None
+    assert found.objective[0].value is not None
+    assert found.objective[0].value >= better.objective[0].value
+
+
+def test_a_neighbourhood_of_a_user_needs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with without(monkeypatch, *parts("neighbourhoods")):
+        found = solved(PLAIN, named(lambda *_: best()))
+    assert found.makespan == verify(PLAIN, best()).makespan
+    assert "mine had 3 turns" in found.stopped
+
+
+def test_the_list_is_of_all_that_run_those_of_users_too() -> None:
+    mine = named(lambda *_: None)
+    with registry.added("neighbourhoods", [mine]):
+        rows = {row["name"]: row["runs"] for row in rarmodel.parts("neighbourhoods")}
+    assert rows == {
+        "buddy-blocks": "in each thread",
+        "dives": "where the gap is small",
+        "list-schedules": "in each thread",
+        "mine": "between iterations",
+        "orders": "in each thread",
+        "servers": "in each thread",
+        "tempering": "where the gap is small",
+    }
+
+
+def test_one_that_does_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^neighbourhood 'mine' needs improve, a function$"):
+        Neighbourhood("mine")
 
 
 def test_built_in_neighbourhoods_say_what_they_support() -> None:

@@ -91,7 +91,7 @@ def test_at_the_deadline_workers_are_told_to_stop(
 ) -> None:
     session = session_of(instance)
     session.run(iterations=1)
-    monkeypatch.setattr(Worker, "step", lambda worker, *_: until_told(worker._stop))
+    monkeypatch.setattr(Worker, "step", lambda worker, *_: until_told(worker._thread.stop))
     assert session.run(deadline=perf_counter() + 0.2) == "time limit"
     monkeypatch.undo()
     assert session.run(iterations=1) == "iteration limit"

@@ -10,6 +10,7 @@ from rarmodel.proof.all_schedules import all_schedules
 from rarmodel.schema import Instance
 from rarmodel.search import SEARCH
 
+from .orders import prepare_orders
 from .taken import taken_by
 
 
@@ -27,6 +28,7 @@ def prepare(instance: Instance) -> None:
         short = instance.model_copy(update={"objective": "makespan"}) if wider else instance
         SEARCH.prepare(short)
         first = _with_one_job(short)
+        prepare_orders(first)
         all_schedules(first, [best_placements(first)], [[1]], 0, 1, 1)
 
 

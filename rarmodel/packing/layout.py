@@ -39,6 +39,11 @@ class Layout(NamedTuple):
         return best_alone and not (sizes[1:] % sizes[:-1]).any()
 
     @property
+    def spreads_faster(self) -> bool:
+        """Whether some job fits a server, and is faster on several."""
+        return bool((self.packed > self.least).any())
+
+    @property
     def jobs_per_server(self) -> float:
         """Number of jobs for each server."""
         return len(self.size) / len(self.server_gpus)

@@ -100,7 +100,7 @@ class _Turn:
     def heat(self, thread: Thread, incumbent: int, bound: int) -> int:
         """Start to anneal; return the number of steps."""
         self.temperature, self.cooling = self.annealing.heat(
-            thread.packing, self.moves * self.length
+            thread.layout, self.moves * self.length
         )
         self.target = thread.aim(incumbent, bound, self.annealing.targets)
         return self.length
@@ -123,7 +123,7 @@ class ServerTurns:
     def __init__(self, thread: Thread) -> None:
         self._thread, self._numbers = thread, SERVER_NUMBERS
         self._hot = thread.leader == SERVERS_NAME
-        self._moves = self._numbers.moves(thread.packing)
+        self._moves = self._numbers.moves(thread.layout)
         self._longest = int(self._numbers.steps * thread.many)
         self._most = int(self._numbers.most_steps * thread.many)
         if thread.nested:
@@ -131,7 +131,7 @@ class ServerTurns:
             self._most = MOMENT
         elif self._hot:
             self._most = self._numbers.steps
-        self._packed_bound = thread.packing.packed_bound
+        self._packed_bound = thread.layout.packed_bound
         self._turn: _Turn | None = None
         self.left = 0
 
@@ -142,7 +142,7 @@ class ServerTurns:
     def begin(self, start: int, best: Solution | None, bound: int) -> None:
         """Begin with the best order or solution, or with jobs dealt anew."""
         thread = self._thread
-        layout, solution = thread.packing, thread.begun(start, best)
+        layout, solution = thread.layout, thread.begun(start, best)
         if start == ANEW or (self._hot and self._packed_bound <= bound):
             solution, packing = rings_alone(layout, solution)
             pack_blocks(layout, new_blocks(layout, packing, thread.generator), packing)
@@ -171,7 +171,7 @@ class ServerTurns:
         incumbent = NEVER if best is None else best.makespan
         turn.look(thread, incumbent, bound)
         done = anneal_servers(
-            thread.packing,
+            thread.layout,
             turn.packing,
             turn.target,
             turn.moves,
@@ -183,8 +183,8 @@ class ServerTurns:
         turn.temperature *= turn.cooling**turn.moves
         if not done and self.left > 0:
             return None
-        settle(thread.packing, turn.packing, turn.target)
-        solution = solution_of(thread.packing, turn.skeleton, turn.packing)
+        settle(thread.layout, turn.packing, turn.target)
+        solution = solution_of(thread.layout, turn.skeleton, turn.packing)
         if done:
             # The packed jobs keep to the target, but the spread rings need not.
             shorter = solution.makespan < incumbent
@@ -221,7 +221,7 @@ class BlockTurns:
     def begin(self, start: int, best: Solution | None, bound: int) -> None:
         """Deal the jobs anew."""
         thread = self._thread
-        layout = thread.packing
+        layout = thread.layout
         skeleton, packing = rings_alone(layout, thread.begun(start, best))
         self._blocks = new_blocks(layout, packing, thread.generator)
         length = self._longest
@@ -238,7 +238,7 @@ class BlockTurns:
         incumbent = NEVER if best is None else best.makespan
         turn.look(thread, incumbent, bound)
         done = anneal_blocks(
-            thread.packing,
+            thread.layout,
             blocks,
             turn.target,
             turn.moves,
@@ -250,9 +250,9 @@ class BlockTurns:
         turn.temperature *= turn.cooling**turn.moves
         if not done and self.left > 0:
             return None
-        pack_blocks(thread.packing, blocks, turn.packing)
-        settle(thread.packing, turn.packing, turn.target)
-        solution = solution_of(thread.packing, turn.skeleton, turn.packing)
+        pack_blocks(thread.layout, blocks, turn.packing)
+        settle(thread.layout, turn.packing, turn.target)
+        solution = solution_of(thread.layout, turn.skeleton, turn.packing)
         if done:
             # The packed jobs keep to the target, but the spread rings need not.
             shorter = solution.makespan < incumbent

@@ -10,8 +10,8 @@ from time import perf_counter
 
 from rarmodel.bounds import CHECKED_PROOF, PROOF, LowerBound, ValueBound
 from rarmodel.bounds.configurations import Configurations
-from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import objectives_of
 from rarmodel.packing.solution import solution_of_plan
@@ -85,7 +85,7 @@ def prove(session: OpenGap, limits: Limits, deadline: float) -> str:
     return stopped
 
 
-def prove_sum(search: WideSearch, sums: SumSearch, deadline: float) -> ValueBound | None:
+def prove_sum(search: OrderSearch, sums: SumSearch, deadline: float) -> ValueBound | None:
     """Look for better schedules until there is none; None if that is not known in time.
 
     Parameters

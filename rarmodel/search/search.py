@@ -14,11 +14,11 @@ from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.dispatch.search import WideSearch
 from rarmodel.engine import Engine, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
+from rarmodel.lists.order_search import OrderSearch
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
 from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
@@ -73,7 +73,7 @@ class Search(registry.Part):
             if unhandled(part, BY_DUTY, "") is None:
                 self._prepare_plain(part)
                 return
-            WideSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
+            OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
             if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)
 
@@ -110,7 +110,7 @@ class Search(registry.Part):
         # What ties need beside that: list schedules, as of a wider instance.
         names = (*small.objectives, TOTAL_COMPLETION.name)
         listed = small.model_copy(update={"objective": names})
-        WideSearch(listed, Limits(threads=1), self.name).run(None, iterations=1)
+        OrderSearch(listed, Limits(threads=1), self.name).run(None, iterations=1)
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""

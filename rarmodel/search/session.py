@@ -16,24 +16,22 @@ from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap,
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
+from rarmodel.lists.decoding import STOPPED
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.order_moves import EVENLY
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns, installed
 from rarmodel.methods.stopping import Criteria, Progress, first_reason, run_criteria
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import MAKESPAN
-from rarmodel.packing import Solution, one_after_another, packable
-from rarmodel.packing import layout_of as packing_layout_of
+from rarmodel.packing import Layout, Solution, layout_of, one_after_another, packable
 from rarmodel.packing.solution import solution_of_plan, solution_of_schedule
 from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.schema import Instance, Schedule
 
-from .decode import STOPPED
-from .decoder import Decoder
-from .layout import Layout
-from .order_annealing import EVENLY
 from .packing_threads import pack, worth_packing
 from .proving import provable, prove
 from .sharing_odds import sharing_odds
-from .starts import first_orders, without_contention
+from .starts import decoded, first_orders, without_contention
 from .thread import OnThreads, Thread
 from .worker import Worker
 
@@ -101,7 +99,8 @@ class Session:
         self.criteria, self._begun = Criteria(self._limits.stop), perf_counter()
         self._stop = np.zeros(1, np.int64)
         self._taking = Lock()
-        self._decoder: Decoder | None = None
+        self._lists: ListSchedules | None = None
+        self._layout: Layout | None = None
         self._orders: list[tuple[Ints, Ints]] = []
         self._enumeration: Enumeration | None = None
         self._tried: list[tuple[int, int]] = []
@@ -219,8 +218,8 @@ class Session:
                 if self._iterations >= BOUND_AFTER and not tried_slow_bounds:
                     tried_slow_bounds = True
                     self._prove_more(deadline)
-                    if self._decoder is not None:
-                        self._learn_odds(self._decoder.layout, deadline)
+                    if self._layout is not None:
+                        self._learn_odds(self._layout, deadline)
                 made += 1
                 gained = (self.makespan, self.bound) != before
                 idle = 0 if gained else idle + 1
@@ -324,31 +323,31 @@ class Session:
 
         Return whether there was time for it.
         """
-        if self._decoder is None:
-            self._decoder = Decoder(self.instance, self._stop)
-            self._orders = list(first_orders(self._decoder.layout))
-        decoder, tried = self._decoder, self._tried
+        if self._lists is None or self._layout is None:
+            self._lists = ListSchedules(self.instance, stop=self._stop)
+            self._layout = layout_of(self.instance)
+            self._orders = list(first_orders(self._layout, self._lists.arrays.options))
+        lists, tried = self._lists, self._tried
         most = max(3, MOST_START_WORK // len(self.instance.jobs))
         if len(tried) < min(most, len(self._orders)):
-            trial = pool.submit(decoder.makespan, *self._orders[len(tried)])
+            trial = pool.submit(lists.makespan, *self._orders[len(tried)])
             self._wait([trial], deadline)
             makespan = trial.result()
             if makespan == STOPPED:
                 return False
             if makespan >= 0:
-                self.take(decoder.last())
+                self.take(decoded(lists))
             tried.append((makespan if makespan >= 0 else NEVER, len(tried)))
             self.report()
             return True
         starts = [self._orders[place] for _, place in sorted(tried)]
-        packing = packing_layout_of(self.instance)
         for thread in range(self._limits.threads or processors()):
             index = self._first + thread
             generator = np.array([self._limits.seed * 1_000_003 + index], np.uint64)
             own = Thread(
-                decoder.arrays,
-                decoder.layout,
-                packing,
+                self.instance,
+                lists.arrays,
+                self._layout,
                 index,
                 starts,
                 self._odds,
@@ -359,7 +358,7 @@ class Session:
             if self._neighbourhoods:
                 self._workers.append(Worker(own, self._neighbourhoods))
         self._started = True
-        self._enumeration = enumeration_of(self.instance, decoder.arrays)
+        self._enumeration = enumeration_of(self.instance, lists.arrays.engine)
         return True
 
     def _iterate(self, pool: ThreadPoolExecutor, deadline: float) -> None:

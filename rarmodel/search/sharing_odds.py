@@ -8,10 +8,9 @@ import numpy as np
 
 from rarmodel.bounds.server_configurations import ServerConfigurations
 from rarmodel.engine.arrays import Floats
+from rarmodel.lists.order_moves import EVENLY
+from rarmodel.packing import Layout
 from rarmodel.schema import Instance
-
-from .layout import Layout
-from .order_annealing import EVENLY
 
 LEAST, MOST = 0.1, 0.9
 """Odds of a job that never shares in the optimum, and of one that always does."""
@@ -38,7 +37,7 @@ def sharing_odds(instance: Instance, layout: Layout, stop: Callable[[], bool]) -
         instance is too large for the bound.
     """
     odds = np.full(len(layout.size), EVENLY)
-    wide = (layout.packed == 0) & (layout.most_modes > 1)
+    wide = layout.packed == 0
     if wide.any() and (configurations := ServerConfigurations(instance)).fits:
         configurations.prove(0, stop)
         odds[wide] = np.clip(configurations.sharing[wide], LEAST, MOST)

@@ -12,18 +12,28 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from rarmodel.engine import NEVER, Arrays, new_state
+from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.random_numbers import Generator, below_plain
+from rarmodel.lists.instance_arrays import InstanceArrays
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.objective_arrays import objective_arrays
+from rarmodel.lists.order_annealing import OrderAnnealing
+from rarmodel.lists.order_moves import BEST, JUSTIFIED, NOTHING
+from rarmodel.lists.placement_options import (
+    ANY,
+    ANY_ALONE,
+    FEWEST_ALONE,
+    NEVER_PACKS,
+    PACK,
+    PlacementOptions,
+)
 from rarmodel.methods import Neighbourhood
-from rarmodel.packing import Layout as PackingLayout
-from rarmodel.packing import Solution
+from rarmodel.packing import Layout, Solution
 from rarmodel.packing.server_orders import Packing
+from rarmodel.schema import Instance
 
-from .decode import decode
-from .decoder import decoded
-from .layout import ANY, ANY_ALONE, FEWEST_ALONE, PACK, Layout, new_work
-from .order_annealing import BEST, NOTHING, new_orders
+from .starts import decoded, styled
 
 BEST_ORDER, BEST_SOLUTION, ANEW = range(3)
 """Starts of a turn: the thread's best order, the best solution of all threads, or anew: another
@@ -81,7 +91,7 @@ class Missed(NamedTuple):
     packing: Packing
 
 
-def _never(layout: PackingLayout) -> bool:
+def _never(layout: Layout) -> bool:
     return False
 
 
@@ -103,7 +113,7 @@ class OnThreads(Neighbourhood):
 
     changes: Literal["orders", "packings"] = field(kw_only=True)
     start: Callable[[Thread], Moves] = field(kw_only=True)
-    leads: Callable[[PackingLayout], bool] = field(default=_never, kw_only=True)
+    leads: Callable[[Layout], bool] = field(default=_never, kw_only=True)
 
 
 class Thread:
@@ -111,14 +121,14 @@ class Thread:
 
     Parameters
     ----------
-    arrays, layout, packing
-        The instance: for the engine, for list schedules and for packings.
+    instance, arrays, layout
+        The instance, also for list schedules and for packings.
     index
         Number of the thread.
     starts
-        Orders and modes to start from, the best one first.
+        Orders and options to start from, the best one first.
     odds
-        (jobs) How often a new mode lets each job share links; they may change between steps.
+        (jobs) How often a new option lets each job share links; they may change between steps.
     generator
         The thread's random numbers.
     stop
@@ -133,16 +143,16 @@ class Thread:
     turn
         Number of the turn.
     orders
-        The thread's orders.
+        The annealing of the thread's orders.
     missed
         A packing for another neighbourhood to go on with.
     """
 
     def __init__(
         self,
-        arrays: Arrays,
+        instance: Instance,
+        arrays: InstanceArrays,
         layout: Layout,
-        packing: PackingLayout,
         index: int,
         starts: Sequence[tuple[Ints, Ints]],
         odds: Floats,
@@ -150,15 +160,14 @@ class Thread:
         stop: Ints,
         some: Sequence[OnThreads],
     ) -> None:
-        self.arrays, self.layout, self.packing = arrays, layout, packing
-        self.index, self.starts = index, starts
+        self.layout, self.index, self.starts = layout, index, starts
         self.generator, self.stop = generator, stop
         self.names = frozenset(one.name for one in some)
-        self.leader = next((one.name for one in some if one.leads(packing)), None)
-        self.state, self.work = new_state(arrays), new_work(arrays, layout, stop)
-        # What was found is worth a last schedule, whoever asked to stop.
-        self._unstopped = self.work._replace(stop=np.zeros(1, np.int64))
-        self.orders = new_orders(*starts[index % len(starts)], odds)
+        self.leader = next((one.name for one in some if one.leads(layout)), None)
+        lists = ListSchedules(instance, arrays, stop)
+        self.orders = OrderAnnealing(lists, objective_arrays(instance), JUSTIFIED, generator)
+        self.orders.encodings = self.orders.encodings._replace(odds=odds)
+        self.orders.begin(*starts[index % len(starts)])
         self.turn = 0
         self.missed: Missed | None = None
 
@@ -171,6 +180,16 @@ class Thread:
     def nested(self) -> bool:
         """Whether turns over buddy blocks lead."""
         return self.leader == BLOCKS_NAME
+
+    @property
+    def options(self) -> PlacementOptions:
+        """The options of the jobs."""
+        return self.orders.lists.arrays.options
+
+    @property
+    def known(self) -> bool:
+        """Whether some order of the thread has a schedule."""
+        return bool(self.orders.encodings.energy[BEST] < NOTHING)
 
     def in_turn(self, choices: Sequence[int]) -> int:
         """The choice for this turn: it differs between threads and between turns."""
@@ -185,13 +204,12 @@ class Thread:
 
     def own(self, best: Solution | None) -> Solution | None:
         """The solution of the thread's best order; the best of all if that is not known."""
-        return self.decoded(BEST) if self.orders.excess[BEST] < NOTHING else best
+        return self.decoded(BEST) if self.known else best
 
     def decoded(self, row: int) -> Solution:
-        """The solution of one of the orders."""
-        genes = (self.orders.order[row], self.orders.mode[row], self.orders.earliest[row])
-        decode(self.arrays, self.state, self.layout, self._unstopped, *genes, NEVER)
-        return decoded(self.layout, self.work, self.state)
+        """The solution of one of the orders, whoever asked to stop."""
+        self.orders.decode(row)
+        return decoded(self.orders.lists)
 
     def begun(self, start: int, best: Solution | None) -> Solution:
         """The solution from which a turn over packings begins."""
@@ -212,8 +230,10 @@ class Thread:
         random = np.random.default_rng(below_plain(self.generator, 2**62))
         before = fits & (random.random(len(fits)) < random.random())
         order = np.lexsort((random.random(len(fits)), np.where(before, 0, np.where(fits, 2, 1))))
-        mode = np.where(fits, PACK, random.choice((FEWEST_ALONE, ANY_ALONE, ANY), len(fits)))
-        genes = order, mode, np.zeros(len(fits), np.int64)
-        if decode(self.arrays, self.state, self.layout, self._unstopped, *genes, NEVER) < 0:
-            return None
-        return decoded(self.layout, self.work, self.state)
+        ways = [
+            styled(self.layout, self.options, PACK, NEVER_PACKS, style)
+            for style in (FEWEST_ALONE, ANY_ALONE, ANY)
+        ]
+        option = np.choose(random.integers(len(ways), size=len(fits)), ways)
+        lists = self.orders.lists
+        return decoded(lists) if lists.made(order, option) else None

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from rarmodel import registry
 from rarmodel.bounds import objective_bound
-from rarmodel.dispatch.capped import CappedSearch
 from rarmodel.limits import PROVEN, Limits
+from rarmodel.lists.capped import CappedSearch
 from rarmodel.methods.fewer_links import move_to_fewer_links
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import (

@@ -17,8 +17,8 @@ from rarmodel.bounds import (
     with_aim,
     with_makespan,
 )
-from rarmodel.dispatch.search import Found, WideSearch
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
+from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
 from rarmodel.methods.stopping import Criteria, Progress
 from rarmodel.model import unhandled
@@ -63,7 +63,7 @@ class WideSession:
         self.aim: ValueBound | None = None
         self._limits = limits
         self.criteria, self._begun = Criteria(limits.stop), perf_counter()
-        self._search = WideSearch(instance, limits, "search", turns, first)
+        self._search = OrderSearch(instance, limits, "search", turns, first)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
 

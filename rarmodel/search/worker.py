@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from rarmodel.packing import Solution
 
-from .order_annealing import BEST, NOTHING
 from .thread import ANEW, NESTED_STARTS, STARTS, Moves, OnThreads, Thread
 
 
@@ -64,7 +63,7 @@ class Worker:
         start = self._thread.in_turn(self._starts)
         by_orders = self._now in self._orders
         if self._orders:
-            known = self._thread.orders.excess[BEST] < NOTHING
+            known = self._thread.known
             packings = self._wanting(self._packings, start) if known and by_orders else []
             return self._in_turn(packings or self._wanting(self._orders, start)), start
         if best is None:  # There is nothing to begin from.

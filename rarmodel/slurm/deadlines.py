@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
-from rarmodel.dispatch.rules import Rule
 from rarmodel.errors import NoScheduleError
+from rarmodel.lists.dispatching_rules import Rule
 from rarmodel.methods import Result
 from rarmodel.schema import Instance
 

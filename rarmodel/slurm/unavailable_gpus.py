@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from rarmodel.dispatch.rules import Rule
 from rarmodel.errors import NoScheduleError
 from rarmodel.limits import Limits
+from rarmodel.lists.dispatching_rules import Rule
 from rarmodel.methods import attempt
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible

@@ -55,7 +55,7 @@ from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
 try:
-    from rarmodel import dispatch
+    from rarmodel import lists
 except ImportError:  # An older checkout.
     KINDS: tuple[str, ...] = ()
 else:
@@ -272,24 +272,24 @@ def with_features(instance: Instance, kind: str) -> Instance:
 
 def dispatched(jobs: int, kind: str, name: str) -> dict[str, Any]:
     """Seconds of one list schedule of a dispatching rule, and a digest of starts and places."""
-    lists = importlib.import_module("rarmodel.dispatch.list_schedules")
+    schedules = importlib.import_module("rarmodel.lists.list_schedules")
     instance = with_features(cluster_of(jobs), kind)
-    made = lists.ListSchedules(instance)
-    order = np.array(getattr(dispatch, name).order(instance), np.int64)
+    made = schedules.ListSchedules(instance)
+    order = np.array(getattr(lists, name).order(instance), np.int64)
 
     def run() -> None:
         assert made.made(order)
 
     run()
-    digest = hashlib.sha256(made.work.starts.tobytes() + made.work.server.tobytes())
+    digest = hashlib.sha256(made.partial.starts.tobytes() + made.partial.server.tobytes())
     turns = 5 if jobs > 1_000 else 20
     return {"seconds": least_seconds([run], turns), "digest": digest.hexdigest()}
 
 
 def annealed(kind: str) -> dict[str, Any]:
     """Seconds of a move of the search on wider instances: a list schedule and its value."""
-    wide = importlib.import_module("rarmodel.dispatch.search")
-    search = wide.WideSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
+    wide = importlib.import_module("rarmodel.lists.order_search")
+    search = wide.OrderSearch(with_features(cluster_of(SIZES[0]), kind), Limits(threads=1), "")
     least = least_seconds([lambda: search._step(0)])
     return {"seconds": [least[0] / search._moves]}
 
@@ -346,7 +346,7 @@ def measured(cold: bool) -> dict[str, dict[str, Any]]:
     for kind in KINDS:
         for name in DISPATCH:
             for jobs in (*SIZES, 100_000) if kind == KINDS[0] else SIZES:
-                title = f"{getattr(dispatch, name).name}, {kind}"
+                title = f"{getattr(lists, name).name}, {kind}"
                 figures[f"{title}, {jobs:,} jobs"] = dispatched(jobs, kind, name)
         figures[f"annealing, a move, {kind}, {SIZES[0]} jobs"] = annealed(kind)
     figures |= files()

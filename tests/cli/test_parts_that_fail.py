@@ -23,7 +23,7 @@ from dataclasses import replace
 import pyomo.environ as pyo
 
 from rarmodel.bounds import Bound, LowerBound
-from rarmodel.dispatch.rules import Rule
+from rarmodel.lists.dispatching_rules import Rule
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import Policy, first_fit
 from rarmodel.methods import Attempt, Neighbourhood

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 
-from rarmodel.dispatch.decode import values
-from rarmodel.dispatch.facts import goals_of
-from rarmodel.dispatch.list_schedules import ListSchedules
 from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.objective_arrays import objective_arrays, values
 from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.lone import allowed_servers, realised
 from rarmodel.schema import Instance
@@ -82,7 +81,7 @@ def check_list_schedule(random: Random, features: Collection[str], jobs: int, se
     names = random.sample(OBJECTIVES, 3)
     instance = random_wide(random, features, jobs=jobs, servers=servers, objectives=names)
     lists = ListSchedules(instance)
-    offsets = lists.facts.option_at
+    offsets = lists.arrays.options.at
     option = [random.randrange(offsets[j + 1] - offsets[j]) for j in range(jobs)]
     earliest = [random.choice([0, 0, random.randrange(8)]) for _ in range(jobs)]
     order = random.sample(range(jobs), jobs)
@@ -98,9 +97,9 @@ def check_list_schedule(random: Random, features: Collection[str], jobs: int, se
     runs = [held[job.name] for job in instance.jobs]
     rings = [{index[s]: len(gpus) for s, gpus in one.gpus.items()} for one in runs]
     ends = check_completions(instance, [one.start for one in runs], rings)
-    assert lists.state.rings["finish"].tolist() == ends
+    assert lists.partial.state.rings["finish"].tolist() == ends
     found = np.zeros(3)
-    values(lists.state, lists.facts, goals_of(instance), lists.work, found)
+    values(lists.arrays, lists.partial, objective_arrays(instance), found)
     assert report.objective is not None
     assert found.tolist() == pytest.approx([float(report.objective[name]) for name in names])
     return True

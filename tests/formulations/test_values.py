@@ -15,7 +15,6 @@ from random_instances import instances, random_instance
 from scopes import scope_of
 from wide_instances import wide_instances
 
-from rarmodel.dispatch import shortest_first
 from rarmodel.exact.admission import ModelNeeded, Verdict, admit, judge
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
@@ -24,6 +23,7 @@ from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.formulations.time_indexed_preemptive import TIME_INDEXED_PREEMPTIVE
 from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
+from rarmodel.lists import shortest_first
 from rarmodel.methods import attempt
 from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance, Schedule

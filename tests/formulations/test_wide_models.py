@@ -24,7 +24,6 @@ from wide_optimum import optimum
 
 from rarmodel import solve
 from rarmodel.bounds import best_bound, least_values
-from rarmodel.dispatch import shortest_first
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
 from rarmodel.exact.diagnosis import explain
@@ -35,6 +34,7 @@ from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
+from rarmodel.lists import shortest_first
 from rarmodel.methods import attempt
 from rarmodel.model import horizon_of, too_short, used
 from rarmodel.model.features import DUTY, GPU_TYPES, LEVELS, RING_SIZES, SPREADS

@@ -195,7 +195,7 @@ def test_which_instances_are_packed_anew(instance: Instance, expected: bool) -> 
     assert packable(instance) is expected
 
 
-@pytest.mark.parametrize("seed", [0, 4])
+@pytest.mark.parametrize("seed", [4, 12])
 def test_rings_spread_as_far_as_they_end_no_later(seed: int) -> None:
     """The engine runs each ring alone over more and more servers."""
     instance = generate("contention", seed=seed)

@@ -16,13 +16,13 @@ from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
-from rarmodel.packing.solution import one_after_another
+from rarmodel.lists.decoding import STOPPED
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.packing import one_after_another
 from rarmodel.proof import Outcome, Refutation
 from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.search import session as session_module
-from rarmodel.search.decode import STOPPED
-from rarmodel.search.decoder import Decoder
 from rarmodel.search.session import MOST_IMPROVEMENTS
 from rarmodel.search.worker import Worker
 from rarmodel.verifier import verify
@@ -102,11 +102,11 @@ def test_if_not_even_a_first_order_ends_in_time_there_is_a_schedule(
 ) -> None:
     session = session_of(instance)
 
-    def endless(decoder: Decoder, *_: object) -> int:
-        until_told(decoder._work.stop)
+    def endless(lists: ListSchedules, *_: object) -> int:
+        until_told(lists.partial.stop)
         return STOPPED
 
-    monkeypatch.setattr(Decoder, "makespan", endless)
+    monkeypatch.setattr(ListSchedules, "makespan", endless)
     assert session.run(deadline=perf_counter()) == "time limit"
     assert session.solution is None
     schedule = session.schedule("search")

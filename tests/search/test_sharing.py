@@ -6,10 +6,10 @@ import numpy as np
 
 from rarmodel import generate
 from rarmodel.engine.arrays import Floats
+from rarmodel.lists.order_moves import EVENLY
+from rarmodel.packing import layout_of
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import LinearDegradation
-from rarmodel.search.layout import layout_of
-from rarmodel.search.order_annealing import EVENLY
 from rarmodel.search.sharing_odds import LEAST, MOST, sharing_odds
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
+from random_instances import random_instance
 
 from rarmodel import generate
-from rarmodel.engine import arrays_of
 from rarmodel.limits import Limits
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.order_moves import EVENLY
 from rarmodel.methods import installed
-from rarmodel.packing import layout_of as packing_layout_of
+from rarmodel.packing import layout_of, one_after_another
 from rarmodel.schema import Instance
 from rarmodel.search import Session, order_turns, packing_turns
-from rarmodel.search.layout import layout_of
-from rarmodel.search.order_annealing import EVENLY
 from rarmodel.search.packing_turns import ServerTurns
 from rarmodel.search.starts import first_orders
 from rarmodel.search.thread import OnThreads, Thread
@@ -24,12 +26,11 @@ HOT = packing_turns.SERVER_NUMBERS.hot
 
 
 def thread_of(instance: Instance) -> Thread:
-    layout, stop = layout_of(instance), np.zeros(1, np.int64)
-    starts = list(first_orders(layout))
+    arrays, layout, stop = instance_arrays(instance), layout_of(instance), np.zeros(1, np.int64)
+    starts = list(first_orders(layout, arrays.options))
     odds = np.full(len(instance.jobs), EVENLY)
     own = np.zeros(1, np.uint64), stop, installed(OnThreads, instance)
-    packing = packing_layout_of(instance)
-    return Thread(arrays_of(instance), layout, packing, 0, starts, odds, *own)
+    return Thread(instance, arrays, layout, 0, starts, odds, *own)
 
 
 def worker_of(instance: Instance) -> Worker:
@@ -68,7 +69,7 @@ def test_turns_are_hot_where_that_pays(instance: Instance, hot: bool) -> None:
 def test_a_hot_turn_begins_hot_and_gets_cold(monkeypatch: pytest.MonkeyPatch) -> None:
     short_turns(monkeypatch, 2)
     worker = worker_of(generate("contention", seed=3))
-    scale = float(worker._thread.packing.packed.mean())
+    scale = float(worker._thread.layout.packed.mean())
     temperatures = []
     for _ in range(8):
         worker.step(None, 1)
@@ -109,6 +110,27 @@ def test_all_jobs_that_fit_a_server_are_dealt_anew_unless_some_must_spread(
             best = worker.step(best, bound) or best
             if isinstance(worker._now, ServerTurns) and worker._now._turn is not None:
                 used = worker._now._turn.skeleton.used
-                turns += bool(((used > 1) & (worker._thread.packing.packed > 0)).any())
+                turns += bool(((used > 1) & (worker._thread.layout.packed > 0)).any())
         spread.append(turns)
     assert spread[0] > 0 == spread[1]
+
+
+def test_where_nothing_gets_better_a_thread_begins_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module, name in ((order_turns, "NUMBERS"), (packing_turns, "SERVER_NUMBERS")):
+        short = getattr(module, name)._replace(steps=2, most_steps=2)
+        monkeypatch.setattr(module, name, short)
+    instance = random_instance(Random(5), jobs=25, servers=4, tree=True, most_slots=20)
+    best = one_after_another(instance)
+    for better in (0, 1):
+        worker = worker_of(instance)
+        thread = worker._thread
+        begun: list[object] = []
+        monkeypatch.setattr(thread.orders, "begin", lambda order, _, to=begun: to.append(order))
+        for step in range(60):
+            # It is told of a shorter solution at each step, or of the same one.
+            worker.step(best._replace(makespan=200 - better * step), 1)
+        elsewhere = any(order is start for order in begun for start, _ in thread.starts)
+        assert elsewhere == (better == 0)
+        assert thread.orders.temperature > 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rarmodel.dispatch import (
+from rarmodel.lists import (
     earliest_due_first,
     first_come_first_served,
     shortest_first,

@@ -1,15 +1,11 @@
-"""List schedules of wider instances as simply as possible: every job is tried at every event."""
+"""List schedules as simply as possible: every job is tried at every event."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
 
 import numpy as np
 
-from rarmodel.dispatch.facts import FEWEST_ALONE, PACK, facts_of
-from rarmodel.dispatch.room import BITS
 from rarmodel.engine.arrays import NEVER, Ints, State, arrays_of, new_state
 from rarmodel.engine.kernel import (
     CLOCK,
@@ -20,6 +16,19 @@ from rarmodel.engine.kernel import (
     start,
 )
 from rarmodel.engine.modes import mode_of, modes_of
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.placement_options import (
+    ANY,
+    ANY_ALONE,
+    EMPTIEST,
+    FEWEST_ALONE,
+    FEWEST_PAIRED,
+    NEVER_PACKS,
+    PACK,
+    PACKS_FIRST,
+)
+from rarmodel.lists.server_bits import BITS
+from rarmodel.model import topology
 from rarmodel.schema import Instance
 
 Workers = dict[int, int]
@@ -31,7 +40,7 @@ class SimpleDecoder:
     """Makes list schedules of one instance; the engine simulates them."""
 
     def __init__(self, instance: Instance) -> None:
-        self.instance, self.facts = instance, facts_of(instance)
+        self.instance, self.facts = instance, instance_arrays(instance)
         self.arrays, self.modes = arrays_of(instance), modes_of(instance)
         self.compute = np.ascontiguousarray(self.arrays.modes["compute"])
         self.servers = range(len(instance.cluster.servers))
@@ -42,7 +51,20 @@ class SimpleDecoder:
             if job.running is not None
         }
         self.pins: list[Workers] = []
-        self.sets: dict[int, list[int]] = {}
+        tree = topology(instance.cluster)
+        self.paths = tree.paths
+        below: dict[str, dict[int, int]] = {}  # Servers below each switch, and links up to it.
+        for server, path in enumerate(self.paths):
+            for hops, link in enumerate(path, 1):
+                below.setdefault(tree.links[link].parent, {})[server] = hops
+        below.setdefault("", {server: len(path) for server, path in enumerate(self.paths)})
+        self.hops: dict[frozenset[int], dict[int, int]] = {}
+        for up in below.values():  # Of switches with the same servers below, the lowest counts.
+            known = self.hops.get(frozenset(up), up)
+            self.hops[frozenset(up)] = min(known, up, key=lambda one: min(one.values()))
+        groups = (group for group in self.hops if len(group) > 1)
+        self.groups = sorted(groups, key=lambda group: (len(group), min(group)))
+        self.alone: dict[int, set[int]] = {}
 
     def __call__(self, order: Sequence[int], option: Ints, earliest: Ints) -> Made | None:
         """The schedule; None if some job can never start."""
@@ -50,6 +72,7 @@ class SimpleDecoder:
         self.state = new_state(self.arrays)
         reset(self.arrays, self.state)
         self.held: dict[int, Workers] = {}
+        self.alone = {}
         starts, ends, rings = [0] * len(jobs), [NEVER] * len(jobs), [Workers() for _ in jobs]
         for j in order:
             if j in self.running:
@@ -71,6 +94,8 @@ class SimpleDecoder:
                     if self._kept(state, {**self.held, j: workers}, now):
                         self._start(self.state, j, workers)
                         self.held[j] = rings[j] = workers
+                        if self._style(j, int(option[j])) in (ANY_ALONE, FEWEST_ALONE):
+                            self.alone[j] = self._links(workers)
                         starts[j] = now
                         waiting.remove(j)
             if not self.state.counters[RUNNING] and not waiting:
@@ -81,7 +106,7 @@ class SimpleDecoder:
                 for j in waiting
                 if set(jobs[j].after) <= done
             ]
-            moments += [int(slot) for slot in self.facts.change_slot]
+            moments += [int(slot) for slot in self.facts.reserved.slot]
             later = [int(slot) for slot in moments if slot > now]
             if not later or min(later) == NEVER:
                 return None
@@ -91,6 +116,7 @@ class SimpleDecoder:
                     ends[j] = now
                     done.add(jobs[j].name)
                     del self.held[j]
+                    self.alone.pop(j, None)
             self.state.counters[CLOCK] = now
 
     def _start(self, state: State, j: int, workers: Workers) -> None:
@@ -102,19 +128,17 @@ class SimpleDecoder:
         count = complete_next(self.arrays, state, completed)
         return [int(j) for j in completed[:count]]
 
-    def _rooms(self, servers: Iterable[int], slot: int, held: dict[int, Workers]) -> dict[int, int]:
-        """GPUs of servers that are left in a slot; below 0 where jobs hold too many."""
-        kept, others = Counter[int](), Counter[int]()
-        for j, workers in held.items():
-            (kept if j in self.running else others).update(workers)
-        capacity = self.instance.cluster.capacity
-        return {s: max(0, capacity(s, slot) - kept[s]) - others[s] for s in servers}
+    def _room(self, server: int, slot: int, held: dict[int, Workers]) -> int:
+        """GPUs of a server that are left in a slot; below 0 if jobs hold too many."""
+        kept = sum(w.get(server, 0) for j, w in held.items() if j in self.running)
+        others = sum(w.get(server, 0) for j, w in held.items() if j not in self.running)
+        return max(0, self.instance.cluster.capacity(server, slot) - kept) - others
 
     def _placed(self, j: int, option: int, now: int) -> Workers:
         """Workers by server of a job that starts now; none if there is no room."""
         facts, job = self.facts, self.instance.jobs[j]
-        chosen = facts.option_at[j] + option
-        size = int(facts.option_size[chosen]) if option >= 0 else sum(self.pins[~option].values())
+        chosen = facts.options.at[j] + option
+        size = int(facts.options.size[chosen]) if option >= 0 else sum(self.pins[~option].values())
         caps = {one.name: one.gpus for one in self.instance.tenants if one.gpus is not None}
         if job.tenant in caps:
             of_tenant = [i for i in self.held if self.instance.jobs[i].tenant == job.tenant]
@@ -124,48 +148,105 @@ class SimpleDecoder:
                 return {}
         if option < 0:
             pin = self.pins[~option]
-            rooms = self._rooms(pin, now, self.held)
-            return pin if all(rooms[s] >= pin[s] for s in pin) else {}
-        first = int(facts.option_allowed[chosen])
-        rows = range(first, first + int(facts.option_rows[chosen]))
-        found = [self._within(j, int(chosen), row, size, now) for row in rows]
-        return min((one for one in found if one), key=len, default={})
+            return pin if all(self._room(s, now, self.held) >= pin[s] for s in pin) else {}
+        words = facts.options.sets[facts.options.allowed[chosen]]
+        allowed = [s for s in self.servers if int(words[s // BITS]) >> s % BITS & 1]
+        idle = {s: self._room(s, now, self.held) for s in allowed}
+        style, packs = facts.options.style[chosen], facts.options.packs[chosen]
+        packed = self._packed(idle, size)
+        if style == PACK or (packs == PACKS_FIRST and packed):
+            return packed
+        spread = self._spread(j, int(chosen), idle)
+        return spread or ({} if packs == NEVER_PACKS else packed)
 
-    def _allowed(self, row: int) -> list[int]:
-        """The servers of a set."""
-        if row not in self.sets:
-            words = self.facts.allowed[row].tolist()
-            self.sets[row] = [s for s in self.servers if words[s // BITS] >> s % BITS & 1]
-        return self.sets[row]
+    def _style(self, j: int, option: int) -> int:
+        return (
+            -1 if option < 0 else int(self.facts.options.style[self.facts.options.at[j] + option])
+        )
 
-    def _within(self, j: int, chosen: int, row: int, size: int, now: int) -> Workers:
-        """The same on servers of a set."""
-        facts, spread = self.facts, self.instance.jobs[j].spread
-        style, allowed = facts.option_style[chosen], self._allowed(row)
-        idle = self._rooms(allowed, now, self.held)
-        if style == PACK:
-            roomy = [s for s in allowed if idle[s] >= size]
-            return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
-        link = facts.server_link
-        usable = [s for s in allowed if idle[s] > 0]
-        if style == FEWEST_ALONE:
-            usable = [s for s in usable if link[s] < 0 or self.state.links[link[s]]["rings"] == 0]
-        usable.sort(key=lambda s: (-idle[s], s))
+    def _links(self, workers: Workers) -> set[int]:
+        """The links that a ring uses: those with some of its servers below, but not all."""
+        links = [link for server in workers for link in self.paths[server]]
+        return {link for link in links if links.count(link) < len(workers)}
+
+    def _packed(self, idle: Workers, size: int) -> Workers:
+        roomy = [s for s in idle if idle[s] >= size]
+        return {min(roomy, key=lambda s: (idle[s], s)): size} if roomy else {}
+
+    def _spread(self, j: int, chosen: int, idle: Workers) -> Workers:
+        """Workers of a ring on several servers, below the first switch that has room.
+
+        Or, in the style EMPTIEST, below the one where they are the fewest.
+        """
+        options = self.facts.options
+        row = options.queue_switches[options.queue[chosen]]
+        below = options.switch[options.switch_at[row] : options.switch_at[row + 1]].tolist()
+        found = (self._below(j, chosen, idle, self.groups[number]) for number in below)
+        rings = (ring for ring in found if ring)
+        if options.style[chosen] == EMPTIEST:
+            return min(rings, key=len, default={})
+        return next(rings, {})
+
+    def _below(self, j: int, chosen: int, idle: Workers, group: frozenset[int]) -> Workers:
+        """The same below a switch."""
+        options, spread = self.facts.options, self.instance.jobs[j].spread
+        style, size = int(options.style[chosen]), int(options.size[chosen])
         fewest = max(2, spread.min_servers) if spread else 2
-        most = (spread.max_servers if spread else None) or len(usable)
-        room = [0, *accumulate(idle[s] for s in usable)]
+        most = (spread.max_servers if spread else None) or len(idle)
+        equal = spread is not None and spread.equal
+        if style in (FEWEST_ALONE, FEWEST_PAIRED):
+            fewest = most = int(options.fewest[chosen])
+        others = {ANY_ALONE: 0, FEWEST_ALONE: 0, FEWEST_PAIRED: 1}.get(style, len(self.held))
+        taken = set().union(*self.alone.values())
+        rings = [self._links(workers) for workers in self.held.values()]
+        usable = []
+        for s in sorted(group & idle.keys(), key=lambda s: (-idle[s], s)):
+            links = set(self.paths[s][: self.hops[group][s]])
+            full = any(sum(link in ring for ring in rings) > others for link in links)
+            if idle[s] > 0 and not full and not links & taken:
+                usable.append(s)
         for used in range(fewest, min(most, size, len(usable)) + 1):
-            if spread and spread.equal:
-                if size % used == 0 and idle[usable[used - 1]] >= size // used:
-                    return dict.fromkeys(usable[:used], size // used)
-            elif room[used] >= size:
-                workers, left = dict.fromkeys(usable[:used], 1), size - used
-                for s in usable[:used]:
-                    more = min(left, idle[s] - 1)
-                    workers[s] += more
-                    left -= more
-                return workers
+            first = usable[:used]
+            share = size // used
+            if not equal and sum(idle[s] for s in first) >= size:
+                return self._filled(style, idle, size, first, usable)
+            if equal and size % used == 0 and idle[first[-1]] >= share:
+                if style in (FEWEST_ALONE, FEWEST_PAIRED):
+                    roomy = [s for s in usable if idle[s] >= share]
+                    first = self._tight(first, roomy, idle, dict.fromkeys(usable, share), 0)
+                return dict.fromkeys(first, share)
         return {}
+
+    def _tight(
+        self, first: list[int], usable: list[int], idle: Workers, least: Workers, spare: int
+    ) -> list[int]:
+        """Servers in place of the first ones: the fullest that do, from the last place on."""
+        chosen = [*first]
+        for p in reversed(range(len(chosen))):
+            own = chosen[p]
+            need = least.get(own) or max(1, idle[own] - spare)
+            fuller = [s for s in usable if need <= idle[s] < idle[own] and s not in chosen]
+            if fuller:
+                chosen[p] = min(fuller, key=lambda s: (idle[s], s))
+                spare -= idle[own] - idle[chosen[p]]
+        return chosen
+
+    def _filled(
+        self, style: int, idle: Workers, size: int, first: list[int], usable: list[int]
+    ) -> Workers:
+        """Workers on the emptiest servers, or on the fullest that do."""
+        workers, left = Workers(), size
+        if style in (FEWEST_ALONE, FEWEST_PAIRED):
+            spare = sum(idle[s] for s in first) - size
+            first = self._tight(first, usable, idle, {}, spare)[::-1]
+        for p, emptiest in enumerate(first):
+            s, others = emptiest, len(first) - 1 - p
+            if others == 0 and style in (ANY, ANY_ALONE):
+                fuller = [t for t in usable if left <= idle[t] < idle[s] and t not in workers]
+                s = min(fuller, key=lambda t: (idle[t], t), default=s)
+            workers[s] = min(left - others, idle[s])
+            left -= workers[s]
+        return workers
 
     def _kept(self, running: State, jobs: dict[int, Workers], now: int) -> bool:
         """Whether deadlines and reservations are kept if nothing starts any more."""
@@ -175,8 +256,8 @@ class SimpleDecoder:
         held = dict(jobs)
         while held:
             end = next_completion(self.arrays, state)
-            for slot in self.facts.change_slot:
-                if now < slot < end and min(self._rooms(self.servers, slot, held).values()) < 0:
+            for slot in self.facts.reserved.slot:
+                if now < slot < end and min(self._room(s, slot, held) for s in self.servers) < 0:
                     return False
             if end == NEVER:
                 return False

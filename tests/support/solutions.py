@@ -7,25 +7,32 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from rarmodel.engine import NEVER, arrays_of, new_state
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.placement_options import (
+    ANY,
+    EMPTIEST,
+    FEWEST_ALONE,
+    NEVER_PACKS,
+    PACKS_FIRST,
+    option_of_style,
+)
 from rarmodel.packing import Solution, one_after_another
 from rarmodel.schema import Instance
-from rarmodel.search.decode import decode
-from rarmodel.search.decoder import decoded
-from rarmodel.search.layout import ANY, FEWEST_ALONE, layout_of, new_work
+from rarmodel.search.starts import decoded
 
 
 def solution_to_start_from(instance: Instance, random: Random) -> Solution:
-    arrays, layout = arrays_of(instance), layout_of(instance)
-    state, work = new_state(arrays), new_work(arrays, layout)
-    jobs = len(instance.jobs)
-    order = np.array(random.sample(range(jobs), jobs), np.int64)
-    mode = np.array([random.randrange(most) for most in layout.most_modes], np.int64)
-    mode[:] = np.where(mode >= ANY, FEWEST_ALONE, mode)  # Too much contention may never end.
-    no_delay = np.zeros(jobs, np.int64)
-    if decode(arrays, state, layout, work, order, mode, no_delay, NEVER) < 0:
+    lists, jobs = ListSchedules(instance), len(instance.jobs)
+    options = lists.arrays.options
+    order = random.sample(range(jobs), jobs)
+    option = np.array([random.randrange(count) for count in np.diff(options.at)], np.int64)
+    alone = np.maximum(0, option_of_style(options, FEWEST_ALONE, PACKS_FIRST))
+    alone = np.maximum(alone, option_of_style(options, FEWEST_ALONE, NEVER_PACKS))
+    crowded = np.isin(options.style[options.at[:-1] + option], (ANY, EMPTIEST))
+    option = np.where(crowded, alone, option)  # Too much contention may never end.
+    if not lists.made(order, option):
         return one_after_another(instance)  # Some ring never ends where it is put.
-    return decoded(layout, work, state)
+    return decoded(lists)
 
 
 def late(solution: Solution, sizes: npt.NDArray[np.int64], target: int) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from documents import instance_data, job_data
 
-from rarmodel.dispatch.facts import MOST_GROUPS
-from rarmodel.dispatch.list_schedules import ListSchedules
-from rarmodel.dispatch.search import STARTS, WideSearch
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.network_parts import MOST_PARTS
+from rarmodel.lists.order_search import STARTS, OrderSearch
+from rarmodel.lists.placement_options import NARROWED
+from rarmodel.lists.server_bits import as_truths
 from rarmodel.model import topology
 from rarmodel.schema import Instance
 from rarmodel.verifier import require_feasible
@@ -36,7 +39,7 @@ def wide(name: str, gpus: int = 16, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rule", STARTS, ids=lambda rule: rule.name)
-@pytest.mark.parametrize("count", [4, MOST_GROUPS + 1])
+@pytest.mark.parametrize("count", [4, MOST_PARTS + 1])
 def test_rules_keep_rings_within_a_rack(rule: Any, count: int) -> None:
     jobs = [wide(f"j{i}", gpus=20 + i % 8, spread={"within": "rack"}) for i in range(2 * count)]
     instance = racks(*jobs, count=count)
@@ -50,7 +53,7 @@ def test_rules_keep_rings_within_a_rack(rule: Any, count: int) -> None:
 @pytest.mark.parametrize("objective", ["total-links", ["makespan", "total-links"]])
 def test_search_puts_a_ring_that_nobody_slows_on_two_servers_of_one_rack(objective: Any) -> None:
     instance = racks(wide("a"), wide("b", gpus=12), objective=objective)
-    search = WideSearch(instance, Limits(threads=1), "search")
+    search = OrderSearch(instance, Limits(threads=1), "search")
     search.run(None, iterations=10)
     assert search.best.schedule is not None
     report = require_feasible(instance, search.best.schedule)
@@ -67,7 +70,13 @@ def test_search_puts_a_ring_that_nobody_slows_on_two_servers_of_one_rack(objecti
 
 def test_rings_may_choose_their_rack_where_racks_are_few() -> None:
     one = ListSchedules(racks(wide("a", spread={"within": "rack"})))
-    many = ListSchedules(racks(wide("a", spread={"within": "rack"}), count=MOST_GROUPS + 1))
-    assert one.facts.option_rows.tolist().count(4) == 2
-    assert one.facts.option_rows.tolist().count(1) == 2 * 4
-    assert set(many.facts.option_rows.tolist()) == {MOST_GROUPS + 1}
+    many = ListSchedules(racks(wide("a", spread={"within": "rack"}), count=MOST_PARTS + 1))
+    for lists, racks_alone in (one, 4), (many, 0):
+        options = lists.arrays.options
+        servers = as_truths(options.sets, len(lists.arrays.server_gpus)).sum(axis=1)
+        narrow = servers[options.allowed] == 4
+        assert narrow.sum() == racks_alone * len(NARROWED)
+        # Any other ring is below one of the racks.
+        rows = options.queue_switches[options.queue[~narrow]]
+        length = np.diff(options.switch_at)[rows]
+        assert set(length.tolist()) == {4 if racks_alone else MOST_PARTS + 1}

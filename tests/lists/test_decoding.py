@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from simple_decode import Made, SimpleDecoder
 from wide_instances import WIDE, random_wide
 
-from rarmodel.dispatch.facts import pinned
-from rarmodel.dispatch.list_schedules import ListSchedules
 from rarmodel.engine import placements_of
 from rarmodel.files import parse_instance
+from rarmodel.lists.instance_arrays import pinned
+from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
 
@@ -26,7 +26,7 @@ NO_SHRINKING = [phase for phase in Phase if phase != Phase.shrink]
 def made(lists: ListSchedules, order: Any, option: Any, earliest: Any) -> Made | None:
     if not lists.made(order, option, earliest):
         return None
-    work, at = lists.work, lists.facts.place_at
+    work, at = lists.partial, lists.arrays.place_at
     rings = [
         dict(
             zip(
@@ -37,7 +37,7 @@ def made(lists: ListSchedules, order: Any, option: Any, earliest: Any) -> Made |
         )
         for j in range(len(at) - 1)
     ]
-    return work.starts.tolist(), lists.state.rings["finish"].tolist(), rings
+    return work.starts.tolist(), work.state.rings["finish"].tolist(), rings
 
 
 def check(random: Random, instance: Instance, times: int = 3) -> None:
@@ -45,7 +45,7 @@ def check(random: Random, instance: Instance, times: int = 3) -> None:
     jobs = len(instance.jobs)
     for _ in range(times):
         order = random.sample(range(jobs), jobs)
-        options = np.diff(lists.facts.option_at)
+        options = np.diff(lists.arrays.options.at)
         option = np.array([random.randrange(max(1, count)) for count in options])
         earliest = np.array([random.choice([0, 0, random.randrange(12)]) for _ in range(jobs)])
         found = made(lists, order, option, earliest)
@@ -54,7 +54,7 @@ def check(random: Random, instance: Instance, times: int = 3) -> None:
             continue
         # Some jobs stay where they are.
         simple.pins = found[2]
-        lists.facts = pinned(lists.facts, placements_of(found[2]))
+        lists.arrays = pinned(lists.arrays, placements_of(found[2]))
         for job in random.sample(range(jobs), random.randint(1, jobs)):
             option[job] = -1 - job
         random.shuffle(order)
@@ -86,11 +86,12 @@ def test_schedules_are_those_of_the_simple_decoder(
 def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None:
     random = Random(seed)
     gpus = [random.choice([1, 2, random.randint(1, most_gpus)]) for _ in range(servers)]
-    gpus_of = {f"s{i}": count for i, count in enumerate(gpus)}
+    names = [f"s{i}" for i in range(servers)]
+    of_server = dict(zip(names, gpus, strict=True))
     jobs = []
     for i in range(60):
-        allowed = random.choice([[*gpus_of], random.sample([*gpus_of], random.randint(2, servers))])
-        room = sum(gpus_of[name] for name in allowed)
+        allowed = random.choice([names, random.sample(names, random.randint(2, servers))])
+        room = sum(of_server[name] for name in allowed)
         size = min(room, random.choice([1, 2, random.randint(1, most_gpus), max(1, room // 3)]))
         job = job_data(f"j{i}", size, random.randint(1, 60), servers=allowed)
         job["gradient_mb"] = random.choice([0.0, 20.0])

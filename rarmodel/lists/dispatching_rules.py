@@ -74,7 +74,7 @@ class Rule(registry.Part):
         if not lists.made(order):
             return Attempt(None, "in this order, some job can never start or complete in time")
         schedule = lists.schedule(self.name)
-        if int(lists.state.rings["finish"].max()) > horizon_of(instance):
+        if int(lists.partial.state.rings["finish"].max()) > horizon_of(instance):
             return Attempt(None, "no schedule found within the horizon")
         return Attempt(schedule, "finished")
 

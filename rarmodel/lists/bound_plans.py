@@ -9,11 +9,11 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
-from .facts import Facts
-from .room import as_truths
+from .placement_options import PlacementOptions
+from .server_bits import as_truths
 
 
-def planned(instance: Instance, facts: Facts) -> tuple[Ints, Ints] | None:
+def planned(instance: Instance, options: PlacementOptions) -> tuple[Ints, Ints] | None:
     """Order and options that come nearest to the plan for the first objective.
 
     The jobs in the order of their starts in a relaxation is the classic way from a linear program
@@ -25,16 +25,14 @@ def planned(instance: Instance, facts: Facts) -> tuple[Ints, Ints] | None:
         return None
     plan = found.plan
     kinds = np.array(plan.kinds)
-    allowed = as_truths(facts.allowed, len(kinds))
-    rows = zip(facts.option_allowed.tolist(), facts.option_rows.tolist(), strict=True)
-    among = [np.asarray(allowed[row : row + many].any(axis=0)) for row, many in rows]
+    allowed = as_truths(options.sets, len(kinds))
     option = np.zeros(len(plan.starts), np.int64)
     for j, (kind, size) in enumerate(plan.offers):
-        first, end = facts.option_at[j], facts.option_at[j + 1]
+        first, end = options.at[j], options.at[j + 1]
         fitting = [
-            (int(among[o].sum()), int(facts.option_style[o]), o - first)
+            (int(allowed[row].sum()), int(options.style[o]), o - first)
             for o in range(first, end)
-            if facts.option_size[o] == size and among[o][kinds == kind].any()
+            if options.size[o] == size and allowed[row := options.allowed[o], kinds == kind].any()
         ]
         option[j] = min(fitting, default=(0, 0, 0))[2]
     return np.argsort(plan.starts, kind="stable").astype(np.int64), option

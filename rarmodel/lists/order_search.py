@@ -1,4 +1,4 @@
-"""The search for wider instances: annealing over list schedules, in rounds, on all threads."""
+"""The search over list schedules: annealing in rounds, on all threads."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from rarmodel.model import horizon_of
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 from rarmodel.schema import Instance, Schedule
 
-from .anneal import BEST, CURRENT, NOTHING, anneal, new_genes
-from .facts import facts_of, goals_of
-from .list_schedules import ListSchedules
-from .plans import planned
-from .rules import (
+from .bound_plans import planned
+from .dispatching_rules import (
     Rule,
     earliest_due_first,
     first_come_first_served,
     shortest_first,
     weighted_shortest_first,
 )
+from .instance_arrays import instance_arrays
+from .list_schedules import ListSchedules
+from .objective_arrays import objective_arrays
+from .order_annealing import OrderAnnealing
+from .order_moves import BEST, NOTHING
+from .order_moves import NUMBERS as MOVE_NUMBERS
 
 
 class Numbers(NamedTuple):
@@ -81,7 +84,7 @@ class Found:
 
 @dataclass(frozen=True)
 class OnLists(Neighbourhood):
-    """A neighbourhood of list schedules, which takes its steps on each thread of a `WideSearch`.
+    """A neighbourhood of list schedules, which takes its steps on each thread of an `OrderSearch`.
 
     Attributes
     ----------
@@ -91,11 +94,11 @@ class OnLists(Neighbourhood):
 
     runs: ClassVar[str] = "in each thread"
 
-    step: Callable[[WideSearch, int], bool] = field(kw_only=True)
+    step: Callable[[OrderSearch, int], bool] = field(kw_only=True)
 
 
-class WideSearch:
-    """A search for one wider instance that goes on where it was each time it is run.
+class OrderSearch:
+    """A search for one instance that goes on where it was each time it is run.
 
     Parameters
     ----------
@@ -128,29 +131,30 @@ class WideSearch:
     ) -> None:
         self.instance = instance
         self._turns, self._first = turns, first
-        facts, goals = facts_of(instance), goals_of(instance)
-        self._goals, self.method = goals, method
+        arrays, objectives = instance_arrays(instance), objective_arrays(instance)
+        self.method = method
         self._stop = np.zeros(1, np.int64)
         self._threads = limits.threads or processors()
-        self._lists = [ListSchedules(instance, facts)]
-        while len(self._lists) < self._threads:
-            self._lists.append(ListSchedules(instance, other=self._lists[0]))
-        jobs = len(instance.jobs)
-        self._genes = [new_genes(jobs, len(goals.greatest)) for _ in self._lists]
-        self._ordering, self._orders = Lock(), dict[Rule, list[int]]()
+        self._annealing = [
+            OrderAnnealing(
+                ListSchedules(instance, arrays, self._stop),
+                objectives,
+                MOVE_NUMBERS,
+                np.array([limits.seed * 1_000_003 + first + i], np.uint64),
+            )
+            for i in range(self._threads)
+        ]
+        self._ordering, self._orders = Lock(), dict[Rule, Ints]()
         self._guided = False
         self._least = 0.0
         self._planned: tuple[Ints, Ints] | None = None
-        self._generators = [
-            np.array([limits.seed * 1_000_003 + first + i], np.uint64) for i in range(self._threads)
-        ]
-        self._moves = max(NUMBERS.fewest_moves, NUMBERS.work // jobs)
+        self._moves = max(NUMBERS.fewest_moves, NUMBERS.work // len(instance.jobs))
         self._some = installed(OnLists, instance)
         self.iterations = self.since_gain = 0
         self._round = [0] * self._threads
         self._left = [0] * self._threads
         self._length = [NUMBERS.first_round] * self._threads
-        self.best = Found((NOTHING,) * len(goals.greatest))
+        self.best = Found((NOTHING,) * len(objectives.greatest))
 
     def run(
         self,
@@ -227,14 +231,14 @@ class WideSearch:
 
     def _value(self, i: int) -> tuple[float, ...]:
         """Values of a thread's best schedule."""
-        return tuple(self._genes[i].value[BEST].tolist())
+        return tuple(self._annealing[i].encodings.value[BEST].tolist())
 
     def _guide(self) -> None:
         """Find out what the first objective is worth at least, and the plan behind that."""
         self._least = float(least_values(self.instance)[0])
-        self._planned = planned(self.instance, self._lists[0].facts)
-        for genes in self._genes:
-            genes.aim[0] = self._least
+        self._planned = planned(self.instance, self._annealing[0].lists.arrays.options)
+        for annealing in self._annealing:
+            annealing.aim_at(self._least)
 
     def _take_turn(self, turns: Turns, deadline: float) -> None:
         """Let a neighbourhood of a user change the best schedule."""
@@ -258,85 +262,53 @@ class WideSearch:
 
     def _start(self, i: int) -> bool:
         """Make the schedule of the next start on one thread."""
-        genes = self._genes[i]
-        before = tuple(genes.value[BEST])
         self._begin(i)
-        self._anneal(i, 1, 0.0, 1.0)
         self._round[i] += 1  # Without the round that would begin with the best.
-        return tuple(genes.value[BEST]) < before
+        return self._annealing[i].step(1)
 
     def anneal_for_a_moment(self, i: int) -> bool:
         """Anneal on one thread, in rounds; whether its best became better."""
-        genes = self._genes[i]
         if self._left[i] == 0:
             self._begin(i)
-        before = tuple(genes.value[BEST])
-        moves = self._moves * self._length[i]
-        cooling = (NUMBERS.cold / NUMBERS.hot) ** (1 / moves)
-        done = self._moves * (self._length[i] - self._left[i])
-        self._anneal(i, self._moves, NUMBERS.hot * cooling**done, cooling)
         self._left[i] -= 1
-        return tuple(genes.value[BEST]) < before
-
-    def _anneal(self, i: int, moves: int, hot: float, cooling: float) -> None:
-        """Anneal on one thread."""
-        lists = self._lists[i]
-        anneal(
-            lists.arrays,
-            lists.state,
-            lists.saved,
-            lists.modes,
-            lists.compute,
-            lists.facts,
-            self._goals,
-            lists.work,
-            self._genes[i],
-            moves,
-            hot,
-            cooling,
-            self._generators[i],
-            self._stop,
-        )
+        return self._annealing[i].step(self._moves)
 
     def _begin(self, i: int) -> None:
         """Begin a round: with the plan, later with the best known or the order of a rule."""
-        genes, turn = self._genes[i], self._round[i]
-        if turn % 2 == 0 or genes.energy[BEST] == NOTHING:
+        annealing, turn = self._annealing[i], self._round[i]
+        encodings = annealing.encodings
+        if turn % 2 == 0 or encodings.energy[BEST] == NOTHING:
             rule = STARTS[(turn // 2 * self._threads + self._first + i) % len(STARTS)]
-            genes.order[CURRENT] = self._order(rule)
-            genes.option[CURRENT] = 0
+            order = self._order(rule)
+            option: Ints | int = 0
             if self._planned is not None:
-                order, option = self._planned
-                genes.option[CURRENT] = option
-                if turn == 0:
-                    genes.order[CURRENT] = order
-            genes.earliest[CURRENT] = 0
+                option = self._planned[1]
+                order = self._planned[0] if turn == 0 else order
+            annealing.begin(order, option)
         else:
-            for row in (genes.order, genes.option, genes.earliest, genes.value):
-                row[CURRENT] = row[BEST]
-            genes.aim[0] = self._least + NUMBERS.aim * (genes.value[BEST, 0] - self._least)
-        genes.energy[CURRENT] = NOTHING  # Not known for this aim.
+            annealing.begin_from(BEST)
+            above = encodings.value[BEST, 0] - self._least
+            annealing.aim_at(self._least + NUMBERS.aim * above)
         if turn > 0:
             self._length[i] = min(NUMBERS.most_round, 2 * self._length[i])
         self._left[i] = self._length[i]
+        annealing.heat(NUMBERS.hot, NUMBERS.cold, self._moves * self._length[i])
         self._round[i] += 1
 
-    def _order(self, rule: Rule) -> list[int]:
+    def _order(self, rule: Rule) -> Ints:
         """The order of a rule, found once for all threads."""
         with self._ordering:
             if rule not in self._orders:
-                self._orders[rule] = rule.order(self.instance)
+                self._orders[rule] = np.array(rule.order(self.instance), np.int64)
             return self._orders[rule]
 
     def _take(self, i: int) -> None:
         """Make a thread's best schedule the best of all if it is better, and within the horizon."""
-        genes, lists, found = self._genes[i], self._lists[i], self._value(i)
-        if found >= self.best.values:
+        annealing, found = self._annealing[i], self._value(i)
+        if found >= self.best.values or not annealing.decode(BEST):
             return
-        genes_of_best = genes.order[BEST], genes.option[BEST], genes.earliest[BEST]
-        if not lists.made(*genes_of_best):
-            return
-        if int(lists.state.rings["finish"].max()) <= horizon_of(self.instance):
+        lists = annealing.lists
+        if int(lists.partial.state.rings["finish"].max()) <= horizon_of(self.instance):
             self.best = Found(found, lists.schedule(self.method))
 
 
@@ -344,5 +316,5 @@ LIST_SCHEDULES = OnLists(
     "list-schedules",
     "order, size, servers and delay of jobs, in list schedules",
     handles=ALL_BUT_PREEMPTION,
-    step=WideSearch.anneal_for_a_moment,
+    step=OrderSearch.anneal_for_a_moment,
 )

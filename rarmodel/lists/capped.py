@@ -15,9 +15,9 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Schedule
 
-from .anneal import BEST, CURRENT, NOTHING, Genes
-from .facts import pinned
-from .search import WideSearch
+from .instance_arrays import pinned
+from .order_moves import BEST, CURRENT, NOTHING, Encodings
+from .order_search import OrderSearch
 
 MOVES_PER_JOB = 100
 """Most moves of a step for each job: with few jobs, there is little to be found."""
@@ -25,7 +25,7 @@ AS_IT_IS, UNDELAYED, RULE = range(3)
 """How rounds begin, by turns."""
 
 
-class CappedSearch(WideSearch):
+class CappedSearch(OrderSearch):
     """A search that lowers the last objective of an instance, and raises none of the others.
 
     Parameters
@@ -43,22 +43,22 @@ class CappedSearch(WideSearch):
         self._moves = min(self._moves, MOVES_PER_JOB * len(instance.jobs))
         starts, places = decisions(instance, schedule)
         self._starts: Ints = starts
-        for lists in self._lists:
-            lists.facts = pinned(lists.facts, places)
+        for annealing in self._annealing:
+            lists = annealing.lists
+            lists.arrays = pinned(lists.arrays, places)
         self._pins = -1 - np.arange(len(starts))
         self._cap()
 
     def _cap(self) -> None:
         """Make the schedule the best one, and its values caps."""
-        for i, genes in enumerate(self._genes):
+        for annealing in self._annealing:
+            encodings = annealing.encodings
             for cap in (np.inf, None):
-                genes.order[CURRENT] = np.argsort(self._starts, kind="stable")
-                genes.option[CURRENT] = self._pins
-                genes.earliest[CURRENT] = self._starts
-                genes.energy[CURRENT] = genes.value[BEST] = NOTHING
-                self._anneal(i, 1, 0.0, 1.0)
+                encodings.value[BEST] = NOTHING
+                annealing.begin(np.argsort(self._starts, kind="stable"), self._pins, self._starts)
+                annealing.step(1)
                 if cap is not None:
-                    genes.cap[:-1] = genes.value[BEST, :-1]
+                    encodings.cap[:-1] = encodings.value[BEST, :-1]
         self._take(0)
 
     def _guide(self) -> None:
@@ -67,22 +67,22 @@ class CappedSearch(WideSearch):
     def _begin(self, i: int) -> None:
         """Begin a round: with the best of all threads, without its delays, or by a rule."""
         super()._begin(i)
-        genes, kind = self._genes[i], (self._round[i] + i) % 3
+        encodings, kind = self._annealing[i].encodings, (self._round[i] + i) % 3
         if kind == RULE:
             return
-        for row, best in zip(_rows(genes), self._shared, strict=True):
+        for row, best in zip(_rows(encodings), self._shared, strict=True):
             row[CURRENT] = best
         if kind == UNDELAYED:
-            genes.earliest[CURRENT] = 0
-            genes.energy[CURRENT] = NOTHING
+            encodings.earliest[CURRENT] = 0
+            encodings.energy[CURRENT] = NOTHING
 
     def _take(self, i: int) -> None:
         """Share the best with all threads, between their steps."""
         before = self.best
         super()._take(i)
         if self.best is not before:
-            self._shared = [row[BEST].copy() for row in _rows(self._genes[i])]
+            self._shared = [row[BEST].copy() for row in _rows(self._annealing[i].encodings)]
 
 
-def _rows(genes: Genes) -> tuple[Ints | Floats, ...]:
-    return genes.order, genes.option, genes.earliest, genes.value, genes.energy
+def _rows(encodings: Encodings) -> tuple[Ints | Floats, ...]:
+    return encodings.order, encodings.option, encodings.earliest, encodings.value, encodings.energy

@@ -8,8 +8,8 @@ import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
 from rarmodel import solve
-from rarmodel.dispatch.capped import CappedSearch
 from rarmodel.limits import Limits
+from rarmodel.lists.capped import CappedSearch
 from rarmodel.verifier import verify
 
 TIES = ("total-completion", "total-links")

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
-from rarmodel.dispatch import shortest_first
-from rarmodel.dispatch.facts import facts_of
-from rarmodel.dispatch.list_schedules import ListSchedules
-from rarmodel.dispatch.plans import planned
-from rarmodel.dispatch.room import as_truths
 from rarmodel.files import parse_instance
+from rarmodel.lists import shortest_first
+from rarmodel.lists.bound_plans import planned
+from rarmodel.lists.instance_arrays import instance_arrays
+from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.server_bits import as_truths
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -60,16 +60,16 @@ def two_types(*jobs: int, objective: str = "total-completion") -> Instance:
 
 
 def test_a_job_may_be_kept_off_the_fast_servers() -> None:
-    facts = facts_of(two_types(5))
-    allowed = as_truths(facts.allowed, 2)
-    sets = {tuple(allowed[row].tolist()) for row in facts.option_allowed}
+    options = instance_arrays(two_types(5)).options
+    allowed = as_truths(options.sets, 2)
+    sets = {tuple(allowed[row].tolist()) for row in options.allowed}
     assert {(True, False), (False, True), (True, True)} <= sets
 
 
 def test_the_plan_uses_the_slow_server_where_that_helps() -> None:
     instance = two_types(*range(3, 15))
     lists = ListSchedules(instance)
-    plan = planned(instance, lists.facts)
+    plan = planned(instance, lists.arrays.options)
     assert plan is not None
     values = []
     for decisions in ((shortest_first.order(instance),), plan):
@@ -83,7 +83,7 @@ def test_the_plan_uses_the_slow_server_where_that_helps() -> None:
 
 def test_the_plan_starts_short_jobs_first() -> None:
     instance = two_types(9, 1, 5)
-    plan = planned(instance, facts_of(instance))
+    plan = planned(instance, instance_arrays(instance).options)
     assert plan is not None
     order = plan[0].tolist()
     assert order.index(1) < order.index(0)
@@ -96,11 +96,11 @@ def test_schedules_of_plans_pass_the_verifier(seed: int) -> None:
     one = (random.choice(OBJECTIVES),)
     instance = random_wide(random, features, jobs=8, servers=4, objectives=one)
     lists = ListSchedules(instance)
-    plan = planned(instance, lists.facts)
+    plan = planned(instance, lists.arrays.options)
     if plan is None:
         return
     assert sorted(plan[0].tolist()) == list(range(8))
-    options = lists.facts.option_at
+    options = lists.arrays.options.at
     assert all(0 <= o < options[j + 1] - options[j] for j, o in enumerate(plan[1].tolist()))
     if lists.made(*plan):
         assert verify(instance, lists.schedule("plan")).feasible

@@ -10,8 +10,8 @@ from wide_instances import FEATURES, OBJECTIVES, random_wide
 from wide_optimum import optima
 
 from rarmodel import solve
-from rarmodel.dispatch.search import STARTS
 from rarmodel.limits import Limits
+from rarmodel.lists.order_search import STARTS
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule

@@ -1,12 +1,12 @@
-"""List schedules of wider instances: dispatching rules, and a search over what they decide."""
+"""List schedules: dispatching rules, and a search over what list schedules decide."""
 
-from .rules import (
+from .dispatching_rules import (
     earliest_due_first,
     first_come_first_served,
     shortest_first,
     weighted_shortest_first,
 )
-from .search import LIST_SCHEDULES
+from .order_search import LIST_SCHEDULES
 
 __all__ = [
     "LIST_SCHEDULES",

@@ -1,0 +1,111 @@
+"""A list schedule in the making, and the memory that this takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rarmodel.engine.arrays import Ints, State, new_state
+
+from .free_gpus import FreeGpus, new_free_gpus
+from .instance_arrays import InstanceArrays
+from .queues import Queues, new_queues
+
+DEADLINES, EXPOSED, ENDS_KNOWN = range(3)
+"""Commitments: jobs that run and have a deadline; servers that would have too few GPUs if their
+jobs stayed for ever; 1 if `ends` holds for the jobs that run."""
+
+
+class PartialSchedule(NamedTuple):
+    """The schedule so far, or the one that was made last."""
+
+    state: State
+    """The simulation; its rings keep their completion times."""
+    saved: State
+    """A second one, to look ahead."""
+    starts: Ints
+    """(jobs) Start slots a_j."""
+    used: Ints
+    """(jobs) Number of servers used."""
+    server: Ints
+    """Servers of each job, from `InstanceArrays.place_at[j]` on."""
+    workers: Ints
+    """Workers on each of them."""
+    completed: Ints
+    """(jobs) The jobs in the order of their completion."""
+    free: FreeGpus
+    """Idle GPUs."""
+    queues: Queues
+    """Jobs that wait."""
+    capacity: Ints
+    """(servers) GPUs that no reservation holds now."""
+    held: Ints
+    """(servers) GPUs that jobs hold, but for those that ran at slot 0."""
+    kept: Ints
+    """(servers) GPUs that jobs hold which ran at slot 0."""
+    floor: Ints
+    """(servers) The least capacity from now on."""
+    exposed: Ints
+    """(servers) 1 if jobs hold more than that leaves."""
+    commitments: Ints
+    """(3) Of the numbers above."""
+    ends: Ints
+    """(jobs) When jobs that run end if nothing else starts, before the last reservation begins."""
+    tenant_held: Ints
+    """(tenants) GPUs that the jobs of each tenant with a cap hold, but for those at slot 0."""
+    tenant_kept: Ints
+    """(tenants) And those that ran at slot 0."""
+    waits_for: Ints
+    """(jobs) Jobs that each still waits for."""
+    alone: Ints
+    """(links) 1 if a ring has the link to itself while it runs."""
+    alone_links: Ints
+    """(jobs) Links that each has to itself."""
+    alone_rings: Ints
+    """(1) Rings that have links to themselves."""
+    pool: Ints
+    """(servers) Scratch: servers of a ring."""
+    ended: Ints
+    """(jobs) Scratch for the engine."""
+    trial: Ints
+    """(3, servers) Scratch of the projection: capacity, held and kept."""
+    stop: Ints
+    """(1) Another thread sets it to 1 to stop this one."""
+
+
+def new_schedule(instance: InstanceArrays, stop: Ints | None = None) -> PartialSchedule:
+    """Memory for one thread; all threads may share `stop`."""
+    jobs, servers = len(instance.release), len(instance.server_gpus)
+
+    def zeros(length: int) -> Ints:
+        return np.zeros(length, np.int64)
+
+    return PartialSchedule(
+        state=new_state(instance.engine),
+        saved=new_state(instance.engine),
+        starts=zeros(jobs),
+        used=zeros(jobs),
+        server=zeros(int(instance.place_at[-1])),
+        workers=zeros(int(instance.place_at[-1])),
+        completed=zeros(jobs),
+        free=new_free_gpus(instance.server_gpus, instance.groups),
+        queues=new_queues(jobs, instance.options.queues + jobs),
+        capacity=zeros(servers),
+        held=zeros(servers),
+        kept=zeros(servers),
+        floor=zeros(servers),
+        exposed=zeros(servers),
+        commitments=zeros(3),
+        ends=zeros(jobs),
+        tenant_held=zeros(len(instance.tenant_cap)),
+        tenant_kept=zeros(len(instance.tenant_cap)),
+        waits_for=zeros(jobs),
+        alone=zeros(len(instance.engine.gbps)),
+        alone_links=zeros(jobs),
+        alone_rings=zeros(1),
+        pool=zeros(servers),
+        ended=zeros(jobs),
+        trial=np.zeros((3, servers), np.int64),
+        stop=zeros(1) if stop is None else stop,
+    )

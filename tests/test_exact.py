@@ -263,7 +263,7 @@ def test_without_a_model_the_solve_follows_the_very_course_of_search(
     monkeypatch.setattr("rarmodel.search.search.PROOF_SECONDS", 60.0)
     limits: dict[str, Any] = {
         "threads": 2,
-        "gap": 0.03,
+        "gap": 0.06,
         "time_limit": 60,
         "objective": ["makespan"],
     }

@@ -19,7 +19,7 @@ from rarmodel.engine.random_numbers import Generator, below, fraction
 from .instance_arrays import InstanceArrays
 from .objective_arrays import ObjectiveArrays, term_of
 from .partial_schedule import PartialSchedule
-from .placement_options import ANY_ALONE, FEWEST_ALONE
+from .placement_options import ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED
 
 _inner = partial(compiled, inner=True)
 
@@ -41,6 +41,11 @@ class Numbers(NamedTuple):
     """Part of the changes that are to a job's option."""
     delay_share: float = 0.05
     """Part of the changes that are to its delay."""
+    loose_alone: float = 0.5
+    """Where a job's odds say whether it shares links: how often it takes any servers, relative to
+    as few as possible, if it shares none."""
+    loose_shared: float = 0.125
+    """The same if it shares some: rings that share do so in chains, on few servers."""
     near_share: float = 0.5
     """Part of the moves in the order that are by a few places only."""
     near: int = 8
@@ -133,7 +138,13 @@ def _move(order: Ints, place: int, to: int) -> None:
 
 
 @_inner
-def _option(instance: InstanceArrays, encodings: Encodings, job: int, generator: Generator) -> int:
+def _option(
+    instance: InstanceArrays,
+    encodings: Encodings,
+    numbers: Numbers,
+    job: int,
+    generator: Generator,
+) -> int:
     """An option of a job, at random: evenly, or by how often the job is to share links."""
     first, end = instance.options.at[job], instance.options.at[job + 1]
     if encodings.odds[job] == EVENLY:
@@ -141,7 +152,13 @@ def _option(instance: InstanceArrays, encodings: Encodings, job: int, generator:
     shares = fraction(generator) < encodings.odds[job]
     while True:
         choice = below(generator, end - first)
-        if shares == (instance.options.style[first + choice] not in (ANY_ALONE, FEWEST_ALONE)):
+        style = instance.options.style[first + choice]
+        if shares != (style not in (ANY_ALONE, FEWEST_ALONE)):
+            continue
+        if style in (FEWEST_ALONE, FEWEST_PAIRED):
+            return int(choice)
+        loose = numbers.loose_shared if shares else numbers.loose_alone
+        if fraction(generator) < loose:
             return int(choice)
 
 
@@ -169,7 +186,7 @@ def _hurry(
     job = order[place]
     options = instance.options.at[job + 1] - instance.options.at[job]
     if options > 1 and below(generator, 2) == 0:
-        encodings.option[TRIAL, job] = _option(instance, encodings, job, generator)
+        encodings.option[TRIAL, job] = _option(instance, encodings, numbers, job, generator)
     else:
         encodings.earliest[TRIAL, job] = 0
         _move(order, place, below(generator, place + 1))
@@ -209,7 +226,7 @@ def change(
         if _may_swap(instance, encodings, job, other):
             _swap_places(encodings, job, other)
     elif kind < numbers.option_share and (options > 1 or encodings.option[TRIAL, job] < 0):
-        encodings.option[TRIAL, job] = _option(instance, encodings, job, generator)
+        encodings.option[TRIAL, job] = _option(instance, encodings, numbers, job, generator)
     elif kind < numbers.option_share + numbers.delay_share:
         # Until another job completes, as far as the last schedule tells; or no more.
         delay = encodings.earliest[TRIAL, job] == 0

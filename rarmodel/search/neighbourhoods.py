@@ -1,4 +1,9 @@
-"""The neighbourhoods that take turns on each thread of the search for the paper's problem."""
+"""The neighbourhoods that take turns on each thread of the search for the paper's problem.
+
+Those that pack anew, `dives` and `tempering`, are in `packing/packer.py`; `list-schedules`, for
+wider instances and other objectives, is in `lists/order_search.py`. A user's is a plain function of
+a schedule, as in `methods/neighbourhood.py`. The registry, and so `pyproject.toml`, lists all.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.objective_arrays import objective_arrays
 from rarmodel.lists.order_annealing import OrderAnnealing
 from rarmodel.lists.order_moves import BEST, CURRENT, JUSTIFIED, NOTHING, NUMBERS, Numbers
-from rarmodel.lists.placement_options import ANY_ALONE, FEWEST_ALONE
+from rarmodel.lists.placement_options import ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED
 from rarmodel.verifier import verify
 
 INSTANCE = random_instance(Random(5), jobs=25, servers=4, tree=True, most_slots=20)
@@ -61,6 +61,9 @@ def test_options_are_drawn_by_the_odds_of_sharing() -> None:
     assert all(len(styles) > 0 for styles in drawn)
     assert np.isin(drawn[0], (ANY_ALONE, FEWEST_ALONE)).all()
     assert not np.isin(drawn[1], (ANY_ALONE, FEWEST_ALONE)).any()
+    # Rings that share links do so in chains, on few servers: by even chances a third would.
+    assert (drawn[0] == FEWEST_ALONE).mean() > 0.5
+    assert (drawn[1] == FEWEST_PAIRED).mean() > 0.6
 
 
 def test_told_to_stop_it_tries_nothing() -> None:

@@ -28,6 +28,7 @@ def test_summary_is_plain_json_data(report: Report) -> None:
         "end": None,
         "mean_completion": None,
         "objective": None,
+        "ties": None,
         "completion": {"a": None, "b": None},
         "utilisation": None,
         "violations": [
@@ -59,6 +60,7 @@ def test_summary_of_a_feasible_schedule_has_every_number() -> None:
         "end": None,
         "mean_completion": 1.5,
         "objective": {"makespan": 2},
+        "ties": {"total-completion": 3, "total-links": 0},
         "completion": {"a": 2, "b": 1},
         "utilisation": {"s0": 1.0, "s1": 0.25},
         "violations": [],

@@ -230,7 +230,7 @@ class Known:
         return max(window.end for window in windows(self.instance, horizon, self._at_most))
 
     @property
-    def any(self) -> bool:
+    def has_schedules(self) -> bool:
         """Whether there is a schedule, be it one that only the model can judge."""
         return self.schedule is not None or bool(self.unjudged)
 

@@ -8,13 +8,11 @@ is: moving it would change how fast others are.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import heappop, heappush
 from itertools import groupby
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +23,8 @@ from rarmodel.model.lone import allowed_servers, within_gbps
 from rarmodel.model.objectives import TOTAL_LINKS, ties_of
 from rarmodel.schema import Assignment, Instance, Schedule, Spread
 from rarmodel.verifier import Report, verify
+
+from .spans import Span, Spans
 
 MOST_NODES = 8
 """Nodes of one height below which a ring is tried, those with the least room first."""
@@ -94,52 +94,6 @@ def _stays(instance: Instance, schedule: Schedule, report: Report) -> list[Stay]
     return stays
 
 
-class _Span(NamedTuple):
-    """From when until before when something is held, and how much by which job."""
-
-    start: float
-    end: float
-    job: int
-    gpus: int
-
-
-class _Spans:
-    """Spans on a server or a link, in the order of their starts."""
-
-    def __init__(self) -> None:
-        self._spans: list[_Span] = []
-        self._longest = 0.0
-
-    def add(self, span: _Span) -> None:
-        """Add one."""
-        insort(self._spans, span)
-        self._longest = max(self._longest, span.end - span.start)
-
-    def remove(self, span: _Span) -> None:
-        """Take one away."""
-        del self._spans[bisect_left(self._spans, span)]
-
-    def beside(self, one: _Span) -> Iterator[_Span]:
-        """Those of other jobs that share a slot with a span."""
-        first = bisect_left(self._spans, one.start - self._longest, key=lambda span: span.start)
-        for span in self._spans[first:]:
-            if span.start >= one.end:
-                return
-            if span.end > one.start and span.job != one.job:
-                yield span
-
-    def most_held(self, one: _Span) -> int:
-        """The most that others hold in one of the slots of a span."""
-        changes: list[tuple[float, int]] = []
-        for span in self.beside(one):
-            changes += [(max(span.start, one.start), span.gpus), (span.end, -span.gpus)]
-        most = held = 0
-        for _, change in sorted(changes):  # What ends in a slot comes before what starts in it.
-            held += change
-            most = max(most, held)
-        return most
-
-
 class _Placing:
     """Where rings are while some of them move.
 
@@ -167,15 +121,15 @@ class _Placing:
         self._sizes = [sum(stay.workers.values()) for stay in stays]
         self.workers: list[Workers] = [stay.workers for stay in stays]
         self._links = [self._tree.links_used(workers) for workers in self.workers]
-        self._on_server: dict[int, _Spans] = {}
-        self._on_link: dict[int, _Spans] = {}
+        self._on_server: dict[int, Spans] = {}
+        self._on_link: dict[int, Spans] = {}
         index = {server.name: s for s, server in enumerate(cluster.servers)}
         self._reserved = [
-            (index[one.server], _Span(one.start, inf if one.end is None else one.end, -1, one.gpus))
+            (index[one.server], Span(one.start, inf if one.end is None else one.end, -1, one.gpus))
             for one in cluster.reservations
         ]
         for server, span in self._reserved:
-            self._on_server.setdefault(server, _Spans()).add(span)
+            self._on_server.setdefault(server, Spans()).add(span)
         for j in range(len(stays)):
             self._put(j)
 
@@ -378,16 +332,16 @@ class _Placing:
         held = 0 if spans is None else spans.most_held(self._span(j, 0))
         return int(self._gpus[server]) - held
 
-    def _span(self, j: int, gpus: int) -> _Span:
-        return _Span(self._stays[j].start, self._stays[j].end, j, gpus)
+    def _span(self, j: int, gpus: int) -> Span:
+        return Span(self._stays[j].start, self._stays[j].end, j, gpus)
 
     def _put(self, j: int, *, away: bool = False) -> None:
         """Note where a job is, or take that away."""
         for s, count in self.workers[j].items():
-            spans = self._on_server.setdefault(s, _Spans())
+            spans = self._on_server.setdefault(s, Spans())
             (spans.remove if away else spans.add)(self._span(j, count))
         for link in self._links[j]:
-            spans = self._on_link.setdefault(link, _Spans())
+            spans = self._on_link.setdefault(link, Spans())
             (spans.remove if away else spans.add)(self._span(j, 0))
 
 

@@ -63,7 +63,7 @@ def goals_of(
 
 
 def ties_in(instance: Instance, report: Report | None) -> tuple[Goal, ...]:
-    """Decides between schedules that are equal in the objectives; see `rarmodel.model.ties_of`.
+    """The goals that decide between schedules equal in the objectives; see `objectives.ties_of`.
 
     The bounds hold for every schedule, also for those that are worse in what is asked for.
     """

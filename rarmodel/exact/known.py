@@ -58,6 +58,8 @@ class Known:
         What has found the schedule: a method's name, or a solver with its version.
     unjudged
         Verified schedules that only the model can judge, with their reports.
+    offered
+        Verified schedules of the instance, whether they satisfy the formulation or not.
     model_needed
         Why only the model can judge them, if not for every schedule of the formulation.
     seen
@@ -97,6 +99,7 @@ class Known:
     report: Report | None = None
     schedule_by: str | None = None
     unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
+    offered: list[Schedule] = field(default_factory=list)
     model_needed: str = ""
     seen: list[Solution] = field(default_factory=list)
     values: tuple[Value | float, ...] = ()
@@ -282,6 +285,7 @@ class Known:
         if not self.formulation.restricts:
             self.improve(schedule, report)
             return
+        self.offered.append(schedule)
         scope = self.scope(horizon_of(self.instance))
         verdict = judge(self.formulation, scope, schedule, self.solvers, self.brief())
         if isinstance(verdict, ModelNeeded):

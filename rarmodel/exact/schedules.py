@@ -60,7 +60,7 @@ def first_schedules(known: Known) -> None:
         search_until(known, share, FIRST_PATIENCE)
     if plain is not None and known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
-            if perf_counter() > share and known.has_schedules:
+            if perf_counter() > share and (known.has_schedules or known.offered):
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
             known.collect(schedule_of(instance, Plan(starts, workers, gpus), "heuristic"))

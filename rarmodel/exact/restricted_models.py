@@ -1,0 +1,471 @@
+"""Formulations with a user's additions as the engine of a matheuristic: restricted models.
+
+A restricted model frees some jobs of the incumbent: each may take one of a few placements, and
+start within a window. The others stay, or move by a few slots. The solver starts from the
+incumbent; a better schedule takes its place. Sizes follow the solver: larger where it finishes,
+smaller where it does not. Before there is an admissible schedule, models minimise by how much the
+additions are violated. Every schedule is simulated, verified, and judged by the additions before it
+counts. This proves nothing: bounds come from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import pyomo.environ as pyo
+
+from rarmodel.engine import Engine
+from rarmodel.errors import VerificationError
+from rarmodel.formulations import Plan, Scope
+from rarmodel.formulations.restricted import load, plan, restricted_model, rules_of
+from rarmodel.formulations.restriction import Choice, Restriction
+from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
+from rarmodel.schema import Schedule
+from rarmodel.solvers import first_answer
+from rarmodel.verifier import Report
+
+from .admission import ModelNeeded, built_on_constants, fixed_model, judge, judge_values
+from .building import OutOfTime, built_until
+from .freed_jobs import KINDS, Shape, Times, shape_of
+from .known import Known
+from .numbered_schedules import schedule_of
+from .placement_pool import PlacementPool
+from .settling import settle
+from .violation import added_constraints, excess, relax, violation
+
+NAME = "restricted models"
+"""The finder of a schedule, in results."""
+
+SOLVE_SECONDS = 2.0
+"""Seconds that a solver has for a restricted model."""
+
+FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 1_500, 60, 40_000
+"""Variables of the first restricted model, and the least and most of one."""
+
+LARGER, SMALLER = 1.25, 0.7
+"""Factors of the size after a solve that finishes, and after one that does not."""
+
+MOST_OFFERED = 40
+"""Most schedules whose placements are in the pool."""
+
+STRETCHES = (1.1, 1.25, 1.5, 2.0)
+"""Factors of all starts, for first schedules in which fewer jobs run at once."""
+
+NEAR_ENOUGH = 1.2
+"""Up to this multiple of the shortest schedule known, an admissible one is a good start."""
+
+VIOLATION_SHARE = 0.5
+"""Most of the time for a better first schedule where an admissible one is known."""
+
+ROOM = 0.15
+"""Share of the latest completion by which schedules may become longer, for objectives that may ask
+for that."""
+
+STALE = 12
+"""Solves without a gain after which schedules may become longer, while additions are violated."""
+
+MOST_REFUSED = 5
+"""Models that could not be built, after which there is no use in others."""
+
+BROKEN = 1e-6
+"""Least excess of a constraint that is broken; less is noise."""
+
+PUBLISH_AFTER = 5.0
+"""Seconds of solves for each second of judging an improvement in all slots of the instance."""
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A verified schedule, and what it is worth.
+
+    Attributes
+    ----------
+    schedule, report, times
+        The schedule.
+    violated
+        By how much it violates what was added; 0 if it is admissible.
+    value
+        The value of the formulation's own objective.
+    rank
+        What it is compared by: violation, values, and the sum of completions.
+    broken
+        The constraint that it breaks, or None.
+    """
+
+    schedule: Schedule
+    report: Report
+    times: Times
+    violated: float
+    value: float
+    rank: tuple[Any, ...]
+    broken: str | None = None
+
+
+def can_restrict(known: Known) -> bool:
+    """Whether restricted models can take a formulation: its additions use what is documented."""
+    formulation, instance = known.formulation, known.instance
+    if not formulation.restricts or getattr(formulation, "evaluate", None) is None:
+        return False
+    if instance.preemption is not None or any(job.running is not None for job in instance.jobs):
+        return False
+    if not known.offered:
+        return False
+    schedule = known.offered[0]
+    return fixed_model(formulation, known.scope(horizon_of(instance)), schedule) is not None
+
+
+class RestrictedModels:
+    """A matheuristic for one solve.
+
+    Parameters
+    ----------
+    known
+        The request, and what is known so far; gets the schedules that are found.
+
+    Attributes
+    ----------
+    solved
+        Number of restricted models that were solved.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self.known, self.solved = known, 0
+        self._random = Random(known.limits.seed)  # noqa: S311 - no secrets
+        self._engine = Engine(known.instance)
+        self._rules = rules_of(known.formulation)
+        self._most = horizon_of(known.instance)
+        self._pool = PlacementPool(self._scope(self._most))
+        self._size = float(FIRST_SIZE)
+        self._judging, self._published = 0.0, perf_counter()
+        self._pending: Incumbent | None = None
+        self._whole = False
+        self._extra = 0
+        self._refused = 0
+
+    def run(self, deadline: float) -> int:
+        """Solve restricted models until a reading of `perf_counter`, or until the gap is closed.
+
+        Returns
+        -------
+        int
+            Number of models solved.
+        """
+        try:
+            self._run(deadline)
+        finally:
+            self._publish()
+        return self.solved
+
+    def _run(self, deadline: float) -> None:
+        admissible, first = self._first(deadline)
+        if first is not None and first.violated:
+            until = deadline
+            if admissible is not None:
+                now = perf_counter()
+                until = now + VIOLATION_SHARE * (deadline - now)
+            repaired = self._improve(first, until)
+            if not repaired.violated and (admissible is None or repaired.rank < admissible.rank):
+                admissible = repaired
+            if not repaired.violated or admissible is None:
+                first = repaired
+        if admissible is not None:
+            self._improve(admissible, deadline)
+
+    def _first(self, deadline: float) -> tuple[Incumbent | None, Incumbent | None]:
+        """The best admissible schedule known, and the one from which to begin."""
+        known, offered = self.known, self.known.offered
+        for schedule in offered[-MOST_OFFERED:]:
+            self._pool.add_schedule(schedule)
+        admissible = None
+        if known.schedule is not None:
+            self._pool.add_schedule(known.schedule)
+            admissible = self._ranked(known.schedule)
+            if admissible is not None and admissible.violated:
+                admissible = None
+        shortest = min(offered, key=self._latest)
+        candidates = []
+        if admissible is None or admissible.times.latest > NEAR_ENOUGH * self._latest(shortest):
+            for factor in (1.0, *STRETCHES):
+                found = self._stretched(shortest, factor)
+                if found is not None:
+                    candidates.append(found)
+                if perf_counter() > deadline or (found is not None and not found.violated):
+                    break
+        if not candidates:
+            return admissible, admissible
+        best = min(candidates, key=lambda one: one.rank)
+        if not best.violated and (admissible is None or best.rank < admissible.rank):
+            self._keep(best)
+            admissible = best
+        return admissible, best
+
+    def _latest(self, schedule: Schedule) -> int:
+        return self.known.checked(schedule).makespan or self._most
+
+    def _stretched(self, schedule: Schedule, factor: float) -> Incumbent | None:
+        """A schedule with its starts multiplied."""
+        found = self._ranked(schedule)
+        if found is None or factor == 1.0:
+            return found
+        starts = [round(factor * found.times.starts[job.name]) for job in self.known.instance.jobs]
+        return self._settled(starts, found.times.workers)
+
+    def _scope(self, horizon: int) -> Scope:
+        scope = self.known.scope(horizon)
+        return replace(scope, allowed=(*scope.allowed, *self._rules))
+
+    # How good is a schedule?
+
+    def _settled(
+        self, starts: list[int], workers: Mapping[str, Mapping[str, int]]
+    ) -> Incumbent | None:
+        """The schedule of a plan, ranked; None if it is none."""
+        instance = self.known.instance
+        index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+        placed = tuple(
+            {index[s]: count for s, count in workers[job.name].items()} for job in instance.jobs
+        )
+        settled = settle(self._engine, starts, placed)
+        if settled is None or max(settled.completions) > self._most:
+            return None
+        try:
+            schedule = schedule_of(
+                instance, Plan(settled.starts, placed), self.known.formulation.name
+            )
+            return self._ranked(schedule)
+        except VerificationError:
+            return None
+
+    def _ranked(self, schedule: Schedule) -> Incumbent | None:
+        """A schedule with its rank; None if its additions cannot be judged here."""
+        known, formulation = self.known, self.known.formulation
+        report = known.checked(schedule)
+        times = _times_of(schedule, report)
+        self._pool.learn(
+            {j: (w, times.ends[j] - times.starts[j]) for j, w in times.workers.items()}
+        )
+        scope = known.scope(self._most if self._whole else times.latest)
+        model = fixed_model(formulation, scope, schedule)
+        if model is None:
+            return None
+        verdict = judge_values(model, known.solvers, known.brief(SOLVE_SECONDS))
+        violated = 0.0
+        if verdict.broken is not None:
+            violated = max(1e-6, self._violation(model))
+        values = known.values_of(report, verdict.value)[: known.stage + 1]
+        total = sum(times.ends.values())
+        rank = (violated, *values, total) if not violated else (violated, times.latest, total)
+        return Incumbent(schedule, report, times, violated, verdict.value, rank, verdict.broken)
+
+    def _violation(self, model: Any) -> float:
+        """By how much a schedule violates the additions, with the best values of new variables."""
+        constant = violation(model)
+        if all(one.fixed for one in model.component_data_objects(pyo.Var)):
+            return constant
+        relax(model)
+        answer = first_answer(self.known.solvers, model, self._limits(SOLVE_SECONDS))
+        if not answer.has_solution:
+            return constant + 1.0
+        return constant + float(sum(pyo.value(one) for one in model.slack.values()))
+
+    def _limits(self, seconds: float) -> Limits:
+        """Limits of a solver for a restricted model, with a seed of its own."""
+        return replace(
+            self.known.limits,
+            time_limit=seconds,
+            gap=0.0,
+            log=None,
+            progress=None,
+            stop=(),
+            seed=self._random.randrange(2**31),
+        )
+
+    # Improvement.
+
+    def _improve(self, begin: Incumbent, deadline: float) -> Incumbent:
+        """Improve a schedule by restricted models; until it is admissible, if it is not."""
+        best, stale, turn = begin, 0, 0
+        repairing = best.violated > 0
+        while perf_counter() < deadline and not self._closed() and self._refused < MOST_REFUSED:
+            if repairing and not best.violated:
+                return best
+            if repairing and stale >= STALE:
+                self._extra += max(1, round(ROOM * best.times.latest))
+                stale = 0
+            found, interrupted = self._solve(best, turn, deadline)
+            turn += 1
+            if found is not None and found.rank <= best.rank:
+                stale = 0 if found.rank < best.rank else stale + 1
+                best = found
+                if not best.violated:
+                    self._keep(best)
+            else:
+                stale += 1
+            if interrupted:
+                raise KeyboardInterrupt
+        return best
+
+    def _closed(self) -> bool:
+        return self.known.closed
+
+    def _keep(self, found: Incumbent) -> None:
+        """Keep an admissible schedule, to be judged in all slots of the instance."""
+        self._pending = found
+        if perf_counter() - self._published >= PUBLISH_AFTER * self._judging:
+            self._publish()
+
+    def _publish(self) -> None:
+        """Judge the best schedule in all slots of the instance, and hand it over."""
+        found, self._pending = self._pending, None
+        if found is None:
+            return
+        known = self.known
+        begun = perf_counter()
+        scope = known.scope(self._most)
+        verdict = judge(
+            known.formulation, scope, found.schedule, known.solvers, known.brief(SOLVE_SECONDS)
+        )
+        if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
+            self._whole = True  # Something asks for more than the slots up to the last completion.
+        else:
+            known.improve(found.schedule, found.report, verdict.value, NAME)
+        self._published = perf_counter()
+        self._judging = self._published - begun
+
+    def _solve(self, best: Incumbent, turn: int, deadline: float) -> tuple[Incumbent | None, bool]:
+        """Solve one restricted model; return its schedule, and whether Ctrl-C was pressed."""
+        known = self.known
+        horizon = self._horizon(best)
+        scope = self._scope(horizon)
+        placements = max(self._pool.sizes().values())
+        shape = shape_of(round(self._size), best.times, placements, self._random)
+        freed = self._freed(best, turn, shape)
+        restriction = self._restriction(best, set(freed), shape, scope)
+        try:
+            model = built_until(deadline, lambda: self._built(scope, restriction, best))
+        except OutOfTime:
+            return None, False
+        if model is None:
+            self._refused += 1
+            return None, False
+        left = deadline - perf_counter()
+        if left <= 0:
+            return None, False
+        answer = first_answer(known.solvers, model, self._limits(min(SOLVE_SECONDS, left)))
+        self.solved += 1
+        factor = LARGER if answer.termination in {"finished", "infeasible"} else SMALLER
+        self._size = min(MOST_SIZE, max(LEAST_SIZE, factor * self._size))
+        interrupted = answer.termination == "interrupted"
+        if not answer.has_solution:
+            return None, interrupted
+        made = plan(model, scope, restriction)
+        names = list(scope.servers)
+        workers = {
+            j: {names[s]: count for s, count in ring.items()}
+            for j, ring in zip(scope.jobs, made.workers, strict=True)
+        }
+        return self._settled(list(made.starts), workers), interrupted
+
+    def _horizon(self, best: Incumbent) -> int:
+        """Slots of a restricted model: no more than the incumbent's if the makespan counts."""
+        if best.violated:
+            return min(self._most, best.times.latest + self._extra)
+        if self.known.by_makespan:
+            return best.times.latest
+        return min(self._most, best.times.latest + max(2, round(ROOM * best.times.latest)))
+
+    def _freed(self, best: Incumbent, turn: int, shape: Shape) -> list[str]:
+        """The jobs to free."""
+        around = list(best.times.starts)
+        if best.broken is not None and turn % 2 == 0:
+            around = self._of_broken(best) or around
+        return KINDS[turn % len(KINDS)](best.times, around, shape.jobs, self._random)
+
+    def _of_broken(self, best: Incumbent) -> list[str]:
+        """Jobs of a constraint that a schedule breaks, by its index: names of jobs, and slots."""
+        model = fixed_model(
+            self.known.formulation, self.known.scope(best.times.latest), best.schedule
+        )
+        if model is None:
+            return []
+        found: dict[str, None] = {}
+        for one in added_constraints(model):
+            if excess(one) <= BROKEN:
+                continue
+            index = one.index()
+            parts = index if isinstance(index, tuple) else (index,)
+            jobs = [part for part in parts if part in best.times.starts]
+            slots = [part for part in parts if isinstance(part, int)]
+            for j in jobs or best.times.starts:
+                runs = best.times.starts[j], best.times.ends[j]
+                if jobs or any(runs[0] <= t < runs[1] for t in slots):
+                    found[j] = None
+        return list(found)
+
+    def _restriction(
+        self, best: Incumbent, freed: set[str], shape: Shape, scope: Scope
+    ) -> Restriction:
+        """The choices of each job: those of freed jobs around the incumbent, its own first."""
+        times, made = best.times, dict[str, tuple[Choice, ...]]()
+        for j in scope.jobs:
+            start, mine = times.starts[j], times.workers[j]
+            reach = shape.reach if j in freed else shape.slack
+            window = scope.windows[j]
+            choices = []
+            ways = [mine]
+            if j in freed:
+                drawn = self._pool.draw(j, shape.placements, self._random)
+                ways += [way for way in drawn if way != mine]
+            for way in ways:
+                slots = times.ends[j] - start if way is mine else self._pool.expected(j, way)
+                low = max(window.start, start - reach)
+                high = min(window.end - slots, start + reach)
+                if way is mine:
+                    low, high = min(low, start), max(high, start)
+                if low <= high:
+                    choices.append(Choice(way, slots, range(low, high + 1)))
+            made[j] = tuple(choices)
+        return made
+
+    def _built(self, scope: Scope, restriction: Restriction, best: Incumbent) -> Any:
+        """A restricted model with the incumbent as starting solution; None if it cannot be made."""
+        known = self.known
+        model = built_on_constants(
+            lambda variables: restricted_model(
+                known.formulation, scope, restriction, variables=variables
+            )
+        )
+        if model is None:
+            return None
+        load(model, scope, restriction, best.times.starts, best.times.workers)
+        if best.violated:
+            relax(model)
+        elif known.by_makespan:
+            _shorten(model, scope)
+        return model
+
+
+def _shorten(model: Any, scope: Scope) -> None:
+    """Among schedules of equal makespan prefer those whose jobs end sooner."""
+    total = sum(model.completion[j] for j in scope.jobs)
+    model.objective.deactivate()
+    weight = 1 + len(scope.jobs) * scope.horizon
+    model.sooner = pyo.Objective(expr=weight * model.makespan + total)
+
+
+def _times_of(schedule: Schedule, report: Report) -> Times:
+    """When and where jobs run."""
+    by_job = {one.job: one for one in schedule.assignments}
+    return Times(
+        {j: one.start for j, one in by_job.items()},
+        {j: end or 0 for j, end in report.completion.items()},
+        {
+            j: {s: len(gpus) for s, gpus in one.segments[0].gpus.items() if gpus}
+            for j, one in by_job.items()
+        },
+    )

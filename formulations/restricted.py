@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from math import prod
+from operator import contains
 from typing import Any
 
 import pyomo.environ as pyo
@@ -41,8 +43,11 @@ from .ring_links import links_count
 from .scope import Scope
 
 
-class Lazy(Mapping[Any, Any]):
+class Lazy(dict[Any, Any]):
     """A component whose members are made on demand: expressions, or constants.
+
+    A dictionary finds what was made without a call in Python: loops over all jobs, servers and
+    slots are the most of the time in which additions are built.
 
     Parameters
     ----------
@@ -55,33 +60,77 @@ class Lazy(Mapping[Any, Any]):
     """
 
     def __init__(self, name: str, at: Callable[..., Any], *sets: Any) -> None:
+        super().__init__()
         self._name, self._at, self._sets = name, at, sets
-        self._made: dict[Any, Any] = {}
 
-    def __getitem__(self, index: Any) -> Any:
-        made = self._made.get(index)
-        if made is None:
-            parts = index if index.__class__ is tuple else (index,)
-            if len(parts) != len(self._sets):
-                raise KeyError(f"{self._name}[{index}]")
-            for part, known in zip(parts, self._sets, strict=True):
-                if part not in known:
-                    raise KeyError(f"{self._name}[{index}]")
-            made = self._at(*parts)
-            if made.__class__ is not Constant:
-                self._made[index] = made
+    def __missing__(self, index: Any) -> Any:
+        if index not in self:
+            raise KeyError(f"{self._name}[{index}]")
+        made = self._at(*index) if index.__class__ is tuple else self._at(index)
+        if made.__class__ is not Constant:
+            self[index] = made
         return made
 
+    def __contains__(self, index: object) -> bool:
+        parts = index if isinstance(index, tuple) else (index,)
+        return len(parts) == len(self._sets) and all(map(contains, self._sets, parts))
+
     def __iter__(self) -> Iterator[Any]:
-        if len(self._sets) == 1:
-            return iter(self._sets[0])
-        return product(*self._sets)
+        return iter(self._sets[0]) if len(self._sets) == 1 else product(*self._sets)
 
     def __len__(self) -> int:
-        count = 1
-        for known in self._sets:
-            count *= len(known)
-        return count
+        return prod(map(len, self._sets))
+
+    def get(self, index: Any, default: Any = None) -> Any:
+        """The member of an index, or something else if there is none."""
+        try:
+            return self[index]
+        except KeyError:
+            return default
+
+    keys, values, items = Mapping.keys, Mapping.values, Mapping.items  # type: ignore[assignment]
+
+
+class Held(Lazy):
+    """GPUs of servers that jobs hold in slots, `held[j,s,t]`: for most of them none.
+
+    Parameters
+    ----------
+    jobs
+        The jobs, and what they may choose from.
+    """
+
+    def __init__(self, jobs: _Jobs) -> None:
+        scope = jobs.scope
+        super().__init__("held", self._on, scope.jobs, scope.servers, range(scope.horizon))
+        self._jobs, self._zero, self._slots = jobs, jobs.zero, scope.horizon
+        # By job and server: when the job may be there, and with how many workers in which choices.
+        self._there: dict[str, dict[str, tuple[int, int, list[tuple[int, int]]]]] = {}
+        for j, choices in jobs.restriction.items():
+            there = self._there[j] = dict.fromkeys(scope.servers, (0, 0, []))
+            for i, choice in enumerate(choices):
+                for s, count in choice.workers.items():
+                    low, high, parts = there[s]
+                    if not parts:
+                        low, high = choice.starts[0], choice.end
+                    span = min(low, choice.starts[0]), max(high, choice.end)
+                    there[s] = *span, [*parts, (i, count)]
+
+    def __missing__(self, index: Any) -> Any:
+        try:
+            j, s, t = index
+            low, high, _ = self._there[j][s]
+        except (KeyError, TypeError, ValueError):
+            raise KeyError(f"held[{index}]") from None
+        return (
+            self._zero
+            if 0 <= t < self._slots and not low <= t < high
+            else (super().__missing__(index))
+        )
+
+    def _on(self, j: str, s: str, t: int) -> Any:
+        parts = self._there[j][s][2]
+        return sum((count * self._jobs.active(j, i, t) for i, count in parts), self._zero)
 
 
 class _Jobs:
@@ -186,26 +235,6 @@ class _Jobs:
         return self.total(job, lambda i, choice: len(choice.workers) * self.chosen(job, i))
 
 
-def _held(jobs: _Jobs) -> Callable[[str, str, int], Any]:
-    """GPUs of a server that a job holds in a slot: most of them none, so this is looked up."""
-    there: dict[tuple[str, str], tuple[int, int, list[tuple[int, int]]]] = {}
-    for j, choices in jobs.restriction.items():
-        for i, choice in enumerate(choices):
-            for s, count in choice.workers.items():
-                low, high, parts = there.get((j, s), (choice.starts[0], choice.end, []))
-                parts.append((i, count))
-                there[j, s] = min(low, choice.starts[0]), max(high, choice.end), parts
-    zero = jobs.zero
-
-    def held(j: str, s: str, t: int) -> Any:
-        found = there.get((j, s))
-        if found is None or not found[0] <= t < found[1]:
-            return zero
-        return sum((count * jobs.active(j, i, t) for i, count in found[2]), zero)
-
-    return held
-
-
 def _name_components(m: Any, jobs: _Jobs) -> None:
     """The components that formulations document, by their names."""
     scope = jobs.scope
@@ -228,7 +257,7 @@ def _name_components(m: Any, jobs: _Jobs) -> None:
     listed("workers", jobs.workers, names, servers)
     listed("on", jobs.on, names, servers)
     listed("servers_used", jobs.servers_used, names)
-    listed("held", _held(jobs), names, servers, slots)
+    m.held = Held(jobs)
     m.placed = {pair: jobs.chosen(pair[0], labels[pair]) for pair in pairs}
     m.linked = {}
     if links_count(scope):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,7 +18,8 @@ from rarmodel.formulations.restricted import judged_model, rules_of
 from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.values import first_changed, keeps_rules
 from rarmodel.limits import Limits
-from rarmodel.schema import Schedule
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Solver, first_answer
 
 TOLERANCE = 1e-6
@@ -105,6 +106,35 @@ def built_on_constants(build: Callable[[bool], Any]) -> Any:
     finally:
         for logger, was in zip(loggers, before, strict=True):
             logger.disabled = was
+
+
+def short_scope(instance: Instance, data: Mapping[str, Any]) -> Scope:
+    """The scope of as many slots as the longest job needs, for `takes_constants`."""
+    extremes = job_extremes(instance)
+    slots = max(one.least_slots for one in extremes)
+    tree = topology(instance.cluster)
+    return Scope(instance, tree, extremes, slots, 0, data, every_schedule=True)
+
+
+def takes_constants(formulation: Formulation, scope: Scope) -> bool:
+    """Whether additions refer to documented components alone, and can stand in restricted models.
+
+    They are tried on jobs that all begin at slot 0, whether the servers have room for that or not.
+    """
+    instance = scope.instance
+    if getattr(formulation, "evaluate", None) is None or formulation.base is None:
+        return False
+    if instance.preemption is not None or any(job.running is not None for job in instance.jobs):
+        return False
+    first = next(iter(scope.servers))
+    fixed = {
+        j: (Choice({first: scope.jobs[j].size}, slots, range(1)),)
+        for j, slots in scope.least_slots.items()
+    }
+    model = built_on_constants(
+        lambda variables: judged_model(formulation, scope, fixed, variables=variables)
+    )
+    return model is not None and not model.constants.changed
 
 
 def judge_values(model: pyo.ConcreteModel, solvers: list[Solver], limits: Limits) -> Verdict:

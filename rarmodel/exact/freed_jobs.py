@@ -14,6 +14,10 @@ from random import Random
 from .placement_pool import Workers
 
 
+FEW_JOBS = 5
+"""Fewest jobs to free: fewer have nothing to exchange, so each gets fewer placements and starts."""
+
+
 @dataclass(frozen=True)
 class Times:
     """When and where jobs run in a schedule, by job."""
@@ -73,7 +77,10 @@ def shape_of(size: int, times: Times, placements: int, random: Random) -> Shape:
     if 2 * slack * number > size // 2:
         slack = 0
     left = size - 2 * slack * number
-    jobs = max(2, min(number, left // max(1, each * min(2 * reach, latest))))
+    few = min(number, FEW_JOBS)
+    each = max(1, min(each, left // (few * min(2 * reach, latest))))
+    reach = max(1, min(reach, left // (few * each)))
+    jobs = max(few, min(number, left // (each * min(2 * reach, latest))))
     if jobs == number:  # All are free: there is room for more.
         each = max(1, min(placements, left // (number * min(2 * reach, latest))))
     return Shape(jobs, each, reach, slack)

@@ -10,7 +10,7 @@ counts. This proves nothing: bounds come from elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from time import perf_counter
@@ -29,13 +29,22 @@ from rarmodel.schema import Schedule
 from rarmodel.solvers import first_answer
 from rarmodel.verifier import Report
 
-from .admission import ModelNeeded, built_on_constants, fixed_model, judge, judge_values
+from .admission import (
+    ModelNeeded,
+    built_on_constants,
+    fixed_model,
+    judge,
+    judge_values,
+    short_scope,
+    takes_constants,
+)
 from .building import OutOfTime, built_until
 from .freed_jobs import KINDS, Shape, Times, shape_of
 from .known import Known
 from .numbered_schedules import schedule_of
 from .placement_pool import PlacementPool
 from .settling import settle
+from .thinned_schedules import STRETCHES, on_less
 from .violation import added_constraints, excess, relax, violation
 
 NAME = "restricted models"
@@ -53,8 +62,11 @@ LARGER, SMALLER = 1.25, 0.7
 MOST_OFFERED = 40
 """Most schedules whose placements are in the pool."""
 
-STRETCHES = (1.1, 1.25, 1.5, 2.0)
-"""Factors of all starts, for first schedules in which fewer jobs run at once."""
+FIRST_SHARE = 0.04
+"""Share of the time for each search on a part of the cluster."""
+
+REPAIRABLE = 0.1
+"""Share of the greatest violation up to which a first schedule is worth a repair."""
 
 NEAR_ENOUGH = 1.2
 """Up to this multiple of the shortest schedule known, an admissible one is a good start."""
@@ -108,15 +120,9 @@ class Incumbent:
 
 def can_restrict(known: Known) -> bool:
     """Whether restricted models can take a formulation: its additions use what is documented."""
-    formulation, instance = known.formulation, known.instance
-    if not formulation.restricts or getattr(formulation, "evaluate", None) is None:
+    if not known.formulation.restricts or not known.offered:
         return False
-    if instance.preemption is not None or any(job.running is not None for job in instance.jobs):
-        return False
-    if not known.offered:
-        return False
-    schedule = known.offered[0]
-    return fixed_model(formulation, known.scope(horizon_of(instance)), schedule) is not None
+    return takes_constants(known.formulation, short_scope(known.instance, known.data))
 
 
 class RestrictedModels:
@@ -179,7 +185,7 @@ class RestrictedModels:
     def _first(self, deadline: float) -> tuple[Incumbent | None, Incumbent | None]:
         """The best admissible schedule known, and the one from which to begin."""
         known, offered = self.known, self.known.offered
-        for schedule in offered[-MOST_OFFERED:]:
+        for schedule, _ in offered[-MOST_OFFERED:]:
             self._pool.add_schedule(schedule)
         admissible = None
         if known.schedule is not None:
@@ -187,33 +193,48 @@ class RestrictedModels:
             admissible = self._ranked(known.schedule)
             if admissible is not None and admissible.violated:
                 admissible = None
-        shortest = min(offered, key=self._latest)
-        candidates = []
-        if admissible is None or admissible.times.latest > NEAR_ENOUGH * self._latest(shortest):
-            for factor in (1.0, *STRETCHES):
-                found = self._stretched(shortest, factor)
-                if found is not None:
-                    candidates.append(found)
-                if perf_counter() > deadline or (found is not None and not found.violated):
-                    break
-        if not candidates:
+        shortest, report = min(offered, key=lambda one: one[1].makespan or self._most)
+        latest = report.makespan or self._most
+        if admissible is not None and admissible.times.latest <= NEAR_ENOUGH * latest:
             return admissible, admissible
+        candidates = [] if admissible is None else [admissible]
+        for found in self._thinner(shortest, deadline):
+            candidates.append(found)
+            if perf_counter() > deadline or not found.violated:
+                break
+        if not candidates:
+            return None, None
         best = min(candidates, key=lambda one: one.rank)
-        if not best.violated and (admissible is None or best.rank < admissible.rank):
-            self._keep(best)
+        if best.violated:
+            # Repair a short schedule that violates little, rather than a long one that does less.
+            enough = REPAIRABLE * max(one.violated for one in candidates)
+            best = min(
+                (one for one in candidates if one.violated <= enough),
+                key=lambda one: one.times.latest,
+            )
+        elif admissible is None or best.rank < admissible.rank:
             admissible = best
+            self._keep(best)
         return admissible, best
 
-    def _latest(self, schedule: Schedule) -> int:
-        return self.known.checked(schedule).makespan or self._most
-
-    def _stretched(self, schedule: Schedule, factor: float) -> Incumbent | None:
-        """A schedule with its starts multiplied."""
-        found = self._ranked(schedule)
-        if found is None or factor == 1.0:
-            return found
-        starts = [round(factor * found.times.starts[job.name]) for job in self.known.instance.jobs]
-        return self._settled(starts, found.times.workers)
+    def _thinner(self, shortest: Schedule, deadline: float) -> Iterator[Incumbent]:
+        """The shortest schedule, and schedules in which less and less runs at once."""
+        found = self._ranked(shortest)
+        if found is None:
+            return
+        yield found
+        seconds = max(0.5, FIRST_SHARE * (deadline - perf_counter()))
+        for schedule in on_less(self.known.instance, self.known.limits, seconds):
+            self._pool.add_schedule(schedule)
+            thin = self._ranked(schedule)
+            if thin is not None:
+                yield thin
+        jobs = [job.name for job in self.known.instance.jobs]
+        for factor in STRETCHES:
+            starts = [round(factor * found.times.starts[j]) for j in jobs]
+            thin = self._settled(starts, found.times.workers)
+            if thin is not None:
+                yield thin
 
     def _scope(self, horizon: int) -> Scope:
         scope = self.known.scope(horizon)

@@ -42,7 +42,7 @@ def first_schedules(known: Known) -> None:
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.has_schedules:
+            if left == 0 and (known.has_schedules or known.offered):
                 break
         made = attempt(method, taken, replace(limits, time_limit=left))
         if made.schedule is not None:

@@ -119,7 +119,9 @@ def main() -> None:
     parser.add_argument("--additions", nargs="+", default=list(ADDITIONS))
     parser.add_argument("--solver", default=None)
     asked = parser.parse_args()
-    print("| jobs | seed | addition | search alone | value | makespan | bound | found by | models |")
+    print(
+        "| jobs | seed | addition | search alone | value | makespan | bound | found by | models |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for jobs in asked.jobs:
         for seed in range(1, asked.seeds + 1):

@@ -133,7 +133,7 @@ def test_what_restricted_models_return_satisfies_the_additions(seed: int) -> Non
     # Judged anew, in all slots, by the values of components and not by constants.
     scope = replace(scope_of(instance, 40), every_schedule=True)
     model = evaluated(formulation, scope, found.schedule)
-    verdict = judge_values(model, [HIGHS], Limits())  # type: ignore[arg-type]
+    verdict = judge_values(model, [HIGHS], Limits())
     assert verdict.broken is None
     if found.objective[0].name != "makespan":
         assert found.objective[0].value == pytest.approx(verdict.value)
@@ -163,7 +163,7 @@ def test_a_verdict_on_constants_is_that_on_values(seed: int) -> None:
     model = fixed_model(formulation, scope, made.schedule)
     assert model is not None
     quick = judge_values(model, [HIGHS], Limits())
-    slow = judge_values(evaluated(formulation, scope, made.schedule), [HIGHS], Limits())  # type: ignore[arg-type]
+    slow = judge_values(evaluated(formulation, scope, made.schedule), [HIGHS], Limits())
     assert (quick.broken is None) == (slow.broken is None)
     if quick.broken is None and formulation.objective != "makespan":
         assert quick.value == pytest.approx(slow.value)
@@ -262,7 +262,9 @@ def test_violation_is_what_slack_amounts_to() -> None:
     assert isinstance(verdict, Verdict)
     assert (violation(model) > 0) == (verdict.broken is not None)
     relax(model)
-    assert not any(one.active for one in model.few.values())
+    assert model is not None
+    few: Any = model.component("few")
+    assert not any(one.active for one in few.values())
 
 
 def test_a_plan_that_expects_too_short_times_waits_for_room() -> None:

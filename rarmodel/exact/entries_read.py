@@ -9,6 +9,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded
+from rarmodel.formulations.restricted import rules_of
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.model.features import plain
 from rarmodel.schema import Instance
@@ -29,7 +30,7 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
-    if takes_constants(formulation, short_scope(instance, entries)):
+    if not rules_of(formulation) and takes_constants(formulation, short_scope(instance, entries)):
         return frozenset(entries.asked)
     if not plain(instance):
         return None  # Schedules of wider instances take a search.

@@ -13,7 +13,6 @@ from random import Random
 
 from .placement_pool import Workers
 
-
 FEW_JOBS = 5
 """Fewest jobs to free: fewer have nothing to exchange, so each gets fewer placements and starts."""
 

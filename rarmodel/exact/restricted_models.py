@@ -51,7 +51,7 @@ NAME = "restricted models"
 """The finder of a schedule, in results."""
 
 SOLVE_SECONDS = 2.0
-"""Seconds that a solver has for a restricted model."""
+"""Seconds that a solver has for a restricted model, or as many as it took to build it."""
 
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 1_500, 60, 40_000
 """Variables of the first restricted model, and the least and most of one."""
@@ -205,17 +205,20 @@ class RestrictedModels:
         if not candidates:
             return None, None
         best = min(candidates, key=lambda one: one.rank)
-        if best.violated:
-            # Repair a short schedule that violates little, rather than a long one that does less.
-            enough = REPAIRABLE * max(one.violated for one in candidates)
-            best = min(
-                (one for one in candidates if one.violated <= enough),
-                key=lambda one: one.times.latest,
-            )
-        elif admissible is None or best.rank < admissible.rank:
+        if not best.violated and best is not admissible:
             admissible = best
             self._keep(best)
-        return admissible, best
+        # Repair a short schedule that violates little, rather than a long one that does less.
+        worst = max(one.violated for one in candidates)
+        broken = [one for one in candidates if 0 < one.violated <= REPAIRABLE * worst]
+        if best.violated and not broken:
+            broken = [best]
+        repaired = min(broken, key=lambda one: one.times.latest, default=best)
+        if admissible is not None and (
+            admissible.times.latest <= NEAR_ENOUGH * repaired.times.latest
+        ):
+            return admissible, admissible
+        return admissible, repaired
 
     def _thinner(self, shortest: Schedule, deadline: float) -> Iterator[Incumbent]:
         """The shortest schedule, and schedules in which less and less runs at once."""
@@ -367,6 +370,7 @@ class RestrictedModels:
         shape = shape_of(round(self._size), best.times, placements, self._random)
         freed = self._freed(best, turn, shape)
         restriction = self._restriction(best, set(freed), shape, scope)
+        begun = perf_counter()
         try:
             model = built_until(deadline, lambda: self._built(scope, restriction, best))
         except OutOfTime:
@@ -374,10 +378,12 @@ class RestrictedModels:
         if model is None:
             self._refused += 1
             return None, False
-        left = deadline - perf_counter()
-        if left <= 0:
+        now = perf_counter()
+        if now >= deadline:
             return None, False
-        answer = first_answer(known.solvers, model, self._limits(min(SOLVE_SECONDS, left)))
+        # Where building takes long, as on a busy machine, so may the solver.
+        seconds = min(max(SOLVE_SECONDS, now - begun), deadline - now)
+        answer = first_answer(known.solvers, model, self._limits(seconds))
         self.solved += 1
         factor = LARGER if answer.termination in {"finished", "infeasible"} else SMALLER
         self._size = min(MOST_SIZE, max(LEAST_SIZE, factor * self._size))

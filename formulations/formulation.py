@@ -114,6 +114,19 @@ class Formulation(registry.Part):
     extension: Extension | None = None
     description: str = ""
 
+    @property
+    def states_additions(self) -> bool:
+        """Whether what it adds to rarmodel's formulations is known, so that other models take it.
+
+        Not where somebody has replaced its functions by others.
+        """
+        if self.extension is None and not self.restricts:
+            return True
+        made = self.extension or self.composition
+        if made is None or self.build != made.build or self.evaluate != made.evaluate:
+            return False
+        return self.extension is None or self.extension.base.states_additions
+
     @classmethod
     def composed(
         cls,

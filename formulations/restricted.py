@@ -412,7 +412,7 @@ def add_to(formulation: Formulation, m: Any, scope: Scope) -> None:
 
 def rules_of(formulation: Formulation) -> tuple[Any, ...]:
     """The rules on placements of a formulation, and of those that it extends."""
-    extension = formulation.extension
+    extension = getattr(formulation, "extension", None)  # Others' formulations may do without.
     if extension is None:
         return ()
     own = () if extension.allows is None else (extension.allows,)

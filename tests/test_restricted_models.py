@@ -324,3 +324,18 @@ def test_the_limit_is_kept() -> None:
     )
     assert found.seconds <= perf_counter() - begun
     assert "restricted models" in found.stopped or found.status == "optimal"
+
+
+def test_functions_that_somebody_has_replaced_are_not_taken_for_additions() -> None:
+    instance = small(1)
+    formulation = TIME_INDEXED.extended("few", few_at_once)
+    assert formulation.states_additions
+    assert formulation.extended("more", apart).states_additions
+    theirs = replace(formulation, evaluate=TIME_INDEXED.evaluate)
+    assert not theirs.states_additions
+    assert not theirs.extended("more", apart).states_additions
+    made = run_policy(instance, random_placement, seed=1)
+    assert made is not None
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    assert fixed_model(formulation, scope, made.schedule) is not None
+    assert fixed_model(theirs, scope, made.schedule) is None

@@ -68,9 +68,7 @@ def fixed_model(
     constants: where it fixes a component, say.
     """
     instance = scope.instance
-    if getattr(formulation, "evaluate", None) is None or formulation.base is None:
-        return None
-    if instance.preemption is not None or any(job.running is not None for job in instance.jobs):
+    if not _can_be_constant(formulation, instance):
         return None
     outcome = ScheduleOutcome(scope, schedule)
     ruled = replace(scope, allowed=(*scope.allowed, *rules_of(formulation)))
@@ -86,6 +84,15 @@ def fixed_model(
         lambda variables: judged_model(formulation, scope, fixed, variables=variables)
     )
     return None if model is None or model.constants.changed else model
+
+
+def _can_be_constant(formulation: Formulation, instance: Instance) -> bool:
+    """Whether a formulation's additions are known, and jobs hold the same GPUs all the time."""
+    if getattr(formulation, "evaluate", None) is None or formulation.base is None:
+        return False
+    if not formulation.states_additions or instance.preemption is not None:
+        return False
+    return all(job.running is None for job in instance.jobs)
 
 
 def built_on_constants(build: Callable[[bool], Any]) -> Any:
@@ -122,9 +129,7 @@ def takes_constants(formulation: Formulation, scope: Scope) -> bool:
     They are tried on jobs that all begin at slot 0, whether the servers have room for that or not.
     """
     instance = scope.instance
-    if getattr(formulation, "evaluate", None) is None or formulation.base is None:
-        return False
-    if instance.preemption is not None or any(job.running is not None for job in instance.jobs):
+    if not _can_be_constant(formulation, instance):
         return False
     first = next(iter(scope.servers))
     fixed = {

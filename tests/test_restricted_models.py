@@ -339,3 +339,19 @@ def test_functions_that_somebody_has_replaced_are_not_taken_for_additions() -> N
     scope = replace(scope_of(instance, 40), every_schedule=True)
     assert fixed_model(formulation, scope, made.schedule) is not None
     assert fixed_model(theirs, scope, made.schedule) is None
+
+
+def test_placements_that_rules_refuse_are_replaced() -> None:
+    instance = random_instance(Random(7), jobs=4, servers=2, tree=False, most_slots=4, sizes=(1,))
+    instance = instance.model_copy(
+        update={"time": instance.time.model_copy(update={"horizon": 60})}
+    )
+    last = instance.cluster.servers[-1].name
+    formulation = TIME_INDEXED.extended(
+        "last-server", allows=lambda _, __, workers, left: set(workers) <= {last}
+    )
+    found = rarmodel.solve(
+        instance, formulation=without_model(formulation), time_limit=4, threads=1
+    )
+    assert found.schedule is not None
+    assert all(set(one.gpus) == {last} for one in found.schedule.assignments)

@@ -184,26 +184,30 @@ class RestrictedModels:
 
     def _first(self, deadline: float) -> tuple[Incumbent | None, Incumbent | None]:
         """The best admissible schedule known, and the one from which to begin."""
-        known, offered = self.known, self.known.offered
-        for schedule, _ in offered[-MOST_OFFERED:]:
-            self._pool.add_schedule(schedule)
+        known = self.known
+        offered = [one for one in known.offered[-MOST_OFFERED:] if self._pool.add_schedule(one[0])]
         admissible = None
         if known.schedule is not None:
             self._pool.add_schedule(known.schedule)
             admissible = self._ranked(known.schedule)
             if admissible is not None and admissible.violated:
                 admissible = None
-        shortest, report = min(offered, key=lambda one: one[1].makespan or self._most)
-        latest = report.makespan or self._most
-        if admissible is not None and admissible.times.latest <= NEAR_ENOUGH * latest:
+        if offered:
+            schedule, _ = min(offered, key=lambda one: one[1].makespan or self._most)
+            shortest = self._ranked(schedule)
+        else:  # The rules on placements allow none of the schedules of methods.
+            shortest = self._in_a_row()
+        if shortest is None:
+            return admissible, admissible
+        if admissible is not None and (
+            admissible.times.latest <= NEAR_ENOUGH * shortest.times.latest
+        ):
             return admissible, admissible
         candidates = [] if admissible is None else [admissible]
         for found in self._thinner(shortest, deadline):
             candidates.append(found)
             if perf_counter() > deadline or not found.violated:
                 break
-        if not candidates:
-            return None, None
         best = min(candidates, key=lambda one: one.rank)
         if not best.violated and best is not admissible:
             admissible = best
@@ -220,16 +224,24 @@ class RestrictedModels:
             return admissible, admissible
         return admissible, repaired
 
-    def _thinner(self, shortest: Schedule, deadline: float) -> Iterator[Incumbent]:
+    def _in_a_row(self) -> Incumbent | None:
+        """Jobs one after another, each in a placement that its rules allow."""
+        starts, workers, end = list[int](), dict[str, Mapping[str, int]](), 0
+        for job in self.known.instance.jobs:
+            drawn = self._pool.draw(job.name, 1, self._random)
+            if not drawn:
+                return None
+            workers[job.name] = drawn[0]
+            starts.append(max(end, job.release))
+            end = starts[-1] + self._pool.expected(job.name, drawn[0])
+        return self._settled(starts, workers)
+
+    def _thinner(self, found: Incumbent, deadline: float) -> Iterator[Incumbent]:
         """The shortest schedule, and schedules in which less and less runs at once."""
-        found = self._ranked(shortest)
-        if found is None:
-            return
         yield found
         seconds = max(0.5, FIRST_SHARE * (deadline - perf_counter()))
         for schedule in on_less(self.known.instance, self.known.limits, seconds):
-            self._pool.add_schedule(schedule)
-            thin = self._ranked(schedule)
+            thin = self._ranked(schedule) if self._pool.add_schedule(schedule) else None
             if thin is not None:
                 yield thin
         jobs = [job.name for job in self.known.instance.jobs]
@@ -326,8 +338,9 @@ class RestrictedModels:
             if found is not None and found.rank <= best.rank:
                 stale = 0 if found.rank < best.rank else stale + 1
                 best = found
-                if not best.violated:
-                    self._keep(best)
+                if not best.violated and not self._keep(best):
+                    best = self._ranked(best.schedule) or best
+                    repairing = best.violated > 0
             else:
                 stale += 1
             if interrupted:
@@ -337,11 +350,15 @@ class RestrictedModels:
     def _closed(self) -> bool:
         return self.known.closed
 
-    def _keep(self, found: Incumbent) -> None:
-        """Keep an admissible schedule, to be judged in all slots of the instance."""
-        self._pending = found
+    def _keep(self, found: Incumbent) -> bool:
+        """Keep an admissible schedule; return False if it is not, in all slots of the instance.
+
+        It is judged there now and then, and at the end.
+        """
+        before, self._pending = self._whole, found
         if perf_counter() - self._published >= PUBLISH_AFTER * self._judging:
             self._publish()
+        return self._whole == before
 
     def _publish(self) -> None:
         """Judge the best schedule in all slots of the instance, and hand it over."""
@@ -400,6 +417,8 @@ class RestrictedModels:
 
     def _horizon(self, best: Incumbent) -> int:
         """Slots of a restricted model: no more than the incumbent's if the makespan counts."""
+        if self._whole:
+            return self._most
         if best.violated:
             return min(self._most, best.times.latest + self._extra)
         if self.known.by_makespan:

@@ -10,6 +10,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import FEW
 from rarmodel.model import features as known
 from rarmodel.model import sharing_rule, used
+from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Job
 
 
@@ -197,6 +198,19 @@ def _quotas(instance: Instance) -> str:
     return f"{'; '.join(told[:FEW])}{more}"
 
 
+def _resources(instance: Instance) -> str:
+    told = []
+    for limit in usage_limits(instance):
+        known = [one for one in limit.capacities if one is not None]
+        if not limit.of_tenant:
+            over_time = " over time" * (len(limit.capacities) > 1)
+            most = f"{limit.told(min(known))} to {limit.told(max(known))}"
+            most = most if min(known) < max(known) else limit.told(known[0])
+            told.append(f"{limit.name!r} {most}{over_time}, {_number(len(limit.uses), 'job')}")
+    more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
+    return f"{'; '.join(told[:FEW])}{more}"
+
+
 def _prices(instance: Instance) -> str:
     prices = instance.cluster.prices_per_gpu_hour
     if isinstance(prices, dict):
@@ -223,6 +237,7 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.SERVER_RATES.name: _server_rates,
     known.RESERVATIONS.name: _reservations,
     known.QUOTAS.name: _quotas,
+    known.RESOURCES.name: _resources,
     known.DUTY.name: lambda instance: sharing_rule(instance.contention).text,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,

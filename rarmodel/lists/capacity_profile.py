@@ -1,75 +1,98 @@
-"""How many GPUs reservations leave of each server over time."""
+"""How much there is of each supply over time.
+
+A supply is a server, of which jobs hold GPUs, or a limit of what they use beside that: a resource
+or a cap of a tenant. Servers come first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.model.usage_limits import UsageLimit, usage_limits
 from rarmodel.schema import Instance
 
 from .offsets import ints
 
 
-class ReservationProfile(NamedTuple):
-    """The changes when reservations begin or end, by slot."""
+class CapacityProfile(NamedTuple):
+    """The changes when reservations, or windows of resources, begin or end, by slot."""
 
+    first: Ints
+    """(supplies) How much there is of each before the first change."""
     slot: Ints
     """(changes) Slot of each."""
-    server: Ints
-    """(changes) Its server."""
-    gpus: Ints
-    """(changes) By how much the GPUs of the server grow then."""
+    supply: Ints
+    """(changes) Its supply."""
+    growth: Ints
+    """(changes) By how much the supply grows then."""
     left: Ints
-    """(changes) GPUs that are left of the server in that slot."""
+    """(changes) How much is left of the supply in that slot."""
     floor: Ints
-    """(changes) The fewest GPUs that are left of the server from then on."""
+    """(changes) The least that is left of the supply from then on."""
     first_floor: Ints
-    """(servers) And from slot 0 on."""
-    last_begin: int
-    """The last change by which a server loses GPUs; −1 if there is none."""
+    """(supplies) And from slot 0 on."""
+    last_fall: int
+    """The last change by which a supply shrinks; −1 if there is none."""
 
 
-def reservation_profile(instance: Instance) -> ReservationProfile:
+def capacity_profile(instance: Instance) -> CapacityProfile:
     """The profile of an instance."""
-    changes = sorted(_changes(instance))
-    left, floor, first_floor = _left(instance, changes)
-    return ReservationProfile(
+    limits = [_capacities(instance, limit) for limit in usage_limits(instance)]
+    first = [server.gpus for server in instance.cluster.servers]
+    first += [capacities[0] for capacities in limits]
+    changes = sorted(_changes(instance, limits))
+    left, floor, first_floor = _left(first, changes)
+    return CapacityProfile(
+        first=ints(first),
         slot=ints(slot for slot, _, _ in changes),
-        server=ints(server for _, server, _ in changes),
-        gpus=ints(gpus for _, _, gpus in changes),
+        supply=ints(supply for _, supply, _ in changes),
+        growth=ints(growth for _, _, growth in changes),
         left=ints(left),
         floor=ints(floor),
         first_floor=ints(first_floor),
-        last_begin=max((i for i, (_, _, gpus) in enumerate(changes) if gpus < 0), default=-1),
+        last_fall=max((i for i, (_, _, growth) in enumerate(changes) if growth < 0), default=-1),
     )
 
 
-def _changes(instance: Instance) -> Iterable[tuple[int, int, int]]:
-    """Slot, server and change of its GPUs for each begin and end of a reservation."""
+def _capacities(instance: Instance, limit: UsageLimit) -> list[int]:
+    """The capacities of a limit, none greater than what all jobs together can use."""
+    most = sum(use.at(instance.jobs[j].sizes[-1]) for j, use in limit.uses.items())
+    return [most if one is None else min(one, most) for one in limit.capacities]
+
+
+def _changes(instance: Instance, limits: Sequence[Sequence[int]]) -> Iterable[tuple[int, int, int]]:
+    """Slot, supply and growth for each begin and end of a reservation or window."""
     number = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     for one in instance.cluster.reservations:
         yield one.start, number[one.server], -one.gpus
         if one.end is not None:
             yield one.end, number[one.server], one.gpus
+    known = zip(usage_limits(instance), limits, strict=True)
+    for supply, (limit, capacities) in enumerate(known, len(number)):
+        for slot, (before, after) in zip(limit.starts[1:], pairwise(capacities), strict=True):
+            if before != after:
+                yield slot, supply, after - before
 
 
 def _left(
-    instance: Instance, changes: Sequence[tuple[int, int, int]]
+    first: Sequence[int], changes: Sequence[tuple[int, int, int]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """GPUs left of the server of each change in its slot, and the fewest from then on.
+    """What is left of the supply of each change in its slot, and the least from then on.
 
-    The last list has the fewest of each server from slot 0 on.
+    The last list has the least of each supply from slot 0 on.
     """
-    left = [server.gpus for server in instance.cluster.servers]
+    left = [*first]
     after = []
-    for _, server, gpus in changes:
-        left[server] += gpus
-        after.append(left[server])
+    for _, supply, growth in changes:
+        left[supply] += growth
+        after.append(left[supply])
     fewest, floors = left, [0] * len(changes)
-    then = {(slot, server): gpus for (slot, server, _), gpus in zip(changes, after, strict=True)}
-    in_slot = [then[slot, server] for slot, server, _ in changes]
-    for i, (_, server, gpus) in reversed([*enumerate(changes)]):
-        floors[i] = fewest[server] = min(fewest[server], after[i])
-        fewest[server] = min(fewest[server], after[i] - gpus)
+    then = {(slot, supply): most for (slot, supply, _), most in zip(changes, after, strict=True)}
+    in_slot = [then[slot, supply] for slot, supply, _ in changes]
+    for i, (_, supply, growth) in reversed([*enumerate(changes)]):
+        floors[i] = fewest[supply] = min(fewest[supply], after[i])
+        fewest[supply] = min(fewest[supply], after[i] - growth)
     return in_slot, floors, fewest

@@ -199,14 +199,13 @@ def _quotas(instance: Instance) -> str:
 
 
 def _resources(instance: Instance) -> str:
+    jobs = {limit.name: len(limit.uses) for limit in usage_limits(instance) if not limit.of_tenant}
     told = []
-    for limit in usage_limits(instance):
-        known = [one for one in limit.capacities if one is not None]
-        if not limit.of_tenant:
-            over_time = " over time" * (len(limit.capacities) > 1)
-            most = f"{limit.told(min(known))} to {limit.told(max(known))}"
-            most = most if min(known) < max(known) else limit.told(known[0])
-            told.append(f"{limit.name!r} {most}{over_time}, {_number(len(limit.uses), 'job')}")
+    for one in instance.resources:
+        over_time = " over time" * isinstance(one.capacity, tuple)
+        capacities = _span(window.capacity for window in one.windows)
+        if one.name in jobs:
+            told.append(f"{one.name!r} {capacities}{over_time}, {_number(jobs[one.name], 'job')}")
     more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
     return f"{'; '.join(told[:FEW])}{more}"
 

@@ -384,11 +384,11 @@ def _limits(instance: Instance, j: int) -> str:
     job, found, beyond = instance.jobs[j], [], []
     for i, use in limits_of_jobs(instance)[j].items():
         limit = usage_limits(instance)[i]
-        found.append(limit.in_words())
+        found.append(limit.words)
         least = min(map(use.at, job.sizes))
         if limit.most is not None and least > limit.most:
             uses = "" if limit.of_tenant else f", as it uses {limit.told(least)} at least"
-            beyond.append(limit.in_words() + uses)
+            beyond.append(limit.words + uses)
     return " and ".join(beyond or found)
 
 

@@ -47,6 +47,8 @@ class UsageLimit(NamedTuple):
         Name of the resource, or of the tenant.
     place
         Where the instance states it, such as `resources[1].capacity`.
+    words
+        The limit in words, such as `the cap of 2 GPUs of tenant 'vision' (tenants[0].gpus)`.
     unit
         The amount that 1 stands for.
     starts
@@ -61,6 +63,7 @@ class UsageLimit(NamedTuple):
 
     name: str
     place: str
+    words: str
     unit: Fraction
     starts: tuple[int, ...]
     capacities: tuple[int | None, ...]
@@ -80,15 +83,6 @@ class UsageLimit(NamedTuple):
     def told(self, amount: int) -> str:
         """An amount as the instance would state it."""
         return f"{float(amount * self.unit):.15g}"
-
-    def in_words(self) -> str:
-        """The limit in words, such as `the cap of 2 GPUs of tenant 'vision' (tenants[0].gpus)`."""
-        known = [self.told(one) for one in self.capacities if one is not None]
-        several = " to ".join(dict.fromkeys((min(known, key=float), max(known, key=float))))
-        if self.of_tenant:
-            gpus = f"{several} GPU{'s' * (several != '1')}"
-            return f"the cap of {gpus} of tenant {self.name!r} ({self.place})"
-        return f"the capacity of {several} of resource {self.name!r} ({self.place})"
 
 
 @once_per_instance
@@ -128,8 +122,10 @@ def _caps(instance: Instance) -> Iterator[UsageLimit]:
             jobs[job.tenant or ""][j] = Use(0, 1)
     for name, i in capped.items():
         gpus = instance.tenants[i].gpus
-        place, unit = f"tenants[{i}].gpus", Fraction(1)
-        yield UsageLimit(name, place, unit, (0,), (gpus,), jobs[name], of_tenant=True)
+        place = f"tenants[{i}].gpus"
+        several = f"{gpus} GPU{'s' * (gpus != 1)}"
+        words = f"the cap of {several} of tenant {name!r} ({place})"
+        yield UsageLimit(name, place, words, Fraction(1), (0,), (gpus,), jobs[name], of_tenant=True)
 
 
 def _resources(instance: Instance) -> Iterator[UsageLimit]:
@@ -155,7 +151,12 @@ def _resources(instance: Instance) -> Iterator[UsageLimit]:
             for j, job in jobs.items()
         }
         place = f"resources[{i}].capacity"
-        yield UsageLimit(one.name, place, unit, starts, capacities, uses)
+        amounts = sorted(window.capacity for window in one.windows)
+        several = " to ".join(
+            f"{amount:.15g}" for amount in dict.fromkeys((amounts[0], amounts[-1]))
+        )
+        words = f"the capacity of {several} of resource {one.name!r} ({place})"
+        yield UsageLimit(one.name, place, words, unit, starts, capacities, uses)
 
 
 def _steps(resource: Resource, unit: Fraction) -> tuple[tuple[int, ...], tuple[int | None, ...]]:

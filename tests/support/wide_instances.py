@@ -136,6 +136,18 @@ def _capacity(random: Random) -> Any:
     return windows
 
 
+def steady(instance: Instance) -> Instance:
+    """The same, but each resource always has the greatest of its capacities.
+
+    Without preemption, `simulate` plays no instance in which a capacity falls.
+    """
+    resources = (
+        one.model_copy(update={"capacity": max(window.capacity for window in one.windows)})
+        for one in instance.resources
+    )
+    return instance.model_copy(update={"resources": tuple(resources)})
+
+
 def _levels(random: Random, cluster: dict[str, Any]) -> None:
     """Racks, and perhaps a pod; some servers may be below none."""
     names = [server["name"] for server in cluster["servers"]]

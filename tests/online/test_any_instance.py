@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from wide_instances import PLAYED, random_wide, steady
 
@@ -48,7 +49,7 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
 
 
 @pytest.mark.parametrize("policy", QUICK)
-@settings(deadline=None, max_examples=25)
+@examples(10)
 @given(
     seed=st.integers(0, 2**32),
     placement=st.sampled_from(registry.names("placements")),

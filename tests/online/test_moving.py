@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from by_hand import worked
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wide_instances import PLAYED, random_wide, steady
@@ -171,7 +172,7 @@ def test_a_running_job_that_could_never_start_again_goes_on(policy: str, beyond:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(deadline=None, max_examples=25)
+@examples(10)
 @given(seed=st.integers(0, 2**32), preemption=st.booleans())
 def test_whatever_can_complete_does_under_every_policy(
     policy: str, seed: int, *, preemption: bool

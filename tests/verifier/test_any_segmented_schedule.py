@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from naive_segments import carried_out, same
 from resource_use import capacity, use
 from segmented import segmented
@@ -18,7 +19,7 @@ LAST = 120
 Problem = tuple[Instance, Schedule]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(segmented())
 def test_slot_by_slot_gives_an_equal_report(problem: Problem) -> None:
     report = verify(*problem)
@@ -27,7 +28,7 @@ def test_slot_by_slot_gives_an_equal_report(problem: Problem) -> None:
     assert (report.objective is None) == (None in report.completion.values())
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(segmented())
 def test_completion_and_speeds_are_those_of_the_tiny_reading(problem: Problem) -> None:
     instance, schedule = problem
@@ -54,7 +55,7 @@ def every(held: list[dict[str, Held]]) -> list[Held]:
     return [one for each in held for one in each.values()]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(segmented())
 def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
     problem: Problem,

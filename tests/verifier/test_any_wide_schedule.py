@@ -8,7 +8,8 @@ from fractions import Fraction
 from random import Random
 
 from broken_schedules import broken
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lone_placements import slots_of_placements, within_one
 from resource_use import capacity, use
@@ -46,7 +47,7 @@ def some_schedule(instance: Instance, random: Random, latest: int) -> Schedule:
 schedules = st.tuples(wide_instances(), st.randoms(use_true_random=False), st.integers(0, 8))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(schedules, st.integers(0, 2))
 def test_slot_by_slot_gives_an_equal_report(
     drawn: tuple[Instance, Random, int], breaks: int
@@ -126,7 +127,7 @@ def stays(job: Job, one: AnyAssignment) -> bool:
     return here == there and one.start == 0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(schedules)
 def test_demands_of_jobs_are_broken_iff_a_recount_says_so(
     drawn: tuple[Instance, Random, int],
@@ -159,7 +160,7 @@ def active(
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(schedules)
 def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
     drawn: tuple[Instance, Random, int],
@@ -250,7 +251,7 @@ def links_of(instance: Instance, servers: Collection[str]) -> int:
     return len(set[str]().union(*ways)) - len(set.intersection(*ways))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(schedules)
 def test_values_are_naive_sums(drawn: tuple[Instance, Random, int]) -> None:
     instance, random, latest = drawn

@@ -18,6 +18,8 @@ from .options import (
     NEIGHBOURHOODS,
     OBJECTIVE,
     POSITIVE,
+    SOLVER_OPTIONS,
+    START,
     limits,
     scheduler_option,
 )
@@ -43,8 +45,10 @@ from .terminal import answer, answer_json, progress, say
     help="Solver of the formulation; `rarmodel list solvers` lists them. By default "
     f"{AUTO}: the installed solver that usually proves most.",
 )
+@SOLVER_OPTIONS
 @OBJECTIVE
 @DATA
+@START
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
@@ -77,7 +81,9 @@ def solve(
     formulation: str | None,
     solver: str | None,
     objective: str | list[str] | None,
+    solver_options: dict[str, str],
     data: str | None,
+    start: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
@@ -102,7 +108,7 @@ def solve(
     from . import tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
-    share_stdin(instance, data)
+    share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
         name(f"{instance}: {method or formulation or DEFAULT_METHOD}", problem.time)
@@ -113,6 +119,8 @@ def solve(
             solver=solver,
             objective=objective,
             data=data,
+            start=start,
+            solver_options=solver_options,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
             model_only=model_only,

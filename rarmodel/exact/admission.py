@@ -13,6 +13,7 @@ from rarmodel.formulations.values import first_changed
 from rarmodel.limits import Limits
 from rarmodel.schema import Schedule
 from rarmodel.solvers import Solver, first_answer
+from rarmodel.solvers.choice import fitting_solvers
 
 TOLERANCE = 1e-6
 """Tolerance of a constraint relative to its sides: float noise, not a violation."""
@@ -86,11 +87,14 @@ def admit(
     schedule: Schedule,
     solvers: list[Solver],
     limits: Limits,
+    *,
+    enough: bool = False,
 ) -> Verdict:
     """Set the model's variables to a schedule, and judge it by the model.
 
     The schedule fixes all variables but those that were added to the formulation. They may keep
-    the values that they have; the solver looks for better ones.
+    the values that they have; the solver looks for better ones, unless values that suit are
+    `enough`.
     """
     variables = list(model.component_data_objects(pyo.Var))
     free = [variable for variable in variables if not variable.fixed]
@@ -108,10 +112,29 @@ def admit(
     for variable in given:
         variable.fix()
     try:
-        return _with_added(model, variables, [one for one, _ in added], solvers, limits)
+        some = [variable for variable, _ in added]
+        return _with_added(model, variables, some, solvers, limits, enough=enough)
     finally:
         for variable in given:
             variable.unfix()
+
+
+def satisfies(
+    model: pyo.ConcreteModel, formulation: Formulation, scope: Scope, schedule: Schedule
+) -> Verdict:
+    """Judge a schedule by a model as it stands; the values of the variables stay as they are.
+
+    Variables that were added keep their values where these suit the schedule. Otherwise an
+    installed solver looks for others.
+    """
+    free = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    before = [variable.value for variable in free]
+    solvers = fitting_solvers(formulation.model_class)
+    try:
+        return admit(model, formulation, scope, schedule, solvers, Limits(), enough=True)
+    finally:
+        for variable, value in zip(free, before, strict=True):
+            variable.set_value(value, skip_validation=True)
 
 
 def _with_added(
@@ -120,6 +143,8 @@ def _with_added(
     added: list[Any],
     solvers: list[Solver],
     limits: Limits,
+    *,
+    enough: bool = False,
 ) -> Verdict:
     """Judge the values of a model: with those that added variables have, or with better ones."""
     if not added:
@@ -127,8 +152,10 @@ def _with_added(
     known = None
     if all(variable.value is not None for variable in added):
         known = _verdict(model, variables)
+        if enough and known.broken is None:
+            return known
     values = [variable.value for variable in added]
-    if first_answer(solvers, model, _brief(limits)).has_solution:
+    if solvers and first_answer(solvers, model, _brief(limits)).has_solution:
         found = _verdict(model, variables)
         if known is None or known.broken is not None:
             return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
@@ -20,10 +21,20 @@ from rarmodel.verifier import Report, require_feasible
 
 from .admission import ModelNeeded, judge
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from .start import Start
+
+MODELS_OWN = "the model's objective"
+"""Name of an objective that a user has put into a model after it was built."""
+
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
 CHECK_SECONDS_PER_JOB = 25e-6
 """Approximate time of the check of a schedule, for as long as none has been checked."""
+NO_BOUND = LowerBound(0, "")
+"""The bound where none is known."""
 FINISH_CHECKS, FINISH_SHARE = 2.0, 0.25
 """Time kept for the end of a solve, to make, check and describe the last schedule: as a multiple of
 the longest check so far, and the greatest share of the time limit."""
@@ -52,6 +63,14 @@ class Known:
     alone
         Whether the formulation's models must do without search, proof, bounds of rarmodel's and
         starting solutions: `model_only`.
+    stands
+        Whether there is one model, which is solved as it stands: users may have changed it.
+    changed
+        Whether that model has another objective than the formulation.
+    keep
+        Whether the last model is kept, for the user.
+    start
+        The schedule that the user starts from, and values of variables; None if there is none.
     schedule, report
         The best schedule that satisfies the formulation, verified.
     schedule_by
@@ -76,6 +95,8 @@ class Known:
         Whether it is proven that no schedule satisfies the formulation.
     solved
         Whether a solver has finished with the last model.
+    last_model
+        The last model that was built, with its scope, if it is to be kept.
     searched
         Seconds that `search` has used.
     checking
@@ -93,6 +114,10 @@ class Known:
     begun: float
     bound: LowerBound
     alone: bool = False
+    stands: bool = False
+    changed: bool = False
+    keep: bool = False
+    start: Start | None = None
     schedule: Schedule | None = None
     report: Report | None = None
     schedule_by: str | None = None
@@ -106,6 +131,7 @@ class Known:
     model: ModelRun = field(default_factory=ModelRun)
     infeasible: bool = False
     solved: bool = False
+    last_model: tuple[pyo.ConcreteModel, Scope] | None = None
     searched: float = 0.0
     checking: float = field(init=False)
     stopped: str = ""
@@ -134,7 +160,12 @@ class Known:
     @property
     def own(self) -> bool:
         """Whether the formulation has its own objective, whatever the instance asks for."""
-        return self.formulation.objective != "makespan"
+        return self.changed or self.formulation.objective != "makespan"
+
+    @property
+    def restricts(self) -> bool:
+        """Whether bounds and proofs of the models may hold for these models only."""
+        return self.stands or self.formulation.restricts
 
     @property
     def by_makespan(self) -> bool:
@@ -152,7 +183,8 @@ class Known:
         if self.own:
             value = self.values[0] if self.values else None
             by = self._in_full(self.provers[0])
-            return (Goal(self.formulation.objective, value, self.bounds[0], proved_by=by),)
+            name = MODELS_OWN if self.changed else self.formulation.objective
+            return (Goal(name, value, self.bounds[0], proved_by=by),)
         goals = goals_of(self.instance, self.report, self.proven)
         return tuple(replace(goal, proved_by=self._in_full(goal.proved_by)) for goal in goals)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound, within
+from rarmodel.bounds import best_bound, impossible, with_bound, within
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.entries import Entries
@@ -28,22 +28,22 @@ from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, sessio
 from rarmodel.search.ties import LEAST_SECONDS, Ties, budget_after, seconds_before
 from rarmodel.solvers import Solver
 from rarmodel.solvers.answer import guarded
+from rarmodel.solvers.choice import require_fitting
 
 from .diagnosis import explain
-from .known import OWN_GAP, Known
-from .models import minimise, too_large
+from .formulated import FormulatedModel
+from .known import NO_BOUND, OWN_GAP, Known
+from .models import answer_of, minimise, note_model, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import close_gap_before_models, first_schedules, search_until
+from .start import Start, begin_from
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
 
 TIES_CHECKS = 4.0
 """Least time for ties, as a multiple of a check: their search makes and checks schedules itself."""
-
-NO_BOUND = LowerBound(0, "")
-"""The bound where none is known."""
 
 WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
 
@@ -57,6 +57,8 @@ def solve_formulation(
     *,
     strict: bool = True,
     model_only: bool = False,
+    keep_model: bool = False,
+    start: Start | None = None,
 ) -> Result:
     """Solve an instance by a formulation and a solver, within limits.
 
@@ -73,6 +75,10 @@ def solve_formulation(
         reason.
     model_only
         If True, the solver must do with the model alone: see `rarmodel.solve`.
+    keep_model
+        If True, the result has the last model, with its values: see `rarmodel.solve`.
+    start
+        What the user starts from.
 
     Raises
     ------
@@ -85,14 +91,7 @@ def solve_formulation(
     formulation, solvers = guarded_formulation(formulation), [guarded(one) for one in solvers]
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
-    for solver in solvers:
-        if formulation.model_class not in solver.model_classes:
-            raise UsageError(
-                f"solver {solver.name!r} solves {' and '.join(sorted(solver.model_classes))} "
-                f"models; {formulation.name!r} is {formulation.model_class}"
-            )
-        if solver.version() is None:
-            raise UsageError(f"solver {solver.name!r} is not installed")
+    require_fitting(solvers, formulation, limits)
     entries = data if isinstance(data, Entries) else Entries(data)
     # A job that can never complete is told at once, and nothing need be compiled.
     if not model_only and not never_complete(instance):
@@ -109,11 +108,15 @@ def solve_formulation(
             begun=begun,
             bound=NO_BOUND if model_only else best_bound(instance),
             alone=model_only,
+            keep=keep_model,
+            start=start,
         )
     if (none := impossible(instance, known.bound)) is not None:
         known.stopped = none.stopped
     else:
         try:
+            if start is not None:
+                begin_from(known, start)
             if model_only:
                 minimise(known)
             else:
@@ -126,6 +129,18 @@ def solve_formulation(
                 raise
             known.stopped = str(error)
     return _result(known)
+
+
+def solve_as_it_stands(known: Known, formulated: FormulatedModel) -> Result:
+    """Let the solver do with a model that is built; its bound holds for this model."""
+    model, scope = formulated.model, formulated.scope
+    known.stage = scope.stage
+    note_model(known, model, scope)
+    try:
+        answer_of(known, model, scope, known.seconds_left, proves=True)
+    except KeyboardInterrupt:
+        known.stopped = INTERRUPTED
+    return replace(_result(known), formulated=formulated)
 
 
 def _search(instance: Instance, formulation: Formulation, limits: Limits) -> AnySession | None:
@@ -226,11 +241,11 @@ def _result(known: Known) -> Result:
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
         everywhere = [best_bound(instance)]
-        if not formulation.restricts:
+        if not known.restricts:
             everywhere.append(known.bound)
         if known.session is not None:
             everywhere.append(known.session.bound)
-        goals = () if formulation.restricts else known.goals
+        goals = () if known.restricts else known.goals
         aims = [
             proven_aim(goal, known.provers[i] or known.bound.name) for i, goal in enumerate(goals)
         ]
@@ -257,16 +272,30 @@ def _result(known: Known) -> Result:
         seconds=perf_counter() - known.begun,
         stopped=known.stopped,
         objective=known.goals,
-        ties=() if formulation.restricts or known.alone else ties_in(instance, known.report),
-        restricted=formulation.restricts,
+        ties=() if known.restricts or known.alone else ties_in(instance, known.report),
+        restricted=known.restricts,
         schedule_by=known.schedule_by,
         chosen_solver=known.solver.name,
         model=known.model,
+        formulated=_kept(known),
     )
 
 
+def _kept(known: Known) -> FormulatedModel | None:
+    """The last model, if it is to be kept."""
+    if known.last_model is None:
+        return None
+    model, scope = known.last_model
+    return FormulatedModel(known.formulation, scope, model)
+
+
 def _explain(known: Known) -> tuple[str, ...]:
-    """Explain why there is no schedule within the horizon."""
+    """Explain why there is no schedule within the horizon.
+
+    Nobody knows what has changed in a model that is solved as it stands.
+    """
+    if known.stands:
+        return ()
     # The solver's own proof may be the bound.
     none = impossible(known.instance, None if known.infeasible else known.bound)
     if none is not None:

@@ -4,7 +4,7 @@ from .fewer_links import move_to_fewer_links
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .neighbourhood import NOTHING_TO_TRY, Better, Neighbourhood, Turn, Turns, installed
-from .result import ModelRun, Result, Status, in_full, skipped, status_of
+from .result import STARTED, ModelRun, Result, Status, in_full, skipped, status_of
 from .sound_answers import (
     is_number,
     is_whole,
@@ -16,6 +16,7 @@ from .sound_answers import (
 
 __all__ = [
     "NOTHING_TO_TRY",
+    "STARTED",
     "Attempt",
     "Better",
     "Goal",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,9 @@ from .goals import Goal, gap_of, goals_of, ties_in
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STARTED = "start"
+"""Finder of a schedule that the user gave, and that nothing has made better."""
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "skipped"]
 
@@ -101,12 +104,16 @@ class Result:
     reasons
         If the status is `infeasible`: the jobs and constraints in conflict, as lines of text.
     schedule_by
-        What has found the schedule: a method's name, or a solver with its version; None without
-        a schedule.
+        What has found the schedule: a method's name, a solver with its version, or `start` if it
+        is the one that the solve was given; None without a schedule.
     chosen_solver
         Name of the solver that was to solve the formulation, whether it ran or not.
     model
         The models of the formulation; None for methods.
+    formulated
+        The last model of the formulation with its values and its scope, a
+        `rarmodel.exact.FormulatedModel`, if it was asked for and a model was built. It stays in
+        this process: a pickled result has None.
     """
 
     instance: str
@@ -129,6 +136,11 @@ class Result:
     schedule_by: str | None = None
     chosen_solver: str | None = None
     model: ModelRun | None = None
+    formulated: Any = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the Pyomo model, which may be large and may have functions of the user's."""
+        return self.__dict__ | {"formulated": None}
 
     def __repr__(self) -> str:
         bound, seconds = self.lower_bound, round(self.seconds, 2)

@@ -127,6 +127,7 @@ class Search(registry.Part):
             seconds = max(LEAST_SHARE * seconds, seconds - finish)
         turns = Turns(instance, limits)
         session = session_of(instance, limits, turns)
+        session.take(limits.start)
         try:
             end = _first_end(instance, begun, seconds)
             stopped = _run(session, limits, begun, end, islands)

@@ -55,7 +55,7 @@ from .sources import (
 
 if TYPE_CHECKING:
     from rarmodel.bounds import Bound
-    from rarmodel.exact import FormulatedModel, Start
+    from rarmodel.exact import FormulatedModel, Relaxation, Start
     from rarmodel.formulations import Formulation
     from rarmodel.solvers import Solver
 
@@ -484,3 +484,53 @@ def formulate(
     if output is not None:
         write_model(model, output)
     return FormulatedModel(found, scope, model)
+
+
+@asked
+def relax(
+    instance: Source,
+    formulation: str | Formulation,
+    *,
+    horizon: int | None = None,
+    objective: str | Sequence[str] | None = None,
+    data: Data | None = None,
+    lower_bound: bool = False,
+    every_schedule: bool = False,
+    time_limit: float | None = None,
+) -> Relaxation:
+    """Solve the LP relaxation of a formulation: its value, and the duals of its constraints.
+
+    Parameters
+    ----------
+    instance, formulation, horizon, objective, data, every_schedule
+        As for `formulate`.
+    lower_bound
+        Whether rarmodel's lower bound on the makespan stands in the model. Then value and duals say
+        little of the formulation itself.
+    time_limit
+        Seconds for the LP; None for no limit.
+
+    Returns
+    -------
+    Relaxation
+        `value` is the optimum of the LP, and `bound` what it proves of schedules.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    UsageError
+        If a name is unknown, or the model is too large to build or not linear.
+    """
+    from rarmodel.exact import relaxation_of  # noqa: PLC0415 - loads Numba and Pyomo
+
+    formulated = formulate(
+        instance,
+        formulation,
+        horizon=horizon,
+        objective=objective,
+        data=data,
+        lower_bound=lower_bound,
+        every_schedule=every_schedule,
+    )
+    return relaxation_of(formulated, time_limit)

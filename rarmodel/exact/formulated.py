@@ -66,6 +66,11 @@ class FormulatedModel:
         return self.scope.instance
 
     @property
+    def has_another_objective(self) -> bool:
+        """Whether the model has another objective than when it was built."""
+        return _active_objective(self.model) is not self._objective
+
+    @property
     def size(self) -> ModelSize:
         """The size of the model as it stands."""
         return model_size(self.model, self.scope.horizon)
@@ -200,7 +205,7 @@ class FormulatedModel:
             bound=NO_BOUND,
             alone=True,
             stands=True,
-            changed=_active_objective(self.model) is not self._objective,
+            changed=self.has_another_objective,
         )
         return solve_as_it_stands(known, self)
 

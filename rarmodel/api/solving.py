@@ -27,6 +27,7 @@ from rarmodel.methods import (
     STARTED,
     Method,
     Neighbourhood,
+    Recorder,
     Result,
     attempt,
     goals_of,
@@ -37,7 +38,7 @@ from rarmodel.methods import (
 )
 from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
-from rarmodel.model.objectives import Value
+from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, require_feasible, verify
 
@@ -352,10 +353,19 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     if not never_complete(instance):  # That is said at once, and nothing need be compiled.
         prepare_method(method, instance)
     begun = perf_counter()
+    horizon, by_makespan = horizon_of(instance), instance.objectives[0] == MAKESPAN.name
+    recorder = Recorder(
+        begun,
+        limits.progress,
+        horizon if by_makespan else None,
+        listens=by_makespan or getattr(method, "reports_objective", False),
+    )
+    limits = replace(limits, progress=recorder)
     with within(limits, begun):
         bound = best_bound(instance)
         quick = value_bounds(instance)
-    horizon = horizon_of(instance)
+    known = goals_of(instance, None, with_makespan(instance, quick, bound))
+    recorder.note(None, known[0].bound)
     schedule, aim, by = None, None, method.name
     stopped, reasons = impossible(instance, bound) or ("", ())
     if not reasons:
@@ -383,6 +393,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     goals = goals_of(instance, report, least)
     if not reasons and bound.slots > horizon:  # Proven by the method itself.
         reasons = why_infeasible(instance, bound)
+    seconds = perf_counter() - begun
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -397,12 +408,13 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,
-        seconds=perf_counter() - begun,
+        seconds=seconds,
         stopped=stopped,
         schedule_by=by if schedule else None,
         objective=goals,
         ties=ties_in(instance, report),
         reasons=reasons,
+        log=recorder.finished(goals[0].value, goals[0].bound, seconds),
     )
 
 

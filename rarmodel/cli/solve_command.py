@@ -75,6 +75,9 @@ from .terminal import answer, answer_json, progress, say
 @scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
 @JSON
+@click.option(
+    "--json-log", is_flag=True, help="Print JSON, with incumbents and bounds over time as its log."
+)
 def solve(
     instance: str,
     method: str | None,
@@ -97,6 +100,7 @@ def solve(
     scheduler: str | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
+    json_log: bool,  # noqa: FBT001
 ) -> int:
     """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance.
 
@@ -107,6 +111,7 @@ def solve(
 
     from . import tables  # noqa: PLC0415
 
+    as_json = as_json or json_log
     check_output(output, as_json=as_json)
     share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
@@ -137,7 +142,7 @@ def solve(
     if output is not None and result.schedule is not None:
         write_json(files.to_json(result.schedule), output)
     if as_json:
-        answer_json(result.summary())
+        answer_json(result.summary(log=json_log))
     else:
         for line in tables.aligned(result.lines()):
             (say if output == "-" else answer)(line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from rarmodel.verifier import require_feasible
 
 from .admission import satisfies
 from .formulate import ModelSize, model_size
-from .known import NO_BOUND, Known
+from .known import NO_BOUND, Known, recorder_of
 from .numbered_schedules import schedule_of
 
 if TYPE_CHECKING:
@@ -194,14 +194,17 @@ class FormulatedModel:
         )
         solvers = solvers_for(self.formulation, solver)
         require_fitting(solvers, self.formulation, limits)
+        begun = perf_counter()
+        recorder = recorder_of(self.instance, self.formulation, limits, begun)
         known = Known(
             instance=self.instance,
             formulation=guarded(self.formulation),
             solvers=solvers,
-            limits=limits,
+            limits=replace(limits, progress=recorder),
             data=Entries(self.scope.data),
             session=None,
-            begun=perf_counter(),
+            recorder=recorder,
+            begun=begun,
             bound=NO_BOUND,
             alone=True,
             stands=True,

@@ -11,7 +11,7 @@ from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
-from rarmodel.methods import Goal, ModelRun, gap_of, goals_of, in_full
+from rarmodel.methods import Goal, ModelRun, Recorder, gap_of, goals_of, in_full
 from rarmodel.model import horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
@@ -56,6 +56,8 @@ class Known:
         The search for good schedules. If the formulation restricts a plain instance, the search is
         for short ones. Its bound holds for every schedule of the instance. None if the search
         cannot take the instance.
+    recorder
+        Notes values and bounds; the limits tell it about progress.
     begun
         Start of the solve, as a reading of the clock.
     bound
@@ -111,6 +113,7 @@ class Known:
     limits: Limits
     data: Entries
     session: AnySession | None
+    recorder: Recorder
     begun: float
     bound: LowerBound
     alone: bool = False
@@ -341,6 +344,12 @@ class Known:
         if values and (not self.values or values < self.values):
             self.schedule, self.report, self.values = schedule, report, values
             self.schedule_by = by or schedule.method
+            self.note()
+
+    def note(self) -> None:
+        """Note the value and the bound of the first objective."""
+        first = self.goals[0]
+        self.recorder.note(first.value, first.bound)
 
     def values_of(self, report: Report, value: float | None) -> tuple[Value | float, ...]:
         """What the objectives are worth, most important first; nothing if that is unknown."""
@@ -354,3 +363,11 @@ class Known:
             self.bound = bound
         if not self.formulation.restricts and self.session is not None:
             self.session.raise_bound(self.bound)
+
+
+def recorder_of(
+    instance: Instance, formulation: Formulation, limits: Limits, begun: float
+) -> Recorder:
+    """A recorder for a solve; makespans past the horizon are none of schedules."""
+    by_makespan = instance.objectives[0] == MAKESPAN.name and formulation.objective == "makespan"
+    return Recorder(begun, limits.progress, horizon_of(instance) if by_makespan else None)

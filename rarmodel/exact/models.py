@@ -8,6 +8,7 @@ model, and a model without a solution raises the bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
@@ -192,7 +193,8 @@ def answer_of(
     known: Known, model: pyo.ConcreteModel, scope: Scope, seconds: float | None, *, proves: bool
 ) -> Answer:
     """Solve a model that is built, from the values of its variables, and use the result."""
-    answer = first_answer(known.solvers, model, replace(known.limits, time_limit=seconds))
+    limits = replace(known.limits, time_limit=seconds, progress=_told(known, scope, proves=proves))
+    answer = first_answer(known.solvers, model, limits)
     _note_answer(known, answer)
     known.solved = answer.termination != "error"
     known.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
@@ -208,6 +210,7 @@ def answer_of(
             dropped = True
     if proves:
         _raise_bound(known, scope, answer)
+        known.note()
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
     if answer.termination == "finished" and not dropped and not known.closed_at(known.stage):
@@ -217,6 +220,20 @@ def answer_of(
         elif relaxed:
             known.stopped = "the solver finished; the model is a relaxation"
     return answer
+
+
+def _told(
+    known: Known, scope: Scope, *, proves: bool
+) -> Callable[[float | None, float | None], None] | None:
+    """What the solver tells its progress to: the log is about the first objective."""
+    if known.stage != 0:
+        return known.recorder.progress
+    if known.own:
+        return known.recorder.of_model(float, float if proves else None)
+    aim = aim_of(scope, known.stage)
+    return known.recorder.of_model(
+        lambda value: aim.value(max(0, round(value - aim.shift))), aim.at_least if proves else None
+    )
 
 
 def _built(known: Known, scope: Scope) -> pyo.ConcreteModel | None:

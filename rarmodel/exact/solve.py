@@ -32,7 +32,7 @@ from rarmodel.solvers.choice import require_fitting
 
 from .diagnosis import explain
 from .formulated import FormulatedModel
-from .known import NO_BOUND, OWN_GAP, Known
+from .known import NO_BOUND, OWN_GAP, Known, recorder_of
 from .models import answer_of, minimise, note_model, too_large
 from .orders import search_orders
 from .prepare import prepare
@@ -97,6 +97,8 @@ def solve_formulation(
     if not model_only and not never_complete(instance):
         prepare(instance)
     begun = perf_counter()
+    recorder = recorder_of(instance, formulation, limits, begun)
+    limits = replace(limits, progress=recorder)
     with within(limits, begun):
         known = Known(
             instance=instance,
@@ -105,12 +107,14 @@ def solve_formulation(
             limits=limits,
             data=entries,
             session=None if model_only else _search(instance, formulation, limits),
+            recorder=recorder,
             begun=begun,
             bound=NO_BOUND if model_only else best_bound(instance),
             alone=model_only,
             keep=keep_model,
             start=start,
         )
+    known.note()
     if (none := impossible(instance, known.bound)) is not None:
         known.stopped = none.stopped
     else:
@@ -256,6 +260,7 @@ def _result(known: Known) -> Result:
             aims,
             [goal.value for goal in goals],
         )
+    seconds, first = perf_counter() - known.begun, known.goals[0]
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -269,7 +274,7 @@ def _result(known: Known) -> Result:
         lower_bound=known.bound.slots or None,
         bound_name=known.bound.name or None,
         reasons=_explain(known) if status == "infeasible" else (),
-        seconds=perf_counter() - known.begun,
+        seconds=seconds,
         stopped=known.stopped,
         objective=known.goals,
         ties=() if known.restricts or known.alone else ties_in(instance, known.report),
@@ -277,6 +282,7 @@ def _result(known: Known) -> Result:
         schedule_by=known.schedule_by,
         chosen_solver=known.solver.name,
         model=known.model,
+        log=known.recorder.finished(first.value, first.bound, seconds),
         formulated=_kept(known),
     )
 

@@ -2,6 +2,7 @@
 
 from .fewer_links import move_to_fewer_links
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
+from .incumbent_log import IncumbentLog, LogEntry, Recorder, joined
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .neighbourhood import NOTHING_TO_TRY, Better, Neighbourhood, Turn, Turns, installed
 from .result import STARTED, ModelRun, Result, Status, in_full, skipped, status_of
@@ -20,9 +21,12 @@ __all__ = [
     "Attempt",
     "Better",
     "Goal",
+    "IncumbentLog",
+    "LogEntry",
     "Method",
     "ModelRun",
     "Neighbourhood",
+    "Recorder",
     "Result",
     "Status",
     "Turn",
@@ -35,6 +39,7 @@ __all__ = [
     "installed",
     "is_number",
     "is_whole",
+    "joined",
     "move_to_fewer_links",
     "order_of",
     "prepare_method",

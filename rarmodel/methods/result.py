@@ -15,6 +15,7 @@ from rarmodel.tabular import frame, html_lines, number
 from rarmodel.verifier import Report
 
 from .goals import Goal, gap_of, goals_of, ties_in
+from .incumbent_log import IncumbentLog
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,8 @@ class Result:
         Name of the solver that was to solve the formulation, whether it ran or not.
     model
         The models of the formulation; None for methods.
+    log
+        Incumbents and bounds of the most important objective over time.
     formulated
         The last model of the formulation with its values and its scope, a
         `rarmodel.exact.FormulatedModel`, if it was asked for and a model was built. It stays in
@@ -136,6 +139,7 @@ class Result:
     schedule_by: str | None = None
     chosen_solver: str | None = None
     model: ModelRun | None = None
+    log: IncumbentLog = field(default=IncumbentLog(), compare=False, repr=False)
     formulated: Any = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -255,8 +259,14 @@ class Result:
     def _repr_html_(self) -> str:
         return html_lines(f"Result of {self.name}", self.lines())
 
-    def summary(self) -> dict[str, Any]:
-        """The result as plain data, without the schedule: the output of `solve --json`."""
+    def summary(self, *, log: bool = False) -> dict[str, Any]:
+        """The result as plain data, without the schedule: the output of `solve --json`.
+
+        Parameters
+        ----------
+        log
+            Whether the log of incumbents and bounds is part of it.
+        """
         return {
             "instance": self.instance,
             "method": self.method,
@@ -292,6 +302,7 @@ class Result:
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
+            **({"log": self.log.rows()} if log else {}),
         }
 
 

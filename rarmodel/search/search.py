@@ -63,6 +63,7 @@ class Search(registry.Part):
     name: str = "search"
     counts_iterations: bool = True
     takes_scheduler: bool = True
+    reports_objective: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
     handles: frozenset[str] = ALL_BUT_PREEMPTION
 

@@ -482,3 +482,9 @@ def test_an_option_of_the_solver_is_a_name_and_a_value(
     outcome = invoke("solve", instance_file, "--solver-option", option)
     assert outcome.code == 2
     assert "a name and a value" in outcome.err
+
+
+def test_json_has_the_log_if_asked(invoke: Invoke, instance_file: Path) -> None:
+    answer = invoke("solve", instance_file, "--json-log").json()
+    assert answer["log"][-1]["value"] == answer["makespan"]
+    assert "log" not in invoke("solve", instance_file, "--json").json()

@@ -190,6 +190,7 @@ def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     refused = numbers.add()
     refused.fix(sum(not _keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
     m.add_component("_rules_on_placements", pyo.Constraint(expr=refused <= 0))
+    m.add_component("_rules_on_slots", pyo.Constraint(expr=_refused_at(outcome, numbers) <= 0))
     m.add_component("_within_horizon", pyo.Constraint(expr=m.makespan <= scope.horizon))
     m.objective = pyo.Objective(expr=m.makespan)
     return m
@@ -199,6 +200,19 @@ def first_changed(model: Any) -> str | None:
     """The first component of such a model that somebody has fixed at another value."""
     given: list[Given] = getattr(model, GIVEN)
     return next((name for name, variable, value in given if variable.value != value), None)
+
+
+def _refused_at(outcome: ScheduleOutcome, numbers: Any) -> Any:
+    """The number of slots in which a rule does not let a job hold what it holds."""
+    scope, refused = outcome.scope, numbers.add()
+    slots = (
+        (j, one.workers, t)
+        for j, segments in outcome.segments.items()
+        for one in segments
+        for t in range(one.start, min(one.end, scope.horizon))
+    )
+    refused.fix(sum(not scope.allows_at(*slot) for slot in slots) if scope.allowed_at else 0)
+    return refused
 
 
 def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:

@@ -55,9 +55,11 @@ from .sources import (
 )
 
 if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
     from rarmodel.bounds import Bound
     from rarmodel.exact import FormulatedModel, Relaxation, Start
-    from rarmodel.formulations import Formulation
+    from rarmodel.formulations import Formulation, Scope
     from rarmodel.solvers import Solver
 
 
@@ -235,7 +237,10 @@ def _solve(
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     solvers = solvers_for(stated, solver)
-    from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
+    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
+
+    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
+        return FormulatedModel(stated, scope, model)
 
     return solve_formulation(
         problem,
@@ -244,7 +249,7 @@ def _solve(
         limits,
         entries,
         model_only=model_only,
-        keep_model=keep_model,
+        keep=keep if keep_model else None,
         start=_start_of_model(problem, stated, start, entries),
     )
 

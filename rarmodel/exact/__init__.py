@@ -2,12 +2,13 @@
 
 from .entries_read import entries_read
 from .formulated import FormulatedModel
+from .known import Start
 from .models import MAX_TERMS
 from .numbered_schedules import schedule_of
 from .prepare import prepare
 from .relaxation import Relaxation, relaxation_of
 from .solve import solve_formulation
-from .start import Start, start_of_values
+from .start import start_of_values
 
 __all__ = [
     "MAX_TERMS",

@@ -13,7 +13,6 @@ from rarmodel.errors import NoScheduleError, UsageError, VerificationError
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded
-from rarmodel.formulations.plan import put
 from rarmodel.limits import Limits
 from rarmodel.methods import Result
 from rarmodel.schema import Instance, Schedule
@@ -23,7 +22,9 @@ from rarmodel.verifier import require_feasible
 from .admission import satisfies
 from .formulate import ModelSize, model_size
 from .known import NO_BOUND, Known, recorder_of
+from .named_values import values_by_name
 from .numbered_schedules import schedule_of
+from .solve import solve_as_it_stands
 
 if TYPE_CHECKING:
     from rarmodel.solvers import Solver
@@ -187,8 +188,6 @@ class FormulatedModel:
         UsageError
             If the solver is not installed, or refuses the model.
         """
-        from .solve import solve_as_it_stands  # noqa: PLC0415 - it makes such models itself
-
         limits = Limits(
             time_limit, gap, threads, seed, log, progress, solver_options=solver_options or {}
         )
@@ -210,25 +209,11 @@ class FormulatedModel:
             stands=True,
             changed=self.has_another_objective,
         )
-        return solve_as_it_stands(known, self)
+        result = solve_as_it_stands(known, self.model, self.scope)
+        return replace(result, formulated=self)
 
 
 def _active_objective(model: pyo.ConcreteModel) -> Any:
     """The expression of the objective that is to be minimised."""
     found = list(model.component_data_objects(pyo.Objective, active=True))
     return found[0].expr if len(found) == 1 else None
-
-
-def values_by_name(model: pyo.ConcreteModel) -> dict[str, float]:
-    """Values of a model's variables that have one, by name."""
-    variables = model.component_data_objects(pyo.Var, active=True)
-    return {variable.name: variable.value for variable in variables if variable.value is not None}
-
-
-def put_values(model: pyo.ConcreteModel, values: Mapping[str, float]) -> None:
-    """Set those of a model's variables that are named; fixed ones keep their values."""
-    if not values:
-        return
-    for variable in model.component_data_objects(pyo.Var):
-        if variable.name in values:
-            put(variable, values[variable.name])

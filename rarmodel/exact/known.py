@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
@@ -24,8 +25,6 @@ from .admission import ModelNeeded, judge
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from .start import Start
-
 MODELS_OWN = "the model's objective"
 """Name of an objective that a user has put into a model after it was built."""
 
@@ -40,6 +39,13 @@ FINISH_CHECKS, FINISH_SHARE = 2.0, 0.25
 the longest check so far, and the greatest share of the time limit."""
 OWN_GAP = 1e-6
 """Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
+
+
+class Start(NamedTuple):
+    """A feasible schedule, and values for variables that a user has added to the model."""
+
+    schedule: Schedule
+    values: Mapping[str, float] = {}
 
 
 @dataclass
@@ -70,7 +76,7 @@ class Known:
     changed
         Whether that model has another objective than the formulation.
     keep
-        Whether the last model is kept, for the user.
+        Makes of a model and its scope what the user keeps; None if that is nothing.
     start
         The schedule that the user starts from, and values of variables; None if there is none.
     schedule, report
@@ -97,8 +103,8 @@ class Known:
         Whether it is proven that no schedule satisfies the formulation.
     solved
         Whether a solver has finished with the last model.
-    last_model
-        The last model that was built, with its scope, if it is to be kept.
+    kept
+        What the user keeps of the last model.
     searched
         Seconds that `search` has used.
     checking
@@ -119,7 +125,7 @@ class Known:
     alone: bool = False
     stands: bool = False
     changed: bool = False
-    keep: bool = False
+    keep: Callable[[pyo.ConcreteModel, Scope], Any] | None = None
     start: Start | None = None
     schedule: Schedule | None = None
     report: Report | None = None
@@ -134,7 +140,7 @@ class Known:
     model: ModelRun = field(default_factory=ModelRun)
     infeasible: bool = False
     solved: bool = False
-    last_model: tuple[pyo.ConcreteModel, Scope] | None = None
+    kept: Any = None
     searched: float = 0.0
     checking: float = field(init=False)
     stopped: str = ""

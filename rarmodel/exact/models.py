@@ -27,8 +27,8 @@ from rarmodel.solvers.choice import preferred
 
 from .admission import ModelNeeded, Verdict, admit, judge
 from .building import OutOfTime, built_until
-from .formulated import put_values
 from .known import Known
+from .named_values import put_values
 from .numbered_schedules import schedule_of
 
 TERMS_PER_SECOND = 40_000
@@ -251,8 +251,8 @@ def _built(known: Known, scope: Scope) -> pyo.ConcreteModel | None:
 
 def note_model(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
     """Keep a model that was built, and its size."""
-    if known.keep:
-        known.last_model = model, scope
+    if known.keep is not None:
+        known.kept = known.keep(model, scope)
     known.model = replace(
         known.model,
         built=True,

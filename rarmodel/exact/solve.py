@@ -8,14 +8,14 @@ whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.bounds import best_bound, impossible, with_bound, within
 from rarmodel.errors import UsageError
-from rarmodel.formulations import Formulation
+from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded as guarded_formulation
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
@@ -31,13 +31,15 @@ from rarmodel.solvers.answer import guarded
 from rarmodel.solvers.choice import require_fitting
 
 from .diagnosis import explain
-from .formulated import FormulatedModel
-from .known import NO_BOUND, OWN_GAP, Known, recorder_of
+from .known import NO_BOUND, OWN_GAP, Known, Start, recorder_of
 from .models import answer_of, minimise, note_model, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .schedules import close_gap_before_models, first_schedules, search_until
-from .start import Start, begin_from
+from .start import begin_from
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
@@ -57,7 +59,7 @@ def solve_formulation(
     *,
     strict: bool = True,
     model_only: bool = False,
-    keep_model: bool = False,
+    keep: Callable[[pyo.ConcreteModel, Scope], Any] | None = None,
     start: Start | None = None,
 ) -> Result:
     """Solve an instance by a formulation and a solver, within limits.
@@ -75,8 +77,8 @@ def solve_formulation(
         reason.
     model_only
         If True, the solver must do with the model alone: see `rarmodel.solve`.
-    keep_model
-        If True, the result has the last model, with its values: see `rarmodel.solve`.
+    keep
+        Makes of the last model and its scope what the result has of it; None if that is nothing.
     start
         What the user starts from.
 
@@ -111,7 +113,7 @@ def solve_formulation(
             begun=begun,
             bound=NO_BOUND if model_only else best_bound(instance),
             alone=model_only,
-            keep=keep_model,
+            keep=keep,
             start=start,
         )
     known.note()
@@ -135,16 +137,15 @@ def solve_formulation(
     return _result(known)
 
 
-def solve_as_it_stands(known: Known, formulated: FormulatedModel) -> Result:
+def solve_as_it_stands(known: Known, model: pyo.ConcreteModel, scope: Scope) -> Result:
     """Let the solver do with a model that is built; its bound holds for this model."""
-    model, scope = formulated.model, formulated.scope
     known.stage = scope.stage
     note_model(known, model, scope)
     try:
         answer_of(known, model, scope, known.seconds_left, proves=True)
     except KeyboardInterrupt:
         known.stopped = INTERRUPTED
-    return replace(_result(known), formulated=formulated)
+    return _result(known)
 
 
 def _search(instance: Instance, formulation: Formulation, limits: Limits) -> AnySession | None:
@@ -283,16 +284,8 @@ def _result(known: Known) -> Result:
         chosen_solver=known.solver.name,
         model=known.model,
         log=known.recorder.finished(first.value, first.bound, seconds),
-        formulated=_kept(known),
+        formulated=known.kept,
     )
-
-
-def _kept(known: Known) -> FormulatedModel | None:
-    """The last model, if it is to be kept."""
-    if known.last_model is None:
-        return None
-    model, scope = known.last_model
-    return FormulatedModel(known.formulation, scope, model)
 
 
 def _explain(known: Known) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -16,25 +16,18 @@ from rarmodel.formulations.plan import put
 from rarmodel.methods import STARTED
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.registry import meant
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance
 from rarmodel.search import Session
 from rarmodel.verifier import require_feasible
 
 from .admission import ModelNeeded, admit, judge
 from .building import built_until
-from .formulated import put_values, values_by_name
-from .known import Known
+from .known import Known, Start
 from .models import MAX_TERMS, too_large
+from .named_values import put_values, values_by_name
 from .numbered_schedules import schedule_of
 
 _LAST_NUMBER = re.compile(r"[\[,](\d+)\]$")
-
-
-class Start(NamedTuple):
-    """A feasible schedule, and values for variables that a user has added to the model."""
-
-    schedule: Schedule
-    values: Mapping[str, float] = {}
 
 
 def begin_from(known: Known, start: Start) -> None:

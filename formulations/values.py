@@ -188,9 +188,11 @@ def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     m.makespan.fix()
     given.append(Given("makespan", m.makespan, outcome.latest))
     refused = numbers.add()
-    refused.fix(sum(not _keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
+    refused.fix(sum(not keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
     m.add_component("_rules_on_placements", pyo.Constraint(expr=refused <= 0))
-    m.add_component("_rules_on_slots", pyo.Constraint(expr=_refused_at(outcome, numbers) <= 0))
+    refused_at = numbers.add()
+    refused_at.fix(int(not keeps_slot_rules(scope, outcome)))
+    m.add_component("_rules_on_slots", pyo.Constraint(expr=refused_at <= 0))
     m.add_component("_within_horizon", pyo.Constraint(expr=m.makespan <= scope.horizon))
     m.objective = pyo.Objective(expr=m.makespan)
     return m
@@ -202,20 +204,17 @@ def first_changed(model: Any) -> str | None:
     return next((name for name, variable, value in given if variable.value != value), None)
 
 
-def _refused_at(outcome: ScheduleOutcome, numbers: Any) -> Any:
-    """The number of slots in which a rule does not let a job hold what it holds."""
-    scope, refused = outcome.scope, numbers.add()
-    slots = (
-        (j, one.workers, t)
+def keeps_slot_rules(scope: Scope, outcome: ScheduleOutcome) -> bool:
+    """Whether rules let each job hold what it holds in each slot."""
+    return not scope.allowed_at or all(
+        scope.allows_at(j, one.workers, t)
         for j, segments in outcome.segments.items()
         for one in segments
         for t in range(one.start, min(one.end, scope.horizon))
     )
-    refused.fix(sum(not scope.allows_at(*slot) for slot in slots) if scope.allowed_at else 0)
-    return refused
 
 
-def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
+def keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
     """Whether each step of a placement, server by server, passes the scope's rules."""
     begun: dict[str, int] = {}
     left = sum(workers.values())

@@ -92,7 +92,7 @@ def _prepare():
             if isinstance(value, Dispatcher):
                 setattr(sys.modules[name], attribute, value.py_func)
             elif isinstance(value, type) and issubclass(value, tuple):
-                for field in value._fields:
+                for field in getattr(value, "_fields", ()):
                     getattr(value, field).__doc__ = None  # "Alias for field number 0"
 
 

@@ -9,6 +9,6 @@ if __name__ != "rarmodel.formulations":
 from .component import Component
 from .formulation import Formulation, ModelClass
 from .plan import Plan, put
-from .scope import Allows, Scope
+from .scope import Allows, AllowsAt, Scope
 
-__all__ = ["Allows", "Component", "Formulation", "ModelClass", "Plan", "Scope", "put"]
+__all__ = ["Allows", "AllowsAt", "Component", "Formulation", "ModelClass", "Plan", "Scope", "put"]

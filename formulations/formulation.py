@@ -15,7 +15,7 @@ from rarmodel.schema import Schedule
 from .component import Component
 from .composition import Composition, as_it_is
 from .plan import Plan
-from .scope import Allows, Scope
+from .scope import Allows, AllowsAt, Scope
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -222,6 +222,7 @@ class Formulation(registry.Part):
         objective_name: str | None = None,
         model_class: ModelClass | None = None,
         allows: Allows | None = None,
+        allows_at: AllowsAt | None = None,
     ) -> Formulation:
         """Extend this formulation by variables and constraints, or by another objective.
 
@@ -239,6 +240,9 @@ class Formulation(registry.Part):
             New class of models, if it changes.
         allows
             A rule for placements: a placement that fails gets no variables.
+        allows_at
+            A rule for placements at slots: where it fails, the job is not active in that placement
+            in that slot, and the variable is fixed at 0.
 
         Raises
         ------
@@ -246,13 +250,14 @@ class Formulation(registry.Part):
             If you give a rule, and this formulation does not list placements.
         """
         base = self
-        if allows is not None and not base.lists_placements:
+        ruled = allows is not None or allows_at is not None
+        if ruled and not base.lists_placements:
             raise UsageError(
                 f"{name}: formulation {base.name!r} lists no placements that a rule could leave "
                 "out; extend time-indexed, or state the rule as constraints"
             )
 
-        made = Extension(name, base, components, objective, allows)
+        made = Extension(name, base, components, objective, allows, allows_at)
         words = self.objective
         if objective is not None:
             plain = getattr(objective, "__name__", name)
@@ -287,7 +292,7 @@ class Extension:
         Name of the extended formulation.
     base
         The formulation that it extends.
-    components, objective, allows
+    components, objective, allows, allows_at
         What is added: see `Formulation.extended`.
     """
 
@@ -296,10 +301,17 @@ class Extension:
     components: tuple[Addition, ...]
     objective: Callable[[Any, Scope], Any] | None
     allows: Allows | None
+    allows_at: AllowsAt | None = None
 
     def _wider(self, scope: Scope) -> Scope:
         rules = () if self.allows is None else (self.allows,)
-        return replace(scope, every_schedule=True, allowed=(*scope.allowed, *rules))
+        slots = () if self.allows_at is None else (self.allows_at,)
+        return replace(
+            scope,
+            every_schedule=True,
+            allowed=(*scope.allowed, *rules),
+            allowed_at=(*scope.allowed_at, *slots),
+        )
 
     def add(self, model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
         """Add to a model that has the components to which the additions refer."""

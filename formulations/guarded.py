@@ -27,6 +27,9 @@ class _Guarded:
     def __init__(self, formulation: Formulation) -> None:
         self._formulation = formulation
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return guarded, (self._formulation,)
+
     def __getattr__(self, name: str) -> Any:
         part = self.__dict__["_formulation"]
         member = getattr(part, name)

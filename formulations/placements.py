@@ -168,6 +168,17 @@ def label_of(workers: Mapping[str, int]) -> str:
     return " ".join(f"{server}:{count}" for server, count in workers.items())
 
 
+def refused_slots(scope: Scope) -> Iterator[tuple[str, str, int]]:
+    """Jobs, labels of their placements, and slots in which a rule does not let them be active."""
+    if scope.allowed_at:
+        for job, ways in placements(scope).items():
+            window = scope.windows[job]
+            for label, way in ways.items():
+                for t in range(window.start, min(window.end, scope.horizon)):
+                    if not scope.allows_at(job, way.workers, t):
+                        yield job, label, t
+
+
 def ways_anywhere(scope: Scope, name: str) -> Ways:
     """The number of placements of a job that may be interrupted, up to one above the most."""
     used = [len(way) for way in islice(_spreads(scope, name, anywhere=True), MAX_PLACEMENTS + 1)]

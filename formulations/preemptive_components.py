@@ -17,7 +17,7 @@ from rarmodel.model.timing import restore_slots
 from .caps import capacity_of, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome, SimulatedSegment
-from .placements import OWN
+from .placements import OWN, refused_slots
 from .ring_links import links_count
 from .scope import Scope
 from .time_indexed_numbers import Numbers, holders, numbers_of
@@ -41,6 +41,8 @@ def holding(m: Any, scope: Scope) -> None:
     numbers, slots = numbers_of(scope), range(scope.horizon)
     options = numbers.options
     m.holds = pyo.Var(numbers.pairs, slots, domain=pyo.Binary)
+    for refused in refused_slots(scope):
+        m.holds[refused].fix(0)
     able = [j for j in scope.jobs if options[j]]
     m.holds_one = pyo.Constraint(
         able,

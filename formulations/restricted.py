@@ -424,6 +424,15 @@ def rules_of(formulation: Formulation) -> tuple[Any, ...]:
     return (*own, *rules_of(extension.base))
 
 
+def slot_rules_of(formulation: Formulation) -> tuple[Any, ...]:
+    """The same of rules on placements at slots."""
+    extension = getattr(formulation, "extension", None)
+    if extension is None:
+        return ()
+    own = () if extension.allows_at is None else (extension.allows_at,)
+    return (*own, *slot_rules_of(extension.base))
+
+
 def load(
     m: Any,
     scope: Scope,

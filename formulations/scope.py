@@ -44,6 +44,8 @@ class Scope:
         formulation with added constraints or another objective needs every schedule.
     allowed
         Rules that a placement must pass before it gets variables; see `Allows`.
+    allowed_at
+        Rules for the slots in which a job may be active in a placement; see `AllowsAt`.
     stage
         Place of the objective to minimise among those of the instance.
     at_most
@@ -62,6 +64,7 @@ class Scope:
     data: Mapping[str, Any] = field(default_factory=dict)
     every_schedule: bool = False
     allowed: tuple[Allows, ...] = ()
+    allowed_at: tuple[AllowsAt, ...] = ()
     stage: int = 0
     at_most: tuple[Value, ...] = ()
     interrupted: bool = False
@@ -73,6 +76,11 @@ class Scope:
     def allows(self, job: str, workers: Mapping[str, int], left: int) -> bool:
         """Whether every rule allows a job this placement, complete or partial; see `Allows`."""
         return all(_answer(rule(self, job, workers, left)) for rule in self.allowed)
+
+    def allows_at(self, job: str, workers: Mapping[str, int], slot: int) -> bool:
+        """Whether every rule allows a job to be active so in a slot; see `AllowsAt`."""
+        answers = (rule(self, job, workers, slot) for rule in self.allowed_at)
+        return all(_answer(allowed, "slots (allows_at)") for allowed in answers)
 
     @property
     def sharing(self) -> SharingRule:
@@ -161,12 +169,10 @@ class Scope:
         _check(names, self.servers, "server", what)
 
 
-def _answer(allowed: object) -> bool:
+def _answer(allowed: object, about: str = "placements (allows)") -> bool:
     if isinstance(allowed, bool | np.bool_):
         return bool(allowed)
-    raise PartError(
-        f"a rule for placements (allows) returned {shown(allowed)}; True or False is expected"
-    )
+    raise PartError(f"a rule for {about} returned {shown(allowed)}; True or False is expected")
 
 
 def _check(names: Any, known: Mapping[str, object], kind: str, what: str) -> None:
@@ -181,6 +187,11 @@ Allows = Callable[[Scope, str, Mapping[str, int], int], bool]
 rarmodel builds a placement server by server, in input order, and calls the rule at each step. A
 rule that refuses a step refuses all placements that continue it. With 0 left the placement is
 complete."""
+
+AllowsAt = Callable[[Scope, str, Mapping[str, int], int], bool]
+"""Whether a job may be active in a slot on workers by server: scope, job, workers, slot.
+
+rarmodel asks it of complete placements, in each slot of the job's window."""
 
 
 def once_per_scope(function: Callable[[Scope], _Made]) -> Callable[[Scope], _Made]:

@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 from .caps import capacity_of, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome
+from .placements import refused_slots
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing_forms import rings_of
@@ -38,6 +39,8 @@ def placement(m: Any, scope: Scope) -> None:
     options, pairs = numbers.options, numbers.pairs
     m.placed = pyo.Var(pairs, domain=pyo.Binary)
     m.active_in = pyo.Var(pairs, slots, domain=pyo.Binary)
+    for refused in refused_slots(scope):
+        m.active_in[refused].fix(0)
     m.one_placement = pyo.Constraint(
         list(scope.jobs),
         rule=lambda m, j: (

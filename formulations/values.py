@@ -190,6 +190,9 @@ def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     refused = numbers.add()
     refused.fix(sum(not keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
     m.add_component("_rules_on_placements", pyo.Constraint(expr=refused <= 0))
+    refused_at = numbers.add()
+    refused_at.fix(int(not keeps_slot_rules(scope, outcome)))
+    m.add_component("_rules_on_slots", pyo.Constraint(expr=refused_at <= 0))
     m.add_component("_within_horizon", pyo.Constraint(expr=m.makespan <= scope.horizon))
     m.objective = pyo.Objective(expr=m.makespan)
     return m
@@ -199,6 +202,16 @@ def first_changed(model: Any) -> str | None:
     """The first component of such a model that somebody has fixed at another value."""
     given: list[Given] = getattr(model, GIVEN)
     return next((name for name, variable, value in given if variable.value != value), None)
+
+
+def keeps_slot_rules(scope: Scope, outcome: ScheduleOutcome) -> bool:
+    """Whether rules let each job hold what it holds in each slot."""
+    return not scope.allowed_at or all(
+        scope.allows_at(j, one.workers, t)
+        for j, segments in outcome.segments.items()
+        for one in segments
+        for t in range(one.start, min(one.end, scope.horizon))
+    )
 
 
 def keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .api.plotting import report_simulations as report_simulations
     from .api.simulating import simulate as simulate
     from .api.solving import formulate as formulate
+    from .api.solving import relax as relax
     from .api.solving import solve as solve
     from .api.sources import load_instance as load_instance
     from .api.verification import audit as audit

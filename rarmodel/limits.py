@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import Any
 
@@ -46,6 +46,14 @@ def _threads(value: object) -> str | None:
     return whole(1, most, most_words=", or as many as the machine has processors")(value)
 
 
+def _options(value: object) -> str | None:
+    if not isinstance(value, Mapping):
+        return "a dict is expected, of the solver's own names and values"
+    kinds = (str, int, float, bool)
+    fits = all(isinstance(name, str) and isinstance(one, kinds) for name, one in value.items())
+    return None if fits else "names with texts or numbers as values are expected"
+
+
 CHECKS: dict[str, Check] = {
     "time_limit": optional(number("it must be at least 0 seconds", lambda value: value >= 0)),
     "gap": number("it must be at least 0 and below 1", lambda value: 0 <= value < 1),
@@ -57,6 +65,7 @@ CHECKS: dict[str, Check] = {
     "patience": _COUNT,
     "stop": _criteria,
     "scheduler": optional(text),
+    "solver_options": _options,
 }
 """What each limit must be."""
 
@@ -94,6 +103,11 @@ class Limits:
         Address of a Dask scheduler on whose workers `search` runs; None for this machine.
     stop
         Stopping criteria for the same methods; see `rarmodel.methods.stopping`.
+    solver_options
+        Options of the solver by its own names, which rarmodel hands over.
+    start
+        A feasible schedule, a `rarmodel.Schedule`, from which methods that improve one may start;
+        None for none. Whatever a method makes of it, the better one of the two is the answer.
     """
 
     time_limit: float | None = None
@@ -106,6 +120,8 @@ class Limits:
     patience: int | None = None
     scheduler: str | None = None
     stop: tuple[Callable[[Any], str | bool | None], ...] = ()
+    solver_options: Mapping[str, Any] = field(default_factory=dict)
+    start: Any = None
 
     def __post_init__(self) -> None:
         given = {one.name: scalar(getattr(self, one.name)) for one in fields(self)}

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
+from typing import TYPE_CHECKING
 
 from rarmodel import registry
+from rarmodel.defaults import AUTO
 from rarmodel.errors import UsageError
+from rarmodel.limits import Limits
 
 from .answer import Solver, guarded
+from .options import require_options
+
+if TYPE_CHECKING:
+    from rarmodel.formulations import Formulation
 
 PREFERENCE = {
     "integer": ("cpsat", "highs", "scip", "gurobi"),
@@ -73,3 +80,35 @@ def require_solvers(model_class: str, wanted_by: str) -> list[Solver]:
             "`rarmodel list solvers` lists those there are"
         )
     return fitting
+
+
+def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
+    """The requested solver; for `auto`, all that fit, the preferred one first.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if asked is not None and asked != AUTO:
+        return [registry.find("solvers", asked)]
+    return require_solvers(formulation.model_class, formulation.name)
+
+
+def require_fitting(solvers: Iterable[Solver], formulation: Formulation, limits: Limits) -> None:
+    """Refuse solvers that cannot solve a formulation, and options that they do not have.
+
+    Raises
+    ------
+    UsageError
+        If a solver is not installed, is for other classes of models, or lacks an option.
+    """
+    for solver in solvers:
+        if formulation.model_class not in solver.model_classes:
+            raise UsageError(
+                f"solver {solver.name!r} solves {' and '.join(sorted(solver.model_classes))} "
+                f"models; {formulation.name!r} is {formulation.model_class}"
+            )
+        if guarded(solver).version() is None:
+            raise UsageError(f"solver {solver.name!r} is not installed")
+        require_options(solver, limits.solver_options)

@@ -26,11 +26,16 @@ from rarmodel.limits import Limits
 from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
+from .options import set_against_a_fault, unknown_option, wrong_value
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 PROGRAM = Path(__file__).with_name("cpsat_process.py")
+
+
+OPTIONS = "https://github.com/google/or-tools/blob/stable/ortools/sat/sat_parameters.proto"
+"""Where CP-SAT lists its parameters."""
 
 
 class CpSat:
@@ -46,6 +51,14 @@ class CpSat:
             return version("ortools")
         except PackageNotFoundError:
             return None
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse parameters that CP-SAT does not have, and values that they cannot have."""
+        for name in settings("ortools"):
+            if name in options:
+                raise set_against_a_fault(self.name, name)
+        message, _ = _run({"check": dict(options)}, Limits(), time.perf_counter())
+        _require_taken(message)
 
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise a linear model in bounded integer variables; see `Solver.solve`."""
@@ -71,6 +84,7 @@ class CpSat:
                 "gap": limits.gap,
                 "threads": limits.threads,
                 "settings": settings("ortools"),
+                "own": dict(limits.solver_options),
                 "log": limits.log is not None,
                 "progress": limits.progress is not None,
             }
@@ -81,6 +95,7 @@ class CpSat:
                 if not start:
                     raise
                 message, interrupted = _run(request | {"start": {}}, limits, begun)
+        _require_taken(message)
         if "refusal" in message:
             raise UsageError(
                 f"solver 'cpsat' cannot solve this model: {_named(message['refusal'], by_name)}; "
@@ -114,6 +129,22 @@ NO_ANSWER = {
     "answer": {"status": "UNKNOWN", "values": None, "value": None, "bound": None, "branches": 0}
 }
 """The answer where the time was over before the search began."""
+
+
+def _require_taken(message: Mapping[str, Any]) -> None:
+    """Refuse options that the process did not take.
+
+    Raises
+    ------
+    UsageError
+        With the first one.
+    """
+    refusal = message.get("refusal")
+    if isinstance(refusal, dict):
+        name = refusal["option"]
+        if "known" in refusal:
+            raise unknown_option("cpsat", name, refusal["known"], OPTIONS)
+        raise wrong_value("cpsat", name, refusal["value"], refusal["expected"])
 
 
 class _LateError(Exception):

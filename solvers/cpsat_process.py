@@ -50,7 +50,7 @@ MOST_IN_OBJECTIVE = 2**53
 
 
 class RefusalError(Exception):
-    """CP-SAT cannot accept the model."""
+    """CP-SAT cannot accept the model; or an option, of which the message is then a mapping."""
 
 
 def say(**message: Any) -> None:
@@ -182,6 +182,52 @@ def add_row(model: Any, columns: list[Any], reach: list[int], helper: Any, row: 
         model.add(expression <= greatest)
 
 
+def set_own(parameters: Any, options: dict[str, Any]) -> None:
+    """Set the user's parameters; text has the type that a parameter has at present.
+
+    Raises
+    ------
+    RefusalError
+        If there is no such parameter, or no such value.
+    """
+    known = [name for name in dir(type(parameters)) if name.islower() and name[0] != "_"]
+    for name, value in options.items():
+        if name not in known or callable(getattr(parameters, name)):
+            names = [one for one in known if not callable(getattr(parameters, one))]
+            raise RefusalError({"option": name, "known": names})
+        present = getattr(parameters, name)
+        try:
+            setattr(parameters, name, value_like(present, value))
+        except (TypeError, ValueError, AttributeError) as error:
+            expected = "another value" if hasattr(present, "__len__") else "a number"
+            if isinstance(present, bool):
+                expected = "true or false"
+            elif names := list(getattr(type(present), "__members__", ())):
+                expected = f"one of {', '.join(names)}"
+            refusal = {"option": name, "value": value, "expected": expected}
+            raise RefusalError(refusal) from error
+
+
+def value_like(present: Any, value: Any) -> Any:
+    """A value of the type of another one, also from text."""
+    if isinstance(present, bool):
+        words = {"true": True, "on": True, "false": False, "off": False}
+        return value if isinstance(value, bool) else words.get(str(value).lower(), value)
+    if isinstance(present, int | float) and isinstance(value, str):
+        return type(present)(float(value)) if float(value) == int(float(value)) else float(value)
+    members = getattr(type(present), "__members__", {})
+    return members.get(value, value) if isinstance(value, str) else value
+
+
+def check(options: dict[str, Any]) -> None:
+    """Check options without a model, and answer nothing."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415
+
+    say(begins=True)
+    set_own(cp_model.CpSolver().parameters, options)
+    say(answer=None)
+
+
 def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
     """Solve a request and write the answer; `running` has the solver meanwhile."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
@@ -204,6 +250,7 @@ def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event)
     if request["time_limit"] is not None:
         left = request["time_limit"] - (time.perf_counter() - begun)
         parameters.max_time_in_seconds = max(0.0, left)
+    set_own(parameters, request["own"])
     known: dict[str, float | None] = {"incumbent": None, "bound": None}
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
@@ -267,9 +314,13 @@ def main() -> None:
     threading.Thread(target=listen, args=(requests, running, stopped), daemon=True).start()
     while True:
         try:
-            solve(requests.get(), running, stopped)
+            request = requests.get()
+            if "check" in request:
+                check(request["check"])
+            else:
+                solve(request, running, stopped)
         except RefusalError as refusal:
-            say(refusal=str(refusal))
+            say(refusal=refusal.args[0])
 
 
 if __name__ == "__main__":

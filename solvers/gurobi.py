@@ -7,6 +7,7 @@ models.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
@@ -16,9 +17,14 @@ from rarmodel.errors import UsageError
 from rarmodel.limits import Limits
 
 from .answer import Answer, Termination, finite
+from .options import unknown_option, value_like, wrong_value
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+
+OPTIONS = "https://docs.gurobi.com/projects/optimizer/en/current/reference/parameters.html"
+"""Where Gurobi lists its parameters."""
 
 
 class Gurobi:
@@ -34,6 +40,15 @@ class Gurobi:
             return version("gurobipy")
         except PackageNotFoundError:
             return None
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse parameters that Gurobi does not have; this takes no licence."""
+        import gurobipy  # noqa: PLC0415
+
+        known = [name for name in dir(gurobipy.GRB.Param) if not name.startswith("_")]
+        for name in options:
+            if name.lower() not in map(str.lower, known):
+                raise unknown_option("gurobi", name, known, OPTIONS)
 
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise a model; see `Solver.solve`."""
@@ -106,6 +121,7 @@ def _solve(engine: Any, columns: Columns, limits: Limits, started: float) -> Ans
         if variable.value is not None:
             column.Start = variable.value
     _set_parameters(engine, limits, time.perf_counter() - started)
+    _set_own(engine, limits.solver_options)
     engine.optimize(_watcher(limits))
     statuses: dict[int, Termination] = {
         gurobipy.GRB.OPTIMAL: "finished",
@@ -140,6 +156,24 @@ def _set_parameters(engine: Any, limits: Limits, elapsed: float) -> None:
     if limits.log is not None:
         engine.Params.LogToConsole = 0
         engine.Params.OutputFlag = 1
+
+
+def _set_own(engine: Any, options: Mapping[str, Any]) -> None:
+    """Set the user's parameters.
+
+    Raises
+    ------
+    UsageError
+        If a parameter cannot have a value.
+    """
+    import gurobipy  # noqa: PLC0415
+
+    for name, value in options.items():
+        present = engine.getParamInfo(name)[2]
+        try:
+            engine.setParam(name, value_like(present, "gurobi", name, value))
+        except gurobipy.GurobiError as error:
+            raise wrong_value("gurobi", name, value, f"a value that {OPTIONS} allows") from error
 
 
 def _watcher(limits: Limits) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,14 @@ from rarmodel.limits import Limits
 from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
+from .options import set_against_a_fault, unknown_option, value_like, wrong_value
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+
+OPTIONS = "https://ergo-code.github.io/HiGHS/stable/options/definitions/"
+"""Where HiGHS lists its options."""
 
 
 class Highs:
@@ -37,6 +42,10 @@ class Highs:
         except PackageNotFoundError:
             return None
 
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that HiGHS does not have, and values that they cannot have."""
+        _own_options(silent_highs(), options)
+
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise a linear model; see `Solver.solve`."""
         if self.version() is None:
@@ -48,6 +57,8 @@ class Highs:
         highs, variables = _hand_over(model)
         _set_options(highs, limits, time.perf_counter() - started)
         mixed = any(variable is not None and variable.is_continuous() for variable in variables)
+        for option, value in _own_options(highs, limits.solver_options).items():
+            highs.setOptionValue(option, value)
         for option, value in settings("highspy", continuous=mixed).items():
             highs.setOptionValue(option, value)
         _offer_start(highs, variables)
@@ -89,6 +100,32 @@ def _set_options(highs: Any, limits: Limits, elapsed: float) -> None:
             raise RuntimeError(f"HiGHS refused {name} = {value}")
     if limits.progress is not None:
         highs.cbMipInterrupt += _reporter(limits.progress)
+
+
+def _own_options(highs: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's options, with values as HiGHS has them.
+
+    Raises
+    ------
+    UsageError
+        If there is no such option, or no such value.
+    """
+    library = highspy()
+    found = dict[str, Any]()
+    faults = {**settings("highspy", continuous=True), **settings("highspy", continuous=False)}
+    for name, value in options.items():
+        status, _ = highs.getOptionType(name)
+        if status != library.HighsStatus.kOk:
+            known = [one for one in dir(highs.getOptions()) if not one.startswith("_")]
+            raise unknown_option("highs", name, known, OPTIONS)
+        if name in faults:
+            raise set_against_a_fault("highs", name)
+        before = highs.getOptionValue(name)[1]
+        found[name] = value_like(before, "highs", name, value)
+        if highs.setOptionValue(name, found[name]) != library.HighsStatus.kOk:
+            raise wrong_value("highs", name, value, f"a value that {OPTIONS} allows")
+        highs.setOptionValue(name, before)
+    return found
 
 
 def _reporter(progress: Callable[[float | None, float | None], None]) -> Callable[[Any], None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,9 +20,14 @@ from rarmodel.limits import Limits
 from rarmodel.solver_faults import settings
 
 from .answer import Answer, Termination, finite
+from .options import set_against_a_fault, unknown_option, value_like, wrong_value
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+
+OPTIONS = "https://www.scipopt.org/doc/html/PARAMETERS.php"
+"""Where SCIP lists its parameters."""
 
 
 class Scip:
@@ -38,6 +44,12 @@ class Scip:
         except PackageNotFoundError:
             return None
 
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse parameters that SCIP does not have, and values that they cannot have."""
+        from pyscipopt import Model  # noqa: PLC0415
+
+        _set_own(Model(), options)
+
     def solve(self, model: pyo.ConcreteModel, limits: Limits) -> Answer:
         """Minimise a model; see `Solver.solve`."""
         if self.version() is None:
@@ -48,6 +60,7 @@ class Scip:
         begun = time.perf_counter()
         scip, columns = _hand_over(model)
         _set_parameters(scip, limits, time.perf_counter() - begun)
+        _set_own(scip, limits.solver_options)
         _offer_start(scip, columns)
         interrupted = _optimize(scip, limits)
         status = scip.getStatus()
@@ -143,6 +156,28 @@ def _set_parameters(scip: Any, limits: Limits, elapsed: float) -> None:
         scip.setParam("limits/time", max(0.0, limits.time_limit - elapsed))
     # Ctrl-C is heard here; SCIP's own handler would replace Python's.
     scip.setParam("misc/catchctrlc", 0)
+
+
+def _set_own(scip: Any, options: Mapping[str, Any]) -> None:
+    """Set the user's parameters.
+
+    Raises
+    ------
+    UsageError
+        If there is no such parameter, or no such value.
+    """
+    known = scip.getParams() if options else {}
+    for name, value in options.items():
+        if name not in known:
+            raise unknown_option("scip", name, known, OPTIONS)
+        if name == IPOPT_OPTIONS:
+            raise set_against_a_fault("scip", name)
+        fitting = value_like(known[name], "scip", name, value)
+        try:
+            scip.setParam(name, fitting)
+        except ValueError as error:
+            expected = f"a value that {OPTIONS} allows"
+            raise wrong_value("scip", name, value, expected) from error
 
 
 def _offer_start(scip: Any, columns: list[tuple[Any, Any]]) -> None:

@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "plot": {"instance": instance_of(), "schedules": GOOD},
     "read_instance": {"source": "file.json"},
     "read_schedule": {"source": "file.json"},
+    "relax": {"instance": "two-servers", "formulation": "time-indexed"},
     "report": {"instance": instance_of(), "schedules": GOOD},
     "report_simulations": {"instance": instance_of(), "schedules": GOOD},
     "simulate": {"instance": "two-servers", "policy": "fifo"},

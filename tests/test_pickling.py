@@ -80,6 +80,7 @@ RETURNED: dict[str, Callable[[Path], Any]] = {
     "plot": lambda _: rarmodel.plot(documents.instance_of(), schedule()),
     "read_instance": lambda at: rarmodel.read_instance(file_of(at, documents.instance_of())),
     "read_schedule": lambda at: rarmodel.read_schedule(file_of(at, schedule())),
+    "relax": lambda _: rarmodel.relax("two-servers", "time-indexed"),
     "report": lambda _: rarmodel.report(documents.instance_of(), schedule()),
     "report_simulations": lambda _: rarmodel.report_simulations(
         documents.instance_of(), schedule()

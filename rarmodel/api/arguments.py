@@ -18,7 +18,14 @@ from rarmodel.argument_checks import (
     whole,
 )
 
-from .sources import IS_DATA, IS_INSTANCE, are_instances, are_schedules, is_schedule
+from .sources import (
+    IS_DATA,
+    IS_INSTANCE,
+    are_instances,
+    are_schedules,
+    is_schedule,
+    is_start,
+)
 
 
 def _are_paths(value: object) -> str | None:
@@ -41,7 +48,10 @@ CHECKS: dict[str, Check] = {
     "bounds": several,
     "neighbourhoods": several,
     "model_only": truth,
+    "keep_model": truth,
+    "start": optional(is_start),
     "lower_bound": truth,
+    "every_schedule": truth,
     "bound": truth,
     "each": optional(function),
     "round_slots": optional(whole(1)),

@@ -19,6 +19,7 @@ from rarmodel.methods import (
     Neighbourhood,
     Result,
     gap_of,
+    joined,
     prepare_method,
     skipped,
     status_of,
@@ -174,6 +175,21 @@ class Comparison:
         """
         return frame(map(flat, self.rows()))
 
+    def log_to_frame(self) -> pd.DataFrame:
+        """Incumbents and bounds over time of all rows: instance, method, seconds, value, bound.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(self.log_rows())
+
+    def log_rows(self) -> list[dict[str, Any]]:
+        """The same as rows of plain data."""
+        logs = ((result.name, result.log) for result in self.results)
+        return [{"instance": self.instance, **row} for row in joined(logs)]
+
     def _repr_html_(self) -> str:
         return html_rows(self.instance, self.table())
 
@@ -227,6 +243,16 @@ class Comparisons(list[Comparison]):
             If pandas is not installed.
         """
         return frame(flat(row) for comparison in self for row in comparison.rows())
+
+    def log_to_frame(self) -> pd.DataFrame:
+        """Incumbents and bounds over time of all comparisons; see `Comparison.log_to_frame`.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
+        return frame(row for comparison in self for row in comparison.log_rows())
 
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,10 @@ from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
+    STARTED,
     Method,
     Neighbourhood,
+    Recorder,
     Result,
     attempt,
     goals_of,
@@ -35,18 +38,28 @@ from rarmodel.methods import (
 )
 from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
-from rarmodel.schema import Instance
-from rarmodel.verifier import require_feasible
+from rarmodel.model.objectives import MAKESPAN, Value
+from rarmodel.schema import Instance, Schedule
+from rarmodel.verifier import Report, require_feasible, verify
 
 from .arguments import asked
-from .sources import Data, Source, entries_of, load_instance, with_objective
+from .sources import (
+    Data,
+    Source,
+    Starting,
+    entries_of,
+    is_model,
+    load_instance,
+    load_schedule,
+    with_objective,
+)
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from rarmodel.bounds import Bound
-    from rarmodel.exact.formulate import ModelSize
-    from rarmodel.formulations import Formulation
+    from rarmodel.exact import FormulatedModel, Relaxation, Start
+    from rarmodel.formulations import Formulation, Scope
     from rarmodel.solvers import Solver
 
 
@@ -67,9 +80,12 @@ def solve(
     scheduler: str | None = None,
     seed: int = 0,
     data: Data | None = None,
+    start: Starting | None = None,
+    solver_options: Mapping[str, Any] | None = None,
     bounds: Iterable[str | Bound] = (),
     neighbourhoods: Iterable[str | Neighbourhood] = (),
     model_only: bool = False,
+    keep_model: bool = False,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
 ) -> Result:
@@ -93,13 +109,23 @@ def solve(
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
+    start
+        A feasible schedule to start from, or a file with one. `search` starts from it, solvers get
+        it as a starting solution, and no answer is worse. With a formulation also the values of
+        its model: a Pyomo model whose variables have values, or the values by the names of
+        variables (`{"placed[bert,ada:2]": 1}`), or by component and index.
+    solver_options
+        Options of the solver by its own names, which rarmodel hands over; they need a `solver`.
     bounds, neighbourhoods
         Bounds, and neighbourhoods of `search`, beside those that are installed; given as methods
         are.
+    keep_model
+        Whether the result has the formulation's last model with its values:
+        `Result.formulated`, as `formulate` returns it. There is none if no model was built.
     model_only
         Whether the formulation's solver must do with the formulation's model alone: rarmodel adds
-        no search, no proof, no bound of its own and no starting solution. So results of several
-        formulations or solvers can be compared.
+        no search, no proof, no bound of its own and no starting solution beside `start`. So
+        results of several formulations or solvers can be compared.
     stop
         A stopping criterion or several, any of which stops `search`: functions of a
         `rarmodel.methods.stopping.Progress` that return the reason, in words, or True. With a
@@ -117,7 +143,7 @@ def solve(
     InputError
         If the instance is malformed.
     UsageError
-        If a name is unknown, or options exclude each other.
+        If a name is unknown, options exclude each other, or the start is no feasible schedule.
     VerificationError
         If the method or formulation makes a schedule that breaks a constraint, or a schedule
         shows that a bound is false.
@@ -138,6 +164,10 @@ def solve(
     bounds, neighbourhoods = tuple(bounds), tuple(neighbourhoods)
     if model_only and formulation is None:
         raise UsageError("model_only needs a formulation, for instance time-indexed")
+    if keep_model and formulation is None:
+        raise UsageError("keep_model needs a formulation, for instance time-indexed")
+    if solver_options and (solver is None or solver == AUTO):
+        raise UsageError("solver_options need the solver whose words they are; name it")
     if model_only and (bounds or neighbourhoods):
         raise UsageError("model_only leaves bounds and neighbourhoods out; leave yours out, too")
     if model_only and own:
@@ -160,6 +190,7 @@ def solve(
         patience,
         scheduler,
         own,
+        solver_options or {},
     )
     problem = with_objective(load_instance(instance), objective)
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
@@ -170,7 +201,9 @@ def solve(
             solver,
             limits,
             data,
+            start,
             model_only=model_only,
+            keep_model=keep_model,
         )
 
 
@@ -181,8 +214,10 @@ def _solve(
     solver: str | Solver | None,
     limits: Limits,
     data: Data | None,
+    start: Starting | None,
     *,
     model_only: bool,
+    keep_model: bool,
 ) -> Result:
     if formulation is None:
         found = registry.find("methods", method or DEFAULT_METHOD)
@@ -197,12 +232,72 @@ def _solve(
                 f"method {found.name!r} does not run on a scheduler's workers; "
                 "leave the scheduler out"
             )
-        return solve_by_method(problem, found, limits)
+        return solve_by_method(problem, found, replace(limits, start=feasible(problem, start)))
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     solvers = solvers_for(stated, solver)
-    return solve_by_formulation(problem, stated, solvers, limits, entries, model_only=model_only)
+    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
+
+    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
+        return FormulatedModel(stated, scope, model)
+
+    return solve_formulation(
+        problem,
+        stated,
+        solvers,
+        limits,
+        entries,
+        model_only=model_only,
+        keep=keep if keep_model else None,
+        start=_start_of_model(problem, stated, start, entries),
+    )
+
+
+def feasible(instance: Instance, start: Starting | None) -> Schedule | None:
+    """The schedule to start from, from a method.
+
+    Raises
+    ------
+    UsageError
+        If it breaks a constraint of the instance, or is no schedule.
+    """
+    if start is None:
+        return None
+    if _has_values(start):
+        raise UsageError(
+            "start: the values of a model need the formulation of this model; name it, or give a "
+            "schedule"
+        )
+    schedule = load_schedule(start)
+    report = verify(instance, schedule)
+    if not report.feasible:
+        messages = [violation.message for violation in report.violations]
+        more = f"; and {len(messages) - 3} more" if len(messages) > 3 else ""
+        raise UsageError(f"start: the schedule is not feasible: {'; '.join(messages[:3])}{more}")
+    return schedule
+
+
+def _has_values(start: Starting) -> bool:
+    """Whether a start has the values of a model."""
+    if isinstance(start, Mapping):
+        return "assignments" not in start
+    return is_model(start) or is_model(getattr(start, "model", None))
+
+
+def _start_of_model(
+    instance: Instance, formulation: Formulation, start: Starting | None, data: Mapping[str, Any]
+) -> Start | None:
+    """The schedule to start from, from a formulation, and values of its model."""
+    from rarmodel.exact import Start, start_of_values  # noqa: PLC0415 - loads Numba
+
+    if start is None:
+        return None
+    if _has_values(start):
+        values = start if is_model(start) else getattr(start, "model", start)
+        return start_of_values(instance, formulation, values, data)
+    schedule = feasible(instance, start)
+    return None if schedule is None else Start(schedule)
 
 
 def solve_by_formulation(
@@ -225,11 +320,9 @@ def solve_by_formulation(
 
 def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
     """The requested solver; for `auto`, all that fit, the preferred one first."""
-    if asked is not None and asked != AUTO:
-        return [registry.find("solvers", asked)]
-    from rarmodel.solvers.choice import require_solvers  # noqa: PLC0415 - few need it
+    from rarmodel.solvers import choice  # noqa: PLC0415 - few need it
 
-    return require_solvers(formulation.model_class, formulation.name)
+    return choice.solvers_for(formulation, asked)
 
 
 def check_entries(
@@ -265,11 +358,20 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     if not never_complete(instance):  # That is said at once, and nothing need be compiled.
         prepare_method(method, instance)
     begun = perf_counter()
+    horizon, by_makespan = horizon_of(instance), instance.objectives[0] == MAKESPAN.name
+    recorder = Recorder(
+        begun,
+        limits.progress,
+        horizon if by_makespan else None,
+        listens=by_makespan or getattr(method, "reports_objective", False),
+    )
+    limits = replace(limits, progress=recorder)
     with within(limits, begun):
         bound = best_bound(instance)
         quick = value_bounds(instance)
-    horizon = horizon_of(instance)
-    schedule, aim = None, None
+    known = goals_of(instance, None, with_makespan(instance, quick, bound))
+    recorder.note(None, known[0].bound)
+    schedule, aim, by = None, None, method.name
     stopped, reasons = impossible(instance, bound) or ("", ())
     if not reasons:
         try:
@@ -279,6 +381,10 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
+    if limits.start is not None:
+        started = require_feasible(instance, limits.start)
+        if report is None or _worth(started) <= _worth(report):
+            schedule, report, by = limits.start, started, STARTED
     if schedule is not None and report is not None:
         if stopped != INTERRUPTED:
             try:
@@ -292,6 +398,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
     goals = goals_of(instance, report, least)
     if not reasons and bound.slots > horizon:  # Proven by the method itself.
         reasons = why_infeasible(instance, bound)
+    seconds = perf_counter() - begun
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -306,13 +413,19 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         report=report,
         lower_bound=bound.slots,
         bound_name=bound.name,
-        seconds=perf_counter() - begun,
+        seconds=seconds,
         stopped=stopped,
-        schedule_by=method.name if schedule else None,
+        schedule_by=by if schedule else None,
         objective=goals,
         ties=ties_in(instance, report),
         reasons=reasons,
+        log=recorder.finished(goals[0].value, goals[0].bound, seconds),
     )
+
+
+def _worth(report: Report) -> tuple[Value, ...]:
+    """What a schedule is worth: its objectives, and then what decides between equals."""
+    return (*(report.objective or {}).values(), *(report.ties or {}).values())
 
 
 def _over(limits: Limits) -> Callable[[], bool]:
@@ -333,7 +446,8 @@ def formulate(
     objective: str | Sequence[str] | None = None,
     data: Data | None = None,
     lower_bound: bool = True,
-) -> tuple[pyo.ConcreteModel, ModelSize]:
+    every_schedule: bool = False,
+) -> FormulatedModel:
     """Build the Pyomo model of an instance, and optionally write it to a file.
 
     Parameters
@@ -347,11 +461,18 @@ def formulate(
     lower_bound
         Whether rarmodel's lower bound on the makespan stands in the model. Without it, LP
         relaxations and duals are those of the formulation itself.
+    every_schedule
+        Whether the model has every feasible schedule. By default it may leave some out if equal or
+        better ones remain: equal jobs in another order, or schedules longer than one that is known.
+        Ask for it if you add constraints to the model or change its objective. Formulations with
+        additions of yours always have every schedule.
 
     Returns
     -------
-    tuple
-        The model and its size.
+    FormulatedModel
+        The model with its scope. Unpacks into the model and its size. `schedule()` turns a
+        solution, from whatever solver, into a verified schedule; `solve()` solves the model as it
+        stands; `load()` sets its variables to a schedule.
 
     Raises
     ------
@@ -361,19 +482,72 @@ def formulate(
         If a name is unknown, the model is too large to build, or the file's format does not suit
         it.
     """
-    from rarmodel.exact import MAX_TERMS  # noqa: PLC0415 - loads Numba and Pyomo
-    from rarmodel.exact.formulate import model_size, scope_for, write_model  # noqa: PLC0415
+    from rarmodel.exact import MAX_TERMS, FormulatedModel  # noqa: PLC0415 - loads Numba and Pyomo
+    from rarmodel.exact.formulate import scope_for, write_model  # noqa: PLC0415
     from rarmodel.formulations.built import without_rules  # noqa: PLC0415
     from rarmodel.formulations.guarded import guarded  # noqa: PLC0415
 
     problem = with_objective(load_instance(instance), objective)
-    stated = guarded(registry.find("formulations", formulation))
+    found = registry.find("formulations", formulation)
+    stated = guarded(found)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
-    scope = scope_for(problem, stated, horizon, entries, lower_bound=lower_bound)
+    scope = scope_for(
+        problem, stated, horizon, entries, lower_bound=lower_bound, every_schedule=every_schedule
+    )
     if (terms := stated.size(scope)) > MAX_TERMS:
         raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
     model = without_rules(stated.build(scope))
     if output is not None:
         write_model(model, output)
-    return model, model_size(model, scope.horizon)
+    return FormulatedModel(found, scope, model)
+
+
+@asked
+def relax(
+    instance: Source,
+    formulation: str | Formulation,
+    *,
+    horizon: int | None = None,
+    objective: str | Sequence[str] | None = None,
+    data: Data | None = None,
+    lower_bound: bool = False,
+    every_schedule: bool = False,
+    time_limit: float | None = None,
+) -> Relaxation:
+    """Solve the LP relaxation of a formulation: its value, and the duals of its constraints.
+
+    Parameters
+    ----------
+    instance, formulation, horizon, objective, data, every_schedule
+        As for `formulate`.
+    lower_bound
+        Whether rarmodel's lower bound on the makespan stands in the model. Then value and duals say
+        little of the formulation itself.
+    time_limit
+        Seconds for the LP; None for no limit.
+
+    Returns
+    -------
+    Relaxation
+        `value` is the optimum of the LP, and `bound` what it proves of schedules.
+
+    Raises
+    ------
+    InputError
+        If the instance is malformed.
+    UsageError
+        If a name is unknown, or the model is too large to build or not linear.
+    """
+    from rarmodel.exact import relaxation_of  # noqa: PLC0415 - loads Numba and Pyomo
+
+    formulated = formulate(
+        instance,
+        formulation,
+        horizon=horizon,
+        objective=objective,
+        data=data,
+        lower_bound=lower_bound,
+        every_schedule=every_schedule,
+    )
+    return relaxation_of(formulated, time_limit)

@@ -30,6 +30,8 @@ from rarmodel.sound_records import sound_instance, sound_schedule
 
 Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]
+Starting = Schedule | Mapping[str, Any] | str | os.PathLike[str] | Any
+"""A schedule, its source, a Pyomo model with values, or the values by names."""
 ScheduleSource = Schedule | Mapping[str, Any] | str | os.PathLike[str]
 Schedules = ScheduleSource | Iterable[ScheduleSource]
 
@@ -44,6 +46,19 @@ def is_schedule(value: object) -> str | None:
     if isinstance(getattr(value, "schedule", None), Schedule):
         return "a schedule is expected; give its `.schedule`"
     return expected("a schedule, a dict or a file's name", Schedule, Mapping)(value)
+
+
+def is_start(value: object) -> str | None:
+    """What keeps a value from being a schedule, its source, or the values of a model."""
+    if is_model(value) or is_model(getattr(value, "model", None)):
+        return None
+    why = is_schedule(value)
+    return why and why.replace("a dict or", "the values of a model, a Pyomo model or")
+
+
+def is_model(value: object) -> bool:
+    """Whether a value is a Pyomo model, without loading Pyomo."""
+    return hasattr(value, "component_data_objects")
 
 
 def are_instances(value: object) -> str | None:

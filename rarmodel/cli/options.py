@@ -214,6 +214,32 @@ DATA = click.option(
     metavar="FILE",
     help="JSON or YAML file with the formulation's extra data, such as weights; - for stdin.",
 )
+START = click.option(
+    "--start",
+    metavar="FILE",
+    help="File with a feasible schedule from which to start; no answer is worse. - for stdin.",
+)
+
+
+def _named_values(_context: Any, _option: Any, given: tuple[str, ...]) -> dict[str, str]:
+    """Names and values of `NAME=VALUE`."""
+    parts = [one.partition("=") for one in given]
+    for whole, (name, equals, _) in zip(given, parts, strict=True):
+        if not (name and equals):
+            raise click.BadParameter(
+                f"{whole!r}; a name and a value such as presolve=off are meant"
+            )
+    return {name: value for name, _, value in parts}
+
+
+SOLVER_OPTIONS = click.option(
+    "--solver-option",
+    "solver_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_named_values,
+    help=f"Option of the solver by its own name, such as mip_heuristic_effort=0.2. {SEVERAL}",
+)
 BOUNDS = click.option(
     "--bound",
     "bounds",

@@ -18,6 +18,8 @@ from .options import (
     NEIGHBOURHOODS,
     OBJECTIVE,
     POSITIVE,
+    SOLVER_OPTIONS,
+    START,
     limits,
     scheduler_option,
 )
@@ -43,8 +45,10 @@ from .terminal import answer, answer_json, progress, say
     help="Solver of the formulation; `rarmodel list solvers` lists them. By default "
     f"{AUTO}: the installed solver that usually proves most.",
 )
+@SOLVER_OPTIONS
 @OBJECTIVE
 @DATA
+@START
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
@@ -71,13 +75,18 @@ from .terminal import answer, answer_json, progress, say
 @scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
 @JSON
+@click.option(
+    "--json-log", is_flag=True, help="Print JSON, with incumbents and bounds over time as its log."
+)
 def solve(
     instance: str,
     method: str | None,
     formulation: str | None,
     solver: str | None,
     objective: str | list[str] | None,
+    solver_options: dict[str, str],
     data: str | None,
+    start: str | None,
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
@@ -91,6 +100,7 @@ def solve(
     scheduler: str | None,
     output: str | None,
     as_json: bool,  # noqa: FBT001
+    json_log: bool,  # noqa: FBT001
 ) -> int:
     """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance.
 
@@ -101,8 +111,9 @@ def solve(
 
     from . import tables  # noqa: PLC0415
 
+    as_json = as_json or json_log
     check_output(output, as_json=as_json)
-    share_stdin(instance, data)
+    share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
         name(f"{instance}: {method or formulation or DEFAULT_METHOD}", problem.time)
@@ -113,6 +124,8 @@ def solve(
             solver=solver,
             objective=objective,
             data=data,
+            start=start,
+            solver_options=solver_options,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
             model_only=model_only,
@@ -129,7 +142,7 @@ def solve(
     if output is not None and result.schedule is not None:
         write_json(files.to_json(result.schedule), output)
     if as_json:
-        answer_json(result.summary())
+        answer_json(result.summary(log=json_log))
     else:
         for line in tables.aligned(result.lines()):
             (say if output == "-" else answer)(line)

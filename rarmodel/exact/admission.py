@@ -14,14 +14,14 @@ from pyomo.core.expr.visitor import identify_variables
 from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.outcome import ScheduleOutcome
-from rarmodel.formulations.restricted import judged_model, rules_of
+from rarmodel.formulations.restricted import judged_model, rules_of, slot_rules_of
 from rarmodel.formulations.restriction import Choice
-from rarmodel.formulations.values import first_changed, keeps_rules
+from rarmodel.formulations.values import first_changed, keeps_rules, keeps_slot_rules
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Solver, first_answer
-from rarmodel.solvers.choice import preferred
+from rarmodel.solvers.choice import fitting_solvers, preferred
 
 TOLERANCE = 1e-6
 """Tolerance of a constraint relative to its sides: float noise, not a violation."""
@@ -72,10 +72,16 @@ def fixed_model(
     if not _can_be_constant(formulation, instance):
         return None
     outcome = ScheduleOutcome(scope, schedule)
-    ruled = replace(scope, allowed=(*scope.allowed, *rules_of(formulation)))
+    ruled = replace(
+        scope,
+        allowed=(*scope.allowed, *rules_of(formulation)),
+        allowed_at=(*scope.allowed_at, *slot_rules_of(formulation)),
+    )
     if outcome.latest > scope.horizon:
         return None
     if not all(keeps_rules(ruled, j, outcome.workers[j]) for j in scope.jobs):
+        return None
+    if not keeps_slot_rules(ruled, outcome):
         return None
     fixed = {
         j: (Choice(outcome.workers[j], outcome.end[j] - start, range(start, start + 1)),)
@@ -187,11 +193,14 @@ def admit(
     schedule: Schedule,
     solvers: list[Solver],
     limits: Limits,
+    *,
+    enough: bool = False,
 ) -> Verdict:
     """Set the model's variables to a schedule, and judge it by the model.
 
     The schedule fixes all variables but those that were added to the formulation. They may keep
-    the values that they have; the solver looks for better ones.
+    the values that they have; the solver looks for better ones, unless values that suit are
+    `enough`.
     """
     variables = list(model.component_data_objects(pyo.Var))
     free = [variable for variable in variables if not variable.fixed]
@@ -209,10 +218,29 @@ def admit(
     for variable in given:
         variable.fix()
     try:
-        return _with_added(model, variables, [one for one, _ in added], solvers, limits)
+        some = [variable for variable, _ in added]
+        return _with_added(model, variables, some, solvers, limits, enough=enough)
     finally:
         for variable in given:
             variable.unfix()
+
+
+def satisfies(
+    model: pyo.ConcreteModel, formulation: Formulation, scope: Scope, schedule: Schedule
+) -> Verdict:
+    """Judge a schedule by a model as it stands; the values of the variables stay as they are.
+
+    Variables that were added keep their values where these suit the schedule. Otherwise an
+    installed solver looks for others.
+    """
+    free = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
+    before = [variable.value for variable in free]
+    solvers = fitting_solvers(formulation.model_class)
+    try:
+        return admit(model, formulation, scope, schedule, solvers, Limits(), enough=True)
+    finally:
+        for variable, value in zip(free, before, strict=True):
+            variable.set_value(value, skip_validation=True)
 
 
 def _with_added(
@@ -221,6 +249,8 @@ def _with_added(
     added: list[Any],
     solvers: list[Solver],
     limits: Limits,
+    *,
+    enough: bool = False,
 ) -> Verdict:
     """Judge the values of a model: with those that added variables have, or with better ones."""
     if not added:
@@ -232,10 +262,12 @@ def _with_added(
     known = None
     if all(variable.value is not None for variable in added):
         known = _verdict(model, variables)
+        if enough and known.broken is None:
+            return known
     values = [variable.value for variable in added]
     # These are small models: HiGHS begins before CP-SAT's process does.
     quick = preferred(solvers, "integer", 0)
-    if first_answer(quick, model, _brief(limits)).has_solution:
+    if quick and first_answer(quick, model, _brief(limits)).has_solution:
         found = _verdict(model, variables)
         if known is None or known.broken is not None:
             return found

@@ -9,7 +9,7 @@ from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded
-from rarmodel.formulations.restricted import rules_of
+from rarmodel.formulations.restricted import rules_of, slot_rules_of
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.model.features import plain
 from rarmodel.schema import Instance
@@ -30,7 +30,8 @@ def entries_read(
     if reads is not None:
         return reads
     entries = Entries(data)
-    if not rules_of(formulation) and takes_constants(formulation, short_scope(instance, entries)):
+    rules = rules_of(formulation) or slot_rules_of(formulation)
+    if not rules and takes_constants(formulation, short_scope(instance, entries)):
         return frozenset(entries.asked)
     if not plain(instance):
         return None  # Schedules of wider instances take a search.

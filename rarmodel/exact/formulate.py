@@ -71,6 +71,7 @@ def scope_for(
     data: Mapping[str, Any] | None = None,
     *,
     lower_bound: bool = True,
+    every_schedule: bool = False,
 ) -> Scope:
     """The scope of a model of the instance, by default with as many slots as `solve` would use.
 
@@ -80,16 +81,19 @@ def scope_for(
         The problem and its formulation; see `solve_formulation`.
     horizon
         Number of slots. The default is the best heuristic makespan, or the instance's horizon if
-        there is none or the objective may need longer schedules.
+        there is none, or the objective or what is added may need longer schedules.
     lower_bound
         Whether the model has rarmodel's lower bound on the makespan.
+    every_schedule
+        Whether the model must have every feasible schedule, also if the formulation adds nothing.
     """
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
+    every_schedule = every_schedule or formulation.restricts
     if horizon is None:
         makespans = [horizon_of(instance)]
         by_makespan = formulation.objective == "makespan" and instance.objectives == ("makespan",)
-        if by_makespan and not formulation.restricts:
+        if by_makespan and not every_schedule:
             prepare(instance)
             for method in constructive_methods():
                 if taken_by(method, instance) is None:
@@ -105,7 +109,7 @@ def scope_for(
         horizon=horizon,
         lower_bound=best_bound(instance).slots if lower_bound else 0,
         data=data or {},
-        every_schedule=formulation.restricts,
+        every_schedule=every_schedule,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
-from rarmodel.methods import Goal, ModelRun, gap_of, goals_of, in_full
+from rarmodel.methods import Goal, ModelRun, Recorder, gap_of, goals_of, in_full
 from rarmodel.model import horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
@@ -20,15 +22,30 @@ from rarmodel.verifier import Report, require_feasible
 
 from .admission import ModelNeeded, Verdict, judge
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+MODELS_OWN = "the model's objective"
+"""Name of an objective that a user has put into a model after it was built."""
+
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
 CHECK_SECONDS_PER_JOB = 25e-6
 """Approximate time of the check of a schedule, for as long as none has been checked."""
+NO_BOUND = LowerBound(0, "")
+"""The bound where none is known."""
 FINISH_CHECKS, FINISH_SHARE = 2.0, 0.25
 """Time kept for the end of a solve, to make, check and describe the last schedule: as a multiple of
 the longest check so far, and the greatest share of the time limit."""
 OWN_GAP = 1e-6
 """Relative gap up to which an objective of a formulation's own, a float, counts as proven."""
+
+
+class Start(NamedTuple):
+    """A feasible schedule, and values for variables that a user has added to the model."""
+
+    schedule: Schedule
+    values: Mapping[str, float] = {}
 
 
 @dataclass
@@ -45,6 +62,8 @@ class Known:
         The search for good schedules. If the formulation restricts a plain instance, the search is
         for short ones. Its bound holds for every schedule of the instance. None if the search
         cannot take the instance.
+    recorder
+        Notes values and bounds; the limits tell it about progress.
     begun
         Start of the solve, as a reading of the clock.
     bound
@@ -52,6 +71,14 @@ class Known:
     alone
         Whether the formulation's models must do without search, proof, bounds of rarmodel's and
         starting solutions: `model_only`.
+    stands
+        Whether there is one model, which is solved as it stands: users may have changed it.
+    changed
+        Whether that model has another objective than the formulation.
+    keep
+        Makes of a model and its scope what the user keeps; None if that is nothing.
+    start
+        The schedule that the user starts from, and values of variables; None if there is none.
     schedule, report
         The best schedule that satisfies the formulation, verified.
     schedule_by
@@ -79,6 +106,8 @@ class Known:
         Whether it is proven that no schedule satisfies the formulation.
     solved
         Whether a solver has finished with the last model.
+    kept
+        What the user keeps of the last model.
     searched
         Seconds that `search` has used.
     checking
@@ -93,9 +122,14 @@ class Known:
     limits: Limits
     data: Entries
     session: AnySession | None
+    recorder: Recorder
     begun: float
     bound: LowerBound
     alone: bool = False
+    stands: bool = False
+    changed: bool = False
+    keep: Callable[[pyo.ConcreteModel, Scope], Any] | None = None
+    start: Start | None = None
     schedule: Schedule | None = None
     report: Report | None = None
     schedule_by: str | None = None
@@ -110,6 +144,7 @@ class Known:
     model: ModelRun = field(default_factory=ModelRun)
     infeasible: bool = False
     solved: bool = False
+    kept: Any = None
     searched: float = 0.0
     checking: float = field(init=False)
     stopped: str = ""
@@ -138,7 +173,12 @@ class Known:
     @property
     def own(self) -> bool:
         """Whether the formulation has its own objective, whatever the instance asks for."""
-        return self.formulation.objective != "makespan"
+        return self.changed or self.formulation.objective != "makespan"
+
+    @property
+    def restricts(self) -> bool:
+        """Whether bounds and proofs of the models may hold for these models only."""
+        return self.stands or self.formulation.restricts
 
     @property
     def by_makespan(self) -> bool:
@@ -156,7 +196,8 @@ class Known:
         if self.own:
             value = self.values[0] if self.values else None
             by = self._in_full(self.provers[0])
-            return (Goal(self.formulation.objective, value, self.bounds[0], proved_by=by),)
+            name = MODELS_OWN if self.changed else self.formulation.objective
+            return (Goal(name, value, self.bounds[0], proved_by=by),)
         goals = goals_of(self.instance, self.report, self.proven)
         return tuple(replace(goal, proved_by=self._in_full(goal.proved_by)) for goal in goals)
 
@@ -333,6 +374,12 @@ class Known:
         if values and (not self.values or values < self.values):
             self.schedule, self.report, self.values = schedule, report, values
             self.schedule_by = by or schedule.method
+            self.note()
+
+    def note(self) -> None:
+        """Note the value and the bound of the first objective."""
+        first = self.goals[0]
+        self.recorder.note(first.value, first.bound)
 
     def values_of(self, report: Report, value: float | None) -> tuple[Value | float, ...]:
         """What the objectives are worth, most important first; nothing if that is unknown."""
@@ -346,3 +393,11 @@ class Known:
             self.bound = bound
         if not self.formulation.restricts and self.session is not None:
             self.session.raise_bound(self.bound)
+
+
+def recorder_of(
+    instance: Instance, formulation: Formulation, limits: Limits, begun: float
+) -> Recorder:
+    """A recorder for a solve; makespans past the horizon are none of schedules."""
+    by_makespan = instance.objectives[0] == MAKESPAN.name and formulation.objective == "makespan"
+    return Recorder(begun, limits.progress, horizon_of(instance) if by_makespan else None)

@@ -8,6 +8,7 @@ model, and a model without a solution raises the bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
@@ -24,9 +25,10 @@ from rarmodel.model.objectives import number
 from rarmodel.solvers import Answer, first_answer
 from rarmodel.solvers.choice import preferred
 
-from .admission import ModelNeeded, admit, judge
+from .admission import ModelNeeded, Verdict, admit, judge
 from .building import OutOfTime, built_until
 from .known import Known
+from .named_values import put_values
 from .numbered_schedules import schedule_of
 
 TERMS_PER_SECOND = 40_000
@@ -174,7 +176,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     if model is None:
         return None
     handing_over = HAND_OVER_SHARE * (perf_counter() - begun)
-    if not known.alone:
+    if not known.alone or known.start is not None:
         _offer_start(known, model, scope)
     if known.closed_at(known.stage):
         known.stopped = "a heuristic schedule is within the gap of the lower bound"
@@ -184,7 +186,15 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
         if seconds < handing_over:
             known.stopped = f"the time was over when the model was built; {_room(known, scope)}"
             return None
-    answer = first_answer(known.solvers, model, replace(known.limits, time_limit=seconds))
+    return answer_of(known, model, scope, seconds, proves=proves)
+
+
+def answer_of(
+    known: Known, model: pyo.ConcreteModel, scope: Scope, seconds: float | None, *, proves: bool
+) -> Answer:
+    """Solve a model that is built, from the values of its variables, and use the result."""
+    limits = replace(known.limits, time_limit=seconds, progress=_told(known, scope, proves=proves))
+    answer = first_answer(known.solvers, model, limits)
     _note_answer(known, answer)
     known.solved = answer.termination != "error"
     known.stopped = WORDS.get(answer.termination, f"the solver says: {answer.message}")
@@ -200,6 +210,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
             dropped = True
     if proves:
         _raise_bound(known, scope, answer)
+        known.note()
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
     if answer.termination == "finished" and not dropped and not known.closed_at(known.stage):
@@ -211,6 +222,20 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     return answer
 
 
+def _told(
+    known: Known, scope: Scope, *, proves: bool
+) -> Callable[[float | None, float | None], None] | None:
+    """What the solver tells its progress to: the log is about the first objective."""
+    if known.stage != 0:
+        return known.recorder.progress
+    if known.own:
+        return known.recorder.of_model(float, float if proves else None)
+    aim = aim_of(scope, known.stage)
+    return known.recorder.of_model(
+        lambda value: aim.value(max(0, round(value - aim.shift))), aim.at_least if proves else None
+    )
+
+
 def _built(known: Known, scope: Scope) -> pyo.ConcreteModel | None:
     """Build the model of a scope; None if the time is over before it is built."""
     left = known.seconds_left
@@ -220,16 +245,18 @@ def _built(known: Known, scope: Scope) -> pyo.ConcreteModel | None:
     except OutOfTime:
         known.stopped = f"the time was over while the model was built; {_room(known, scope)}"
         return None
-    _note_model(known, model, scope.horizon)
+    note_model(known, model, scope)
     return model
 
 
-def _note_model(known: Known, model: pyo.ConcreteModel, horizon: int) -> None:
-    """Keep the size of a model that was built."""
+def note_model(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
+    """Keep a model that was built, and its size."""
+    if known.keep is not None:
+        known.kept = known.keep(model, scope)
     known.model = replace(
         known.model,
         built=True,
-        horizon=horizon,
+        horizon=scope.horizon,
         variables=sum(map(len, model.component_objects(pyo.Var))),
         constraints=sum(map(len, model.component_objects(pyo.Constraint, active=True))),
     )
@@ -257,6 +284,7 @@ def _offer_start(known: Known, model: pyo.ConcreteModel, scope: Scope) -> None:
         if known.schedule is not None and within:
             formulation.load(model, scope, known.schedule)
         return
+    put_values(model, {} if known.start is None else known.start.values)
     longer = []
     for schedule, report in known.unjudged:
         too_long = report.makespan is not None and report.makespan > scope.horizon
@@ -294,10 +322,13 @@ def _take(known: Known, model: pyo.ConcreteModel, scope: Scope) -> bool:
     except VerificationError as error:
         raise _WrongModelError(error) from error
     value = None
-    if formulation.restricts:
+    if known.restricts:
         # The time is over, most likely; so this has a little of its own.
         brief = known.brief(CHECK_SECONDS)
-        verdict = judge(formulation, scope, schedule, known.solvers, brief, solved=model)
+        # Only a model itself knows what a user has changed in it.
+        verdict: Verdict | ModelNeeded = ModelNeeded("")
+        if not known.stands:
+            verdict = judge(formulation, scope, schedule, known.solvers, brief, solved=model)
         if isinstance(verdict, ModelNeeded):
             verdict = admit(model, formulation, scope, schedule, known.solvers, brief)
         if verdict.broken is not None:
@@ -316,7 +347,7 @@ def _raise_bound(known: Known, scope: Scope, answer: Answer) -> None:
         if known.makespan is not None and known.makespan <= scope.horizon:
             known.stopped = "the solver reports an infeasible model, but a schedule is known"
             return
-        known.infeasible = scope.horizon >= known.enough
+        known.infeasible = known.stands or scope.horizon >= known.enough
         known.raise_bound(LowerBound(scope.horizon + 1, known.solver.name))
     elif answer.bound is None:
         return

@@ -44,7 +44,9 @@ def first_schedules(known: Known) -> None:
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
             if left == 0 and (known.has_schedules or known.offered):
                 break
-        made = attempt(method, taken, replace(limits, time_limit=left))
+        # They tell makespans, whatever the objective.
+        untold = replace(limits, time_limit=left, progress=known.recorder.progress)
+        made = attempt(method, taken, untold)
         if made.schedule is not None:
             known.collect(made.schedule)
         if made.stopped == INTERRUPTED:
@@ -104,6 +106,7 @@ def _harvest(known: Known) -> None:
     known.raise_bound(session.bound)
     if session.aim is not None:
         known.bounds[0], known.provers[0] = session.aim
+    known.note()
     if known.formulation.restricts and isinstance(session, Session):
         # With other aims a longer schedule may be the better one.
         for solution in list(session.improvements):

@@ -8,14 +8,14 @@ whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rarmodel.bounds import LowerBound, best_bound, impossible, with_bound, within
+from rarmodel.bounds import best_bound, impossible, with_bound, within
 from rarmodel.errors import UsageError
-from rarmodel.formulations import Formulation
+from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded as guarded_formulation
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
@@ -28,14 +28,19 @@ from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, sessio
 from rarmodel.search.ties import LEAST_SECONDS, Ties, budget_after, seconds_before
 from rarmodel.solvers import Solver
 from rarmodel.solvers.answer import guarded
+from rarmodel.solvers.choice import require_fitting
 
 from .diagnosis import explain
-from .known import OWN_GAP, Known
-from .models import TERMS_PER_SECOND, minimise, too_large
+from .known import NO_BOUND, OWN_GAP, Known, Start, recorder_of
+from .models import TERMS_PER_SECOND, answer_of, minimise, note_model, too_large
 from .orders import search_orders
 from .prepare import prepare
 from .restricted_models import RestrictedModels, can_restrict
 from .schedules import close_gap_before_models, first_schedules, search_until
+from .start import begin_from
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 WORTH_A_SEARCH = 0.01
 """Least share of the time limit for a search at the end."""
@@ -52,9 +57,6 @@ RESTRICTED_SHARE = 0.5
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
 
-NO_BOUND = LowerBound(0, "")
-"""The bound where none is known."""
-
 WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
 
 
@@ -67,6 +69,8 @@ def solve_formulation(
     *,
     strict: bool = True,
     model_only: bool = False,
+    keep: Callable[[pyo.ConcreteModel, Scope], Any] | None = None,
+    start: Start | None = None,
 ) -> Result:
     """Solve an instance by a formulation and a solver, within limits.
 
@@ -83,6 +87,10 @@ def solve_formulation(
         reason.
     model_only
         If True, the solver must do with the model alone: see `rarmodel.solve`.
+    keep
+        Makes of the last model and its scope what the result has of it; None if that is nothing.
+    start
+        What the user starts from.
 
     Raises
     ------
@@ -95,19 +103,14 @@ def solve_formulation(
     formulation, solvers = guarded_formulation(formulation), [guarded(one) for one in solvers]
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
-    for solver in solvers:
-        if formulation.model_class not in solver.model_classes:
-            raise UsageError(
-                f"solver {solver.name!r} solves {' and '.join(sorted(solver.model_classes))} "
-                f"models; {formulation.name!r} is {formulation.model_class}"
-            )
-        if solver.version() is None:
-            raise UsageError(f"solver {solver.name!r} is not installed")
+    require_fitting(solvers, formulation, limits)
     entries = data if isinstance(data, Entries) else Entries(data)
     # A job that can never complete is told at once, and nothing need be compiled.
     if not model_only and not never_complete(instance):
         prepare(instance)
     begun = perf_counter()
+    recorder = recorder_of(instance, formulation, limits, begun)
+    limits = replace(limits, progress=recorder)
     with within(limits, begun):
         known = Known(
             instance=instance,
@@ -116,14 +119,20 @@ def solve_formulation(
             limits=limits,
             data=entries,
             session=None if model_only else _search(instance, formulation, limits),
+            recorder=recorder,
             begun=begun,
             bound=NO_BOUND if model_only else best_bound(instance),
             alone=model_only,
+            keep=keep,
+            start=start,
         )
+    known.note()
     if (none := impossible(instance, known.bound)) is not None:
         known.stopped = none.stopped
     else:
         try:
+            if start is not None:
+                begin_from(known, start)
             if model_only:
                 minimise(known)
             else:
@@ -135,6 +144,17 @@ def solve_formulation(
             if strict:
                 raise
             known.stopped = str(error)
+    return _result(known)
+
+
+def solve_as_it_stands(known: Known, model: pyo.ConcreteModel, scope: Scope) -> Result:
+    """Let the solver do with a model that is built; its bound holds for this model."""
+    known.stage = scope.stage
+    note_model(known, model, scope)
+    try:
+        answer_of(known, model, scope, known.seconds_left, proves=True)
+    except KeyboardInterrupt:
+        known.stopped = INTERRUPTED
     return _result(known)
 
 
@@ -262,11 +282,11 @@ def _result(known: Known) -> Result:
     if schedule is not None:
         # The bound of a formulation that asks for more is none on other schedules.
         everywhere = [best_bound(instance)]
-        if not formulation.restricts:
+        if not known.restricts:
             everywhere.append(known.bound)
         if known.session is not None:
             everywhere.append(known.session.bound)
-        goals = () if formulation.restricts else known.goals
+        goals = () if known.restricts else known.goals
         aims = [
             proven_aim(goal, known.provers[i] or known.bound.name) for i, goal in enumerate(goals)
         ]
@@ -277,6 +297,7 @@ def _result(known: Known) -> Result:
             aims,
             [goal.value for goal in goals],
         )
+    seconds, first = perf_counter() - known.begun, known.goals[0]
     return Result(
         instance=instance.name,
         time=instance.time,
@@ -290,19 +311,26 @@ def _result(known: Known) -> Result:
         lower_bound=known.bound.slots or None,
         bound_name=known.bound.name or None,
         reasons=_explain(known) if status == "infeasible" else (),
-        seconds=perf_counter() - known.begun,
+        seconds=seconds,
         stopped=known.stopped,
         objective=known.goals,
-        ties=() if formulation.restricts or known.alone else ties_in(instance, known.report),
-        restricted=formulation.restricts,
+        ties=() if known.restricts or known.alone else ties_in(instance, known.report),
+        restricted=known.restricts,
         schedule_by=known.schedule_by,
         chosen_solver=known.solver.name,
         model=known.model,
+        log=known.recorder.finished(first.value, first.bound, seconds),
+        formulated=known.kept,
     )
 
 
 def _explain(known: Known) -> tuple[str, ...]:
-    """Explain why there is no schedule within the horizon."""
+    """Explain why there is no schedule within the horizon.
+
+    Nobody knows what has changed in a model that is solved as it stands.
+    """
+    if known.stands:
+        return ()
     # The solver's own proof may be the bound.
     none = impossible(known.instance, None if known.infeasible else known.bound)
     if none is not None:

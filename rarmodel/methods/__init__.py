@@ -2,9 +2,10 @@
 
 from .fewer_links import move_to_fewer_links
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
+from .incumbent_log import IncumbentLog, LogEntry, Recorder, joined
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
 from .neighbourhood import NOTHING_TO_TRY, Better, Neighbourhood, Turn, Turns, installed
-from .result import ModelRun, Result, Status, in_full, skipped, status_of
+from .result import STARTED, ModelRun, Result, Status, in_full, skipped, status_of
 from .sound_answers import (
     is_number,
     is_whole,
@@ -16,12 +17,16 @@ from .sound_answers import (
 
 __all__ = [
     "NOTHING_TO_TRY",
+    "STARTED",
     "Attempt",
     "Better",
     "Goal",
+    "IncumbentLog",
+    "LogEntry",
     "Method",
     "ModelRun",
     "Neighbourhood",
+    "Recorder",
     "Result",
     "Status",
     "Turn",
@@ -34,6 +39,7 @@ __all__ = [
     "installed",
     "is_number",
     "is_whole",
+    "joined",
     "move_to_fewer_links",
     "order_of",
     "prepare_method",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,9 +15,13 @@ from rarmodel.tabular import frame, html_lines, number
 from rarmodel.verifier import Report
 
 from .goals import Goal, gap_of, goals_of, ties_in
+from .incumbent_log import IncumbentLog
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STARTED = "start"
+"""Finder of a schedule that the user gave, and that nothing has made better."""
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "skipped"]
 
@@ -101,12 +105,18 @@ class Result:
     reasons
         If the status is `infeasible`: the jobs and constraints in conflict, as lines of text.
     schedule_by
-        What has found the schedule: a method's name, or a solver with its version; None without
-        a schedule.
+        What has found the schedule: a method's name, a solver with its version, or `start` if it
+        is the one that the solve was given; None without a schedule.
     chosen_solver
         Name of the solver that was to solve the formulation, whether it ran or not.
     model
         The models of the formulation; None for methods.
+    log
+        Incumbents and bounds of the most important objective over time.
+    formulated
+        The last model of the formulation with its values and its scope, a
+        `rarmodel.exact.FormulatedModel`, if it was asked for and a model was built. It stays in
+        this process: a pickled result has None.
     """
 
     instance: str
@@ -129,6 +139,12 @@ class Result:
     schedule_by: str | None = None
     chosen_solver: str | None = None
     model: ModelRun | None = None
+    log: IncumbentLog = field(default=IncumbentLog(), compare=False, repr=False)
+    formulated: Any = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the Pyomo model, which may be large and may have functions of the user's."""
+        return self.__dict__ | {"formulated": None}
 
     def __repr__(self) -> str:
         bound, seconds = self.lower_bound, round(self.seconds, 2)
@@ -243,8 +259,14 @@ class Result:
     def _repr_html_(self) -> str:
         return html_lines(f"Result of {self.name}", self.lines())
 
-    def summary(self) -> dict[str, Any]:
-        """The result as plain data, without the schedule: the output of `solve --json`."""
+    def summary(self, *, log: bool = False) -> dict[str, Any]:
+        """The result as plain data, without the schedule: the output of `solve --json`.
+
+        Parameters
+        ----------
+        log
+            Whether the log of incumbents and bounds is part of it.
+        """
         return {
             "instance": self.instance,
             "method": self.method,
@@ -280,6 +302,7 @@ class Result:
             "restricted": self.restricted,
             "reasons": list(self.reasons),
             "verified": self.report.feasible if self.report else None,
+            **({"log": self.log.rows()} if log else {}),
         }
 
 

@@ -63,6 +63,7 @@ class Search(registry.Part):
     name: str = "search"
     counts_iterations: bool = True
     takes_scheduler: bool = True
+    reports_objective: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
     handles: frozenset[str] = ALL_BUT_PREEMPTION
 
@@ -127,6 +128,7 @@ class Search(registry.Part):
             seconds = max(LEAST_SHARE * seconds, seconds - finish)
         turns = Turns(instance, limits)
         session = session_of(instance, limits, turns)
+        session.take(limits.start)
         try:
             end = _first_end(instance, begun, seconds)
             stopped = _run(session, limits, begun, end, islands)

@@ -437,3 +437,54 @@ def test_threads_have_a_ceiling(invoke: Invoke, command: str) -> None:
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("threads 5000: it must be a whole number from 1 to ")
     assert outcome.err.count("\n") == 1
+
+
+def test_a_solve_starts_from_a_file(invoke: Invoke, instance_file: Path, tmp_path: Path) -> None:
+    first = tmp_path / "first.json"
+    assert invoke("solve", instance_file, "--method", "sjf-bco", "--output", first).code == 0
+    outcome = invoke("solve", instance_file, "--method", "random", "--start", first, "--json")
+    assert outcome.code == 0
+    assert outcome.json()["makespan"] == 2
+    assert outcome.json()["schedule_by"] == "start"
+
+
+def test_no_output_overwrites_the_start(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    first = tmp_path / "first.json"
+    assert invoke("solve", instance_file, "--output", first).code == 0
+    outcome = invoke("solve", instance_file, "--start", first, "--output", first)
+    assert outcome.code == 2
+    assert "--start reads it" in outcome.err
+
+
+def test_only_one_input_comes_from_standard_input(invoke: Invoke) -> None:
+    outcome = invoke("solve", "-", "--start", "-")
+    assert (outcome.code, outcome.err) == (2, "only one input can come from stdin\n")
+
+
+def test_options_reach_the_solver(invoke: Invoke, instance_file: Path) -> None:
+    command = ["solve", instance_file, "--formulation", "time-indexed", "--solver", "highs"]
+    options = ["--solver-option", "presolve=off", "--solver-option", "mip_max_nodes=5"]
+    outcome = invoke(*command, "--model-only", "--log", *options)
+    assert outcome.code == 0
+    assert "Presolve is switched off" in outcome.err
+    wrong = invoke(*command, "--solver-option", "presolv=off")
+    assert wrong.code == 2
+    assert wrong.err.startswith("solver 'highs' has no option 'presolv' (was 'presolve' ")
+    assert wrong.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["presolve", "=off"])
+def test_an_option_of_the_solver_is_a_name_and_a_value(
+    invoke: Invoke, instance_file: Path, option: str
+) -> None:
+    outcome = invoke("solve", instance_file, "--solver-option", option)
+    assert outcome.code == 2
+    assert "a name and a value" in outcome.err
+
+
+def test_json_has_the_log_if_asked(invoke: Invoke, instance_file: Path) -> None:
+    answer = invoke("solve", instance_file, "--json-log").json()
+    assert answer["log"][-1]["value"] == answer["makespan"]
+    assert "log" not in invoke("solve", instance_file, "--json").json()

@@ -7,11 +7,12 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from documents import instance_data, instance_of, job_data
 from random_instances import random_instance
 from scopes import scope_of
 
 import rarmodel
-from rarmodel.errors import UsageError
+from rarmodel.errors import PartError, UsageError
 from rarmodel.exact.admission import Verdict, judge
 from rarmodel.formulations import Scope
 from rarmodel.formulations.compact import COMPACT
@@ -106,3 +107,103 @@ def test_a_schedule_that_breaks_a_rule_is_not_admitted() -> None:
 def test_a_formulation_without_placements_takes_no_rules() -> None:
     with pytest.raises(UsageError, match="lists no placements"):
         COMPACT.extended("x", allows=on_two_or_more)
+
+
+# Rules for placements at slots
+
+
+def by_night(scope: Scope, job: str, workers: Mapping[str, int], slot: int) -> bool:
+    """Server s1 is down in slots 3 to 7."""
+    return "s1" not in workers or not 3 <= slot < 8
+
+
+def instance_by_night() -> Instance:
+    return instance_of(*(job_data(name, 2, 60) for name in "abc"), horizon=30)
+
+
+def down(model: object, scope: Scope) -> None:
+    """The same as constraints."""
+    import pyomo.environ as pyo
+
+    model.down = pyo.Constraint(  # type: ignore[attr-defined]
+        range(3, min(8, scope.horizon)),
+        rule=lambda m, t: sum(m.held[j, "s1", t] for j in scope.jobs) <= 0,
+    )
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-completion"])
+def test_the_optimum_under_a_rule_for_slots_is_that_under_a_constraint(objective: str) -> None:
+    ruled = TIME_INDEXED.extended("ruled", allows_at=by_night)
+    stated = TIME_INDEXED.extended("stated", down)
+    found = [
+        rarmodel.solve(
+            instance_by_night(),
+            formulation=one,
+            solver="highs",
+            objective=objective,
+            model_only=True,
+        )
+        for one in (ruled, stated)
+    ]
+    assert [one.status for one in found] == ["optimal", "optimal"]
+    assert found[0].objective[0].value == found[1].objective[0].value
+    plain = rarmodel.solve(instance_by_night(), objective=objective).objective[0].value
+    assert found[0].objective[0].value != plain
+
+
+def test_variables_that_a_rule_for_slots_refuses_are_fixed() -> None:
+    ruled = TIME_INDEXED.extended("ruled", allows_at=by_night)
+    model = rarmodel.formulate(instance_by_night(), ruled).model
+    plain = rarmodel.formulate(instance_by_night(), "time-indexed", every_schedule=True).model
+    fixed = {v.name for v in model.active_in.values() if v.fixed}
+    assert len(model.active_in) == len(plain.active_in)
+    assert fixed == {
+        v.name
+        for (_, label, t), v in model.active_in.items()
+        if "s1" in label and not by_night(None, "", {"s1": 1}, t)  # type: ignore[arg-type]
+    }
+
+
+def test_interrupted_jobs_keep_a_rule_for_slots() -> None:
+    from rarmodel.formulations.time_indexed_preemptive import TIME_INDEXED_PREEMPTIVE
+
+    jobs = [job_data(name, 2, 40) for name in "ab"]
+    data = instance_data(*jobs, horizon=14) | {"preemption": {"restore_seconds": 0.0}}
+    instance = Instance.model_validate(data)
+    result = rarmodel.solve(
+        instance,
+        formulation=TIME_INDEXED_PREEMPTIVE.extended("ruled", allows_at=by_night),
+        solver="highs",
+        model_only=True,
+    )
+    assert result.status == "optimal"
+    assert result.schedule is not None
+    assert result.report is not None
+    for one in result.schedule.assignments:
+        for segment in one.segments:
+            end = result.report.completion[one.job] if segment.end is None else segment.end
+            assert end is not None
+            for t in range(segment.start, end):
+                assert by_night(None, one.job, dict.fromkeys(segment.gpus, 1), t)  # type: ignore[arg-type]
+
+
+def test_a_schedule_that_breaks_a_rule_for_slots_is_not_admitted() -> None:
+    instance = instance_by_night()
+    schedule = rarmodel.solve(instance).schedule
+    assert schedule is not None
+    scope = replace(scope_of(instance, 30), every_schedule=True)
+    ruled = TIME_INDEXED.extended("x", allows_at=by_night)
+    assert judge(ruled, scope, schedule, [HIGHS], Limits()) == Verdict("_rules_on_slots")
+    with pytest.raises(UsageError, match="start: the schedule breaks _rules_on_slots"):
+        rarmodel.solve(instance, formulation=ruled, start=schedule)
+
+
+def test_a_formulation_without_placements_takes_no_rules_for_slots() -> None:
+    with pytest.raises(UsageError, match="lists no placements"):
+        COMPACT.extended("x", allows_at=by_night)
+
+
+def test_a_rule_for_slots_that_answers_nonsense_is_named() -> None:
+    ruled = TIME_INDEXED.extended("x", allows_at=lambda *_: None)  # type: ignore[arg-type]
+    with pytest.raises(PartError, match=r"a rule for slots \(allows_at\) returned None"):
+        rarmodel.formulate(instance_by_night(), ruled)

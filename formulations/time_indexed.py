@@ -50,10 +50,10 @@ from .aims import OBJECTIVES
 from .arithmetic import too_fast
 from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
-from .placements import MAX_PLACEMENTS, number_of_placements
+from .placement_classes import number_of_classes, too_many
 from .plan import plan_of_starts
 from .scope import Scope
-from .sharing_forms import most_rings
+from .sharing_forms import most_rings, rings_are_slowed
 from .starts_and_ends import STARTS_AND_ENDS
 from .symmetry import SYMMETRY, in_order
 from .time_indexed_components import (
@@ -89,29 +89,23 @@ COMPONENTS = (
 
 def _unfit(scope: Scope) -> str | None:
     """Why the model is refused: a job with too many placements, or with too great a speed."""
-    ways = number_of_placements(scope)
-    for j, (number, _) in ways.items():
-        if number > MAX_PLACEMENTS:
-            return (
-                f"job {j!r} can be placed in {number:.3g} ways{' or more' * bool(scope.allowed)}, "
-                f"and up to {MAX_PLACEMENTS:,} are listed; time-indexed-compact lists none"
-            )
-    return too_fast(scope)
+    return too_many(scope) or too_fast(scope)
 
 
 def _size(scope: Scope) -> int:
-    """Approximate number of terms in the constraints: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
+    """Approximate number of terms in the constraints: of order `H·Σ_j K_j·S_j·P`.
 
-    For H slots and K_j placements of job j, on up to S_j servers and L_j links, with up to N_j
-    numbers of servers and P rings on a link.
+    For H slots and K_j classes of placements of job j, on up to S_j servers, with up to P rings on
+    a link. By weights, a ring has about S_j·P levels, each with a constraint for every link.
     """
-    ways = number_of_placements(scope)
-    rings = most_rings(scope)
-    most = max(rings.values(), default=1)
+    rings = most_rings(scope) if rings_are_slowed(scope) else {}
+    most = max(rings.values(), default=0)
     terms = 0
-    for number, servers in ways.values():
-        levels = max(0, servers - 1) * (most if rings else 0)
-        terms += 8 + number * (5 + 2 * servers + levels * (1 + servers))
+    for number, servers in number_of_classes(scope).values():
+        levels = most if servers > 1 else 0
+        if not scope.sharing.equal_weights:
+            levels *= servers - 1
+        terms += 8 + number * (6 + 2 * servers + levels * (1 + servers))
     return scope.horizon * terms
 
 

@@ -46,7 +46,7 @@ from .interval_components import (
 )
 from .latest import LATEST_COMPLETION
 from .placement_classes import are_all_anywhere, number_of_classes, too_many
-from .plan import Plan
+from .plan import Plan, on_idle_servers
 from .scope import Scope
 from .sharing_forms import rings_are_slowed
 from .symmetry import in_order
@@ -94,39 +94,12 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan | None:
     starts = tuple(round(m.start[j].value) for j in scope.jobs)
     if are_all_anywhere(scope):
         ends = tuple(round(m.completion[j].value) for j in scope.jobs)
-        return Plan(starts, _idle_servers(scope, starts, ends))
+        return on_idle_servers(scope, starts, ends)
     workers = []
     for j in scope.jobs:
         counts = [round(pyo.value(m.workers[j, s])) for s in scope.servers]
         workers.append({s: count for s, count in enumerate(counts) if count > 0})
     return Plan(starts, tuple(workers))
-
-
-def _idle_servers(
-    scope: Scope, starts: tuple[int, ...], ends: tuple[int, ...]
-) -> tuple[dict[int, int], ...]:
-    """Workers of jobs on servers that are idle when they start: on few servers, if possible."""
-    idle = [server.gpus for server in scope.servers.values()]
-    sizes = [job.size for job in scope.jobs.values()]
-    workers: list[dict[int, int]] = [{} for _ in starts]
-    running: list[int] = []
-    for j in sorted(range(len(starts)), key=starts.__getitem__):
-        for done in [one for one in running if ends[one] <= starts[j]]:
-            running.remove(done)
-            for s, count in workers[done].items():
-                idle[s] += count
-        left = sizes[j]
-        # The fullest server that has enough; without one, the emptiest first.
-        for s in sorted(
-            range(len(idle)), key=lambda s: (idle[s] < sizes[j], abs(idle[s] - sizes[j]))
-        ):
-            if taken := min(left, idle[s]):
-                workers[j][s] = taken
-                idle[s] -= taken
-                left -= taken
-        workers[j] = dict(sorted(workers[j].items()))
-        running.append(j)
-    return tuple(workers)
 
 
 INTERVAL = Formulation.composed(

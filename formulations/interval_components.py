@@ -75,7 +75,7 @@ def placement(m: Any, scope: Scope) -> None:
     Where all jobs may be anywhere, the workers of each server follow from the starts.
     """
     numbers = numbers_of(scope)
-    options, room = numbers.options, _room(scope, numbers)
+    options, room = numbers.options, numbers.room
     m.placed = pyo.Var(numbers.pairs, domain=pyo.Binary)
     m.one_placement = pyo.Constraint(
         list(options),
@@ -140,16 +140,12 @@ def length_of(m: Any, scope: Scope, job: str) -> Any:
     return next(way.least_slots for way in placement_classes(scope)[job].values())
 
 
-def _room(scope: Scope, numbers: Numbers) -> dict[tuple[str, str], int]:
-    return {} if are_all_anywhere(scope) else numbers.room
-
-
 def _values_of_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The values of the model: a job that others slow completes earlier in it."""
     scope, numbers = outcome.scope, numbers_of(outcome.scope)
     labels = {j: numbers.label(j, one[0]) for j, one in outcome.segments.items()}
     ways = {j: numbers.options[j].get(k or "") for j, k in labels.items()}
-    room = _room(scope, numbers)
+    room = numbers.room
 
     def lasts(j: str) -> int:
         way = ways[j]

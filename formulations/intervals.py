@@ -67,3 +67,18 @@ def add_cumulative(model: Any, name: str, tasks: Iterable[Task], capacity: int) 
 def cumulatives_of(model: Any) -> list[Cumulative]:
     """The cumulative constraints that a model declares."""
     return list(getattr(model, DECLARED, ()))
+
+
+def first_exceeded(model: Any) -> str | None:
+    """The name of the first cumulative constraint that the values of the variables exceed."""
+    for one in cumulatives_of(model):
+        tasks = [tuple(map(_number, task)) for task in one.tasks]
+        begins = {start for start, _, end, demand in tasks if demand > 0 and start < end}
+        for t in begins:
+            if sum(demand for start, _, end, demand in tasks if start <= t < end) > one.capacity:
+                return one.name
+    return None
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else round(value.value or 0)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 
 from rarmodel.model.lone import allowed_servers
+from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Job, Server, Spread
 
 from .placements import (
@@ -111,9 +112,11 @@ def are_all_anywhere(scope: Scope) -> bool:
     When a job starts, as many GPUs are idle as it needs, wherever the others are.
     """
     every = frozenset(range(len(scope.servers)))
+    few = objectives_of(scope.instance)[: scope.stage + 1]
     return (
         len(_free(scope)) == len(scope.jobs)
         and not scope.instance.cluster.reservations
+        and all(one.prices is None for one in few)
         and all(allowed == every for allowed in allowed_servers(scope.instance))
     )
 

@@ -44,14 +44,16 @@ ordered by the workers of the longest jobs on them. Exchanging equals changes no
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
 from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
-from .placement_classes import number_of_classes, too_many
-from .plan import plan_of_starts
+from .placement_classes import are_all_anywhere, number_of_classes, too_many
+from .plan import Plan, is_set, on_idle_servers, plan_of_starts
 from .scope import Scope
 from .sharing_forms import most_rings, rings_are_slowed
 from .starts_and_ends import STARTS_AND_ENDS
@@ -68,6 +70,9 @@ from .time_indexed_components import (
     WHERE_THEY_ARE,
     WORK,
 )
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 COMPONENTS = (
     STARTS_AND_ENDS,
@@ -101,6 +106,8 @@ def _size(scope: Scope) -> int:
     rings = most_rings(scope) if rings_are_slowed(scope) else {}
     most = max(rings.values(), default=0)
     terms = 0
+    if are_all_anywhere(scope):
+        return 12 * len(scope.jobs) * scope.horizon
     for number, servers in number_of_classes(scope).values():
         levels = most if servers > 1 else 0
         if not scope.sharing.equal_weights:
@@ -109,12 +116,23 @@ def _size(scope: Scope) -> int:
     return scope.horizon * terms
 
 
+def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+    """Read starts and workers; idle servers where all jobs may be anywhere."""
+    if not are_all_anywhere(scope):
+        return plan_of_starts(model, scope)
+    m: Any = model
+    slots = range(scope.horizon)
+    starts = [next((t for t in slots if is_set(m.started[j, t])), -1) for j in scope.jobs]
+    ends = [start + least for start, least in zip(starts, scope.least_slots.values(), strict=True)]
+    return on_idle_servers(scope, starts, ends)
+
+
 TIME_INDEXED = Formulation.composed(
     "time-indexed",
     *COMPONENTS,
     description="a strong program over slots and placements: use it first",
     in_order=in_order,
-    plan=plan_of_starts,
+    plan=_plan,
     size=_size,
     unfit=_unfit,
     model_class="integer",

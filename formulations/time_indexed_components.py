@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pyomo.environ as pyo
 
-from .caps import capacity_of, quotas_of
+from .caps import Cap, capacity_of, keep_caps, keep_servers, quotas_of
 from .component import Component
 from .outcome import ScheduleOutcome
-from .placement_classes import class_of
+from .placement_classes import are_all_anywhere, class_of
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing_forms import Rings, rings_of
@@ -197,8 +198,11 @@ def where_they_are(m: Any, scope: Scope) -> None:
     ```
 
     with y_js(k) the least workers in class k. Where a job may be anywhere, `on` and `servers_used`
-    are not those of its servers; no model that must have every schedule has such jobs.
+    are not those of its servers; where all jobs may be, servers follow from the starts, and there
+    is nothing to say. No model that must have every schedule has such jobs.
     """
+    if are_all_anywhere(scope):
+        return
     numbers, jobs, servers = numbers_of(scope), list(scope.jobs), list(scope.servers)
     options, room = numbers.options, numbers.room
     using = {
@@ -255,7 +259,28 @@ RING_LINKS = Component(
     values=values_of_ring_links,
     when=links_count,
 )
-CAPACITY = capacity_of(holders, "active_in", "extra_in")
+
+
+def capacity(m: Any, scope: Scope) -> None:
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
+
+    ```
+    Σ_j held_jst ≤ O_s − (reserved in slot t)
+    Σ_j G_j·active_in_jkt ≤ Σ_s O_s              where all jobs may be anywhere
+    ```
+
+    In the second case a job finds as many GPUs idle when it starts as it needs, and keeps them.
+    Otherwise see `rarmodel.formulations.caps`.
+    """
+    if not are_all_anywhere(scope):
+        keep_servers(holders, m, scope)
+        return
+    total = Cap([scope.instance.cluster.total_gpus] * scope.horizon, {})
+    jobs = list(holders(m, scope))
+    keep_caps(m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.gpus(t))
+
+
+CAPACITY = replace(capacity_of(holders, "active_in", "extra_in"), build=capacity)
 QUOTAS = quotas_of(holders, "active_in")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .caps import Holder
 from .outcome import SimulatedSegment
-from .placement_classes import placement_classes
+from .placement_classes import are_all_anywhere, placement_classes
 from .placements import OWN, Placement
 from .scope import Scope, once_per_scope
 from .sharing_forms import Loads, rings_are_slowed, rings_of
@@ -29,12 +29,16 @@ class Numbers:
         By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
         By link: the most rings on it at once.
+    room
+        By job and server: the most workers beyond the least of a class of placements there; none
+        if servers follow from the starts.
     """
 
     options: Mapping[str, Mapping[str, Placement]]
     rings: Mapping[str, Mapping[str, Placement]]
     levels: Mapping[str, list[int]]
     most_rings: Mapping[str, int]
+    room: Mapping[tuple[str, str], int]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -67,16 +71,6 @@ class Numbers:
         ways = self.options[job].items()
         return next((k for k, way in ways if k != OWN and way.contains(segment.workers)), None)
 
-    @property
-    def room(self) -> dict[tuple[str, str], int]:
-        """By job and server: the most workers beyond the least of a class of placements there."""
-        found: dict[tuple[str, str], int] = {}
-        for j, ways in self.options.items():
-            for way in ways.values():
-                for s, most in way.more.items():
-                    found[j, s] = max(most, found.get((j, s), 0))
-        return found
-
 
 @once_per_scope
 def numbers_of(scope: Scope) -> Numbers:
@@ -97,7 +91,20 @@ def numbers_of(scope: Scope) -> Numbers:
         for link in (scope.links if links_matter or scope.every_schedule else ())
     }
     most = {link: min(most, users.get(link, 0)) for link, most in rings_of(scope).most.items()}
-    return Numbers(options, rings, levels, {l: most for l, most in most.items() if most > 0})
+    most = {link: most for link, most in most.items() if most > 0}
+    return Numbers(options, rings, levels, most, _room(scope, options))
+
+
+def _room(
+    scope: Scope, options: Mapping[str, Mapping[str, Placement]]
+) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    if not are_all_anywhere(scope):
+        for j, ways in options.items():
+            for way in ways.values():
+                for s, most in way.more.items():
+                    found[j, s] = max(most, found.get((j, s), 0))
+    return found
 
 
 def _speeds(scope: Scope, way: Placement) -> Iterator[int]:

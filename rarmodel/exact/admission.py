@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 
 from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.intervals import first_exceeded
 from rarmodel.formulations.values import first_changed
 from rarmodel.limits import Limits
 from rarmodel.schema import Schedule
@@ -159,6 +160,8 @@ def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
         body = pyo.value(constraint.body, exception=False)
         if body is None or _outside(body, pyo.value(constraint.lower), pyo.value(constraint.upper)):
             return Verdict(str(constraint.name))
+    if exceeded := first_exceeded(model):
+        return Verdict(exceeded)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     return Verdict(None, float(pyo.value(objective)))
 

@@ -84,6 +84,11 @@ def number_of_classes(scope: Scope) -> dict[str, Ways]:
 
 
 def _counted(scope: Scope, name: str) -> Ways:
+    job = scope.jobs[name]
+    if name not in _free(scope) and not (scope.allowed or job.running or job.spread):
+        parts = [(part, size) for part in parts_of(scope, job) for size in job.sizes]
+        number = sum(_number_of_sets(part, size) for part, size in parts)
+        return Ways(number, max((min(size, len(part)) for part, size in parts), default=0))
     if scope.allowed:
         listed = [len(workers) for workers in islice(spreads(scope, name), MAX_PLACEMENTS + 1)]
         if len(listed) > MAX_PLACEMENTS:
@@ -91,6 +96,17 @@ def _counted(scope: Scope, name: str) -> Ways:
     found = islice(_classes(scope, name), MAX_PLACEMENTS + 1)
     used = [len(one.more if one.anywhere else one.least) for one in found]
     return Ways(len(used), max(used, default=0))
+
+
+def _number_of_sets(servers: Sequence[Server], size: int) -> int:
+    """The number of sets of servers that a ring can use, with a worker on each of them."""
+    sets = {(0, 0): 1}  # By servers and room, of which no more than the size counts.
+    for server in servers:
+        for (used, room), number in list(sets.items()):
+            if used < size:
+                with_it = used + 1, min(size, room + server.gpus)
+                sets[with_it] = sets.get(with_it, 0) + number
+    return sum(number for (_, room), number in sets.items() if room == size)
 
 
 def too_many(scope: Scope) -> str | None:

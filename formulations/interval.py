@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL_BUT_PREEMPTION, RESOURCES
 from rarmodel.model.objectives import objectives_of
 
 from .arithmetic import too_long
@@ -113,5 +113,5 @@ INTERVAL = Formulation.composed(
     model_class="intervals",
     lists_placements=True,
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION,
+    handles=ALL_BUT_PREEMPTION - {RESOURCES.name},
 )

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from rarmodel.model.objectives import Shape, Term
 
 from .aims import Aim, add_objectives, aims, ends_of, limits_of, values_of_aims
-from .caps import Cap, server_caps, tenant_caps
+from .caps import Cap, limit_caps, server_caps
 from .component import Component
 from .composition import OBJECTIVE
 from .intervals import Task, add_cumulative
@@ -214,9 +214,9 @@ def capacity(m: Any, scope: Scope) -> None:
     whole = {j: task(j, m.size[j] if j in several else sizes[j][0]) for j in placed}
     total = scope.instance.cluster.total_gpus
     add_cumulative(m, "all GPUs", whole.values(), total)
-    for tenant, cap in tenant_caps(scope).items():
+    for tenant, cap in limit_caps(scope, of_tenants=True).items():
         some = [whole[j] for j in placed if scope.jobs[j].tenant == tenant]
-        add_cumulative(m, f"quota of {tenant}", some, max(cap.room, default=0))
+        add_cumulative(m, f"quota of {tenant}", some, int(max(cap.room, default=0)))
     if are_all_anywhere(scope):
         return
     most = {
@@ -243,13 +243,16 @@ def _reserved(gpus: int, cap: Cap) -> Iterator[Task]:
     for room, slots in groupby(cap.room):
         end = begin + len(list(slots))
         if room < gpus:
-            yield Task(begin, end - begin, end, gpus - room)
+            yield Task(begin, end - begin, end, gpus - int(room))
         begin = end
 
 
 def running_jobs_exceed(scope: Scope) -> str | None:
     """The cap that jobs which run at slot 0 may exceed, in words; None if there is none."""
-    for what, caps in (("server", server_caps(scope)), ("tenant", tenant_caps(scope))):
+    for what, caps in (
+        ("server", server_caps(scope)),
+        ("tenant", limit_caps(scope, of_tenants=True)),
+    ):
         for name, cap in caps.items():
             if sum(cap.running.values()) > min(cap.room, default=0):
                 return f"{what} {name!r}"

@@ -28,7 +28,7 @@ from .placements import (
     links_used,
     parts_of,
     placements,
-    rated,
+    rating_of,
     spreads,
 )
 from .ring_links import links_count
@@ -50,7 +50,7 @@ def placement_classes(scope: Scope) -> dict[str, dict[str, Placement]]:
         window, options[name] = scope.windows[name], {}
         for found in _classes(scope, name):
             workers = found.one
-            rating = rated(scope, name, workers, links_used(scope, workers))
+            rating = rating_of(scope, name, workers, links_used(scope, workers))
             if rating is None or rating.least_slots > window.end - window.start:
                 continue
             label = found.label

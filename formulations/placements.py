@@ -151,7 +151,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
         options[name] = {}
         if scope.interrupted and job.running is not None:
             for workers in spreads(scope, name):
-                if own := rated(scope, name, workers, links_used(scope, workers)):
+                if own := rating_of(scope, name, workers, links_used(scope, workers)):
                     options[name][OWN] = own
             if scope.instance.preemption is None:
                 continue
@@ -165,7 +165,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
                 shared[alike] = ways
         window = scope.windows[name]
         for workers, links in ways:
-            placement = rated(scope, name, workers, links)
+            placement = rating_of(scope, name, workers, links)
             if placement is None:
                 continue
             if scope.interrupted or placement.least_slots <= window.end - window.start:
@@ -251,7 +251,22 @@ def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bo
     return all(count == first for count in others) and left % first == 0
 
 
-def rated(
+def rated(scope: Scope, job: str, workers: Mapping[str, int]) -> Placement | None:
+    """A placement, rated; None if the job cannot have it, or makes no progress in it even alone."""
+    asked = scope.jobs[job]
+    allowed = any(workers.keys() <= {s.name for s in part} for part in parts_of(scope, asked))
+    sizes = list(accumulate(workers.values()))
+    if not allowed or sizes[-1] not in asked.sizes:
+        return None
+    if any(count > scope.servers[s].gpus for s, count in workers.items()):
+        return None
+    begun = [dict(islice(workers.items(), n)) for n in range(1, len(workers) + 1)]
+    if not all(_may_go_on(asked.spread, some, sizes[-1] - sum(some.values())) for some in begun):
+        return None
+    return rating_of(scope, job, workers, links_used(scope, workers))
+
+
+def rating_of(
     scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...]
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from .caps import Cap, capacity_of, keep_caps, keep_servers, quotas_of
+from .caps import Cap, capacity_of, keep_caps, keep_servers, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome
 from .placement_classes import are_all_anywhere, class_of
@@ -277,11 +277,11 @@ def capacity(m: Any, scope: Scope) -> None:
         return
     total = Cap([scope.instance.cluster.total_gpus] * scope.horizon, {})
     jobs = list(holders(m, scope))
-    keep_caps(m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.gpus(t))
+    keep_caps(m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.amount(int, t))
 
 
 CAPACITY = replace(capacity_of(holders, "active_in", "extra_in"), build=capacity)
-QUOTAS = quotas_of(holders, "active_in")
+LIMITS = limits_of(holders, "active_in")
 
 
 def count_rings(

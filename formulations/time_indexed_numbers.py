@@ -162,5 +162,5 @@ def _holder(m: Any, variable: Any, j: str, keeps: bool, ways: Mapping[str, Place
         keeps,
         most,
         held,
-        lambda t: sum(way.size * variable[j, k, t] for k, way in ways.items()),
+        lambda amount, t: sum(amount(way.size) * variable[j, k, t] for k, way in ways.items()),
     )

@@ -95,7 +95,7 @@ def aim_of(scope: Scope, place: int) -> Aim:
     counting = {j: term for j, term in terms.items() if term is not None}
     if one.greatest and set(counting.values()) == {Term()}:
         return Aim(one, counting, 0, Fraction(1))  # Slots are its steps.
-    reached = {j: [term.at(t) for t in _ends(scope, j)] for j, term in counting.items()}
+    reached = {j: [term.at(t) for t in ends_of(scope, j)] for j, term in counting.items()}
     if not one.greatest:
         rises = [after - at for values in reached.values() for at, after in pairwise(values)]
         return Aim(one, counting, sum(values[0] for values in reached.values()), _unit(rises))
@@ -104,7 +104,7 @@ def aim_of(scope: Scope, place: int) -> Aim:
     return Aim(one, counting, 0, Fraction(1), tuple(sorted(several or {0})))
 
 
-def _ends(scope: Scope, job: str) -> range:
+def ends_of(scope: Scope, job: str) -> range:
     """The slots at which a job can complete."""
     window, least = scope.windows[job], scope.least_slots[job]
     return range(window.start + least, max(window.end, window.start + least) + 1)
@@ -152,7 +152,7 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
         return sum(
             int((term.at(t + 1) - term.at(t)) / aim.unit) * (1 - m.ended[j, t])
             for j, term in aim.terms.items()
-            for t in _ends(scope, j)[:-1]
+            for t in ends_of(scope, j)[:-1]
             if term.at(t + 1) > term.at(t)
         )
     places = range(len(aim.values) - 1)
@@ -165,7 +165,7 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     m.add_component(
         f"within_if_ended_{place}",
         pyo.Constraint(
-            [(j, i, t) for j, term in aim.terms.items() for i, t in _limits(scope, j, term, aim)],
+            [(j, i, t) for j, term in aim.terms.items() for i, t in limits_of(scope, j, term, aim)],
             rule=lambda m, j, i, t: within[i] <= m.ended[j, t],
         ),
     )
@@ -178,9 +178,9 @@ def _weights(scope: Scope, aim: Aim) -> dict[str, int]:
     return {l: int(weight / aim.unit) for l, weight in weights}
 
 
-def _limits(scope: Scope, job: str, term: Term, aim: Aim) -> Iterator[tuple[int, int]]:
+def limits_of(scope: Scope, job: str, term: Term, aim: Aim) -> Iterator[tuple[int, int]]:
     """The last of the values that ask a job to end by a slot, by its place, and that slot."""
-    for t in _ends(scope, job)[:-1]:
+    for t in ends_of(scope, job)[:-1]:
         place = bisect_left(aim.values, term.at(t + 1)) - 1
         if place >= 0 and term.at(t + 1) > term.at(t):
             yield place, t
@@ -196,26 +196,35 @@ def needs_makespan(scope: Scope) -> bool:
     return scope.every_schedule or any(aim.is_makespan for aim in aims(scope))
 
 
-def add_objectives(m: Any, scope: Scope) -> None:
+def add_objectives(
+    m: Any, scope: Scope, steps: Callable[[Any, Scope, int, Aim], Any] = steps_of
+) -> None:
     """Minimise the objective of the scope's stage; keep the earlier ones at most where they are.
 
     ```
     steps_i ≤ steps of the value that objective i has      i before the stage
     ```
+
+    Parameters
+    ----------
+    m, scope
+        The model.
+    steps
+        Says the steps of an objective by the variables of the model.
     """
     found = aims(scope)
-    steps = [steps_of(m, scope, place, aim) for place, aim in enumerate(found)]
+    counted = [steps(m, scope, place, aim) for place, aim in enumerate(found)]
     if scope.stage:
         m.keeps = pyo.Constraint(
             range(scope.stage),
             rule=lambda _, i: (
                 pyo.Constraint.Skip
-                if isinstance(steps[i], int)
-                else steps[i] <= found[i].steps(scope.at_most[i])
+                if isinstance(counted[i], int)
+                else counted[i] <= found[i].steps(scope.at_most[i])
             ),
         )
     m.objective = pyo.Objective(
-        expr=steps[-1] if found[-1].shift == 0 else steps[-1] + found[-1].shift
+        expr=counted[-1] if found[-1].shift == 0 else counted[-1] + found[-1].shift
     )
 
 

@@ -20,9 +20,10 @@ from .scope import Allows, AllowsAt, Scope
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-ModelClass = Literal["integer", "linear", "nonlinear"]
+ModelClass = Literal["integer", "linear", "nonlinear", "intervals"]
 """Class of models that a solver must be able to solve: `integer` is linear in bounded integer
-variables, `linear` may also have continuous variables, `nonlinear` is non-linear.
+variables, `linear` may also have continuous variables, `nonlinear` is non-linear. `intervals` is
+`integer` with cumulative constraints beside it; see `rarmodel.formulations.intervals`.
 """
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ from .sharing_forms import capped_speed
 
 @dataclass(frozen=True)
 class Placement:
-    """One way to place one job.
+    """One way to place one job, or several that are alike.
 
     Attributes
     ----------
     workers
-        By server: workers y_js, if above 0.
+        By server: workers y_js, if above 0; of several placements the least.
     links
         Links that the ring uses.
     pace
@@ -33,6 +33,10 @@ class Placement:
         φ_j if no other ring is on its links.
     least_slots
         Execution time alone, in slots.
+    more
+        By server: most workers beyond these, where several placements are alike.
+    left
+        The number of workers beyond these, all together.
     """
 
     workers: Mapping[str, int]
@@ -41,6 +45,21 @@ class Placement:
     weight: int
     alone: int
     least_slots: int
+    more: Mapping[str, int] = field(default_factory=dict)
+    left: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of workers."""
+        return sum(self.workers.values()) + self.left
+
+    def contains(self, workers: Mapping[str, int]) -> bool:
+        """Whether such workers are one of its placements."""
+        servers = workers.keys() | self.workers.keys()
+        beyond = {s: workers.get(s, 0) - self.workers.get(s, 0) for s in servers}
+        return sum(beyond.values()) == self.left and all(
+            0 <= count <= self.more.get(s, 0) for s, count in beyond.items()
+        )
 
 
 MAX_PLACEMENTS = 20_000
@@ -70,7 +89,7 @@ def number_of_placements(scope: Scope) -> dict[str, Ways]:
     everywhere = ways_by_size(scope)
     for j, job in scope.jobs.items():
         if scope.allowed or job.spread is not None or job.running is not None:
-            used = [len(way) for way in islice(_spreads(scope, j), MAX_PLACEMENTS + 1)]
+            used = [len(way) for way in islice(spreads(scope, j), MAX_PLACEMENTS + 1)]
             counted[j] = Ways(len(used), max(used, default=0))
             continue
         servers, ways = most, everywhere
@@ -131,8 +150,8 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     for name, job in scope.jobs.items():
         options[name] = {}
         if scope.interrupted and job.running is not None:
-            for workers in _spreads(scope, name):
-                if own := _placement(scope, name, workers, _links(scope, workers)):
+            for workers in spreads(scope, name):
+                if own := rating_of(scope, name, workers, links_used(scope, workers)):
                     options[name][OWN] = own
             if scope.instance.preemption is None:
                 continue
@@ -140,13 +159,13 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
         common = not scope.allowed and (scope.interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:
-            found = _spreads(scope, name, anywhere=scope.interrupted)
-            ways = [(workers, _links(scope, workers)) for workers in found]
+            found = spreads(scope, name, anywhere=scope.interrupted)
+            ways = [(workers, links_used(scope, workers)) for workers in found]
             if common:
                 shared[alike] = ways
         window = scope.windows[name]
         for workers, links in ways:
-            placement = _placement(scope, name, workers, links)
+            placement = rating_of(scope, name, workers, links)
             if placement is None:
                 continue
             if scope.interrupted or placement.least_slots <= window.end - window.start:
@@ -157,7 +176,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
     return options
 
 
-def _links(scope: Scope, workers: Mapping[str, int]) -> tuple[str, ...]:
+def links_used(scope: Scope, workers: Mapping[str, int]) -> tuple[str, ...]:
     """Links that a ring uses, by name."""
     used = scope.tree.links_used({scope.server_index[s]: count for s, count in workers.items()})
     return tuple(scope.tree.links[link].node for link in used)
@@ -181,14 +200,16 @@ def refused_slots(scope: Scope) -> Iterator[tuple[str, str, int]]:
 
 def ways_anywhere(scope: Scope, name: str) -> Ways:
     """The number of placements of a job that may be interrupted, up to one above the most."""
-    used = [len(way) for way in islice(_spreads(scope, name, anywhere=True), MAX_PLACEMENTS + 1)]
+    used = [len(way) for way in islice(spreads(scope, name, anywhere=True), MAX_PLACEMENTS + 1)]
     return Ways(len(used), max(used, default=0))
 
 
-def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dict[str, int]]:
+def spreads(
+    scope: Scope, name: str, *, anywhere: bool = False, only: Collection[str] | None = None
+) -> Iterator[dict[str, int]]:
     """All ways to put a job's workers on servers that it and the rules allow, size by size.
 
-    A running job is where it is, unless it may be `anywhere`.
+    A running job is where it is, unless it may be `anywhere`. Others may be `only` on some servers.
     """
     job = scope.jobs[name]
     if job.running is not None and not anywhere:
@@ -221,7 +242,8 @@ def _spreads(scope: Scope, name: str, *, anywhere: bool = False) -> Iterator[dic
                 yield from placed(servers, room, here + 1, more, left - count)
 
     for size in job.sizes:
-        for servers in parts_of(scope, job):
+        for part in parts_of(scope, job):
+            servers = part if only is None else [one for one in part if one.name in only]
             room = [*accumulate((server.gpus for server in reversed(servers)), initial=0)][::-1]
             yield from placed(servers, room, 0, {}, size)
 
@@ -252,10 +274,10 @@ def rated(scope: Scope, job: str, workers: Mapping[str, int]) -> Placement | Non
     begun = [dict(islice(workers.items(), n)) for n in range(1, len(workers) + 1)]
     if not all(_may_go_on(asked.spread, some, sizes[-1] - sum(some.values())) for some in begun):
         return None
-    return _placement(scope, job, workers, _links(scope, workers))
+    return rating_of(scope, job, workers, links_used(scope, workers))
 
 
-def _placement(
+def rating_of(
     scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...]
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""

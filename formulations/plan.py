@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel.model.gpu_assignment import Stay
@@ -39,6 +39,32 @@ def plan_of_starts(model: pyo.ConcreteModel, scope: Scope) -> Plan:
         counts = [round(count) for count in placed]
         workers.append({s: count for s, count in enumerate(counts) if count > 0})
     return Plan(tuple(starts), tuple(workers))
+
+
+def on_idle_servers(scope: Scope, starts: Sequence[int], ends: Sequence[int]) -> Plan:
+    """A plan of jobs that may be on any servers: each on those that are idle when it starts.
+
+    A job that fits one server takes the fullest that has enough; another one takes few servers.
+    """
+    idle = [server.gpus for server in scope.servers.values()]
+    sizes = [job.size for job in scope.jobs.values()]
+    workers: list[dict[int, int]] = [{} for _ in sizes]
+    running: list[int] = []
+    for j in sorted(range(len(sizes)), key=starts.__getitem__):
+        for done in [one for one in running if ends[one] <= starts[j]]:
+            running.remove(done)
+            for s, count in workers[done].items():
+                idle[s] += count
+        running.append(j)
+        left = sizes[j]
+        enough = [s for s in range(len(idle)) if idle[s] >= left]
+        order = [min(enough, key=idle.__getitem__)] if enough else range(len(idle))
+        for s in sorted(order, key=lambda s: -idle[s]):
+            if taken := min(left, idle[s]):
+                workers[j][s] = taken
+                idle[s] -= taken
+                left -= taken
+    return Plan(tuple(starts), tuple(dict(sorted(placed.items())) for placed in workers))
 
 
 def is_set(variable: Any) -> bool:

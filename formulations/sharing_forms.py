@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from rarmodel.model import Pace
+from rarmodel.model.link_shares import worst_share
+from rarmodel.model.lone import allowed_servers
+from rarmodel.model.ring_rates import paces
 
 from .scope import Scope, once_per_scope
 
@@ -33,6 +36,25 @@ def capped_speed(pace: Pace, servers: int, gbps: float) -> int:
     A slot cannot do more than all of them, and without the cap coefficients are wild.
     """
     return min(pace.speed(servers, gbps), pace.iterations)
+
+
+@once_per_scope
+def rings_are_slowed(scope: Scope) -> bool:
+    """Whether any ring can be slower beside others than alone."""
+    instance = scope.instance
+    links = {
+        (scope.links[l].gbps, worst_share(instance, scope.links[l].gbps, most))
+        for l, most in most_rings(scope).items()
+    }
+    return any(
+        capped_speed(pace, servers, worst) < capped_speed(pace, servers, gbps)
+        for job, own, allowed in zip(
+            instance.jobs, paces(instance), allowed_servers(instance), strict=True
+        )
+        for (size, _), pace in own.items()
+        for servers in range(2, min(size, len(scope.servers) if job.running else len(allowed)) + 1)
+        for gbps, worst in links
+    )
 
 
 class Rings:

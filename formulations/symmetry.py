@@ -175,7 +175,8 @@ def symmetry(m: Any, scope: Scope) -> None:
     ```
 
     where B is a server, or all servers below a node, such as a rack; with weights W_j that make
-    this the lexicographic order of a few jobs' workers.
+    this the lexicographic order of a few jobs' workers. A model may leave servers to the starts;
+    then they have no order.
     """
     pairs = [pair for group in equal_jobs(scope) for pair in pairwise(group)]
     m.equal_jobs_in_order = pyo.Constraint(
@@ -186,7 +187,7 @@ def symmetry(m: Any, scope: Scope) -> None:
     order = server_order(scope)
     neighbours = {
         (block[0], later[0]): (block, later)
-        for group in order.groups
+        for group in (order.groups if m.component("workers") is not None else ())
         for block, later in pairwise(group)
     }
     m.equal_servers_in_order = pyo.Constraint(

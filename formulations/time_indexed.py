@@ -44,16 +44,18 @@ ordered by the workers of the longest jobs on them. Exchanging equals changes no
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rarmodel.model.features import ALL_BUT_PREEMPTION
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
 from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
-from .placements import MAX_PLACEMENTS, number_of_placements
-from .plan import plan_of_starts
+from .placement_classes import are_all_anywhere, number_of_classes, too_many
+from .plan import Plan, is_set, on_idle_servers, plan_of_starts
 from .scope import Scope
-from .sharing_forms import most_rings
+from .sharing_forms import most_rings, rings_are_slowed
 from .starts_and_ends import STARTS_AND_ENDS
 from .symmetry import SYMMETRY, in_order
 from .time_indexed_components import (
@@ -68,6 +70,9 @@ from .time_indexed_components import (
     WHERE_THEY_ARE,
     WORK,
 )
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 COMPONENTS = (
     STARTS_AND_ENDS,
@@ -89,30 +94,37 @@ COMPONENTS = (
 
 def _unfit(scope: Scope) -> str | None:
     """Why the model is refused: a job with too many placements, or with too great a speed."""
-    ways = number_of_placements(scope)
-    for j, (number, _) in ways.items():
-        if number > MAX_PLACEMENTS:
-            return (
-                f"job {j!r} can be placed in {number:.3g} ways{' or more' * bool(scope.allowed)}, "
-                f"and up to {MAX_PLACEMENTS:,} are listed; time-indexed-compact lists none"
-            )
-    return too_fast(scope)
+    return too_many(scope) or too_fast(scope)
 
 
 def _size(scope: Scope) -> int:
-    """Approximate number of terms in the constraints: of order `H·Σ_j K_j·(S_j + L_j·N_j·P)`.
+    """Approximate number of terms in the constraints: of order `H·Σ_j K_j·S_j·P`.
 
-    For H slots and K_j placements of job j, on up to S_j servers and L_j links, with up to N_j
-    numbers of servers and P rings on a link.
+    For H slots and K_j classes of placements of job j, on up to S_j servers, with up to P rings on
+    a link. By weights, a ring has about S_j·P levels, each with a constraint for every link.
     """
-    ways = number_of_placements(scope)
-    rings = most_rings(scope)
-    most = max(rings.values(), default=1)
+    rings = most_rings(scope) if rings_are_slowed(scope) else {}
+    most = max(rings.values(), default=0)
     terms = 0
-    for number, servers in ways.values():
-        levels = max(0, servers - 1) * (most if rings else 0)
-        terms += 8 + number * (5 + 2 * servers + levels * (1 + servers))
+    if are_all_anywhere(scope):
+        return 12 * len(scope.jobs) * scope.horizon
+    for number, servers in number_of_classes(scope).values():
+        levels = most if servers > 1 else 0
+        if not scope.sharing.equal_weights:
+            levels *= servers - 1
+        terms += 8 + number * (6 + 2 * servers + levels * (1 + servers))
     return scope.horizon * terms
+
+
+def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
+    """Read starts and workers; idle servers where all jobs may be anywhere."""
+    if not are_all_anywhere(scope):
+        return plan_of_starts(model, scope)
+    m: Any = model
+    slots = range(scope.horizon)
+    starts = [next((t for t in slots if is_set(m.started[j, t])), -1) for j in scope.jobs]
+    ends = [start + least for start, least in zip(starts, scope.least_slots.values(), strict=True)]
+    return on_idle_servers(scope, starts, ends)
 
 
 TIME_INDEXED = Formulation.composed(
@@ -120,7 +132,7 @@ TIME_INDEXED = Formulation.composed(
     *COMPONENTS,
     description="a strong program over slots and placements: use it first",
     in_order=in_order,
-    plan=plan_of_starts,
+    plan=_plan,
     size=_size,
     unfit=_unfit,
     model_class="integer",

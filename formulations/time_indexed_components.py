@@ -7,21 +7,24 @@ loads of links.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pyomo.environ as pyo
 
-from .caps import capacity_of, limits_of
+from .caps import Cap, capacity_of, keep_caps, keep_servers, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome
+from .placement_classes import are_all_anywhere, class_of
 from .placements import refused_slots
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
-from .sharing_forms import rings_of
-from .time_indexed_numbers import holders, labels_in, loads_of, numbers_of
-from .values import Values, reached
+from .sharing_forms import Rings, rings_of
+from .time_indexed_numbers import Numbers, holders, loads_of, numbers_of
+from .values import Values, over, reached
 
 
 def placement(m: Any, scope: Scope) -> None:
@@ -32,8 +35,10 @@ def placement(m: Any, scope: Scope) -> None:
     ```
     Σ_k placed_jk = 1      Σ_k active_in_jkt = running_jt      active_in_jkt ≤ placed_jk
     Σ_t active_in_jkt = ρ_jk·placed_jk    in one server
-    Σ_t active_in_jkt ≥ ρ_jk·placed_jk    in several
+    Σ_t active_in_jkt ≥ ρ_jk·placed_jk    in several, where rings can slow others
     ```
+
+    Placements that are alike are one class: see `workers_beyond_the_least`.
     """
     numbers, slots = numbers_of(scope), range(scope.horizon)
     options, pairs = numbers.options, numbers.pairs
@@ -61,19 +66,95 @@ def placement(m: Any, scope: Scope) -> None:
     def duration(m: Any, j: str, k: str) -> Any:
         way = options[j][k]
         slots_active = sum(m.active_in[j, k, t] for t in slots)
-        if way.links:
+        if k in numbers.rings.get(j, ()):
             return slots_active >= way.least_slots * m.placed[j, k]
         return slots_active == way.least_slots * m.placed[j, k]
 
     m.duration = pyo.Constraint(pairs, rule=duration)
+    if numbers.room:
+        workers_beyond_the_least(m, scope)
 
 
-def _placed(outcome: ScheduleOutcome, labels: Mapping[str, str | None]) -> dict[str, Values]:
-    """Values of the placements that jobs have; the others, which may be very many, are 0."""
-    slots = range(outcome.scope.horizon)
+def workers_beyond_the_least(m: Any, scope: Scope) -> None:
+    """Which placement of a class a job has: the workers beyond the least on each server.
+
+    With more_ks the most of them on server s in class k, and left_k all of them:
+
+    ```
+    extra_js ≤ Σ_k more_ks·placed_jk           Σ_s extra_js = Σ_k left_k·placed_jk
+    extra_in_jst ≤ Σ_k more_ks·active_in_jkt   Σ_s extra_in_jst = Σ_k left_k·active_in_jkt
+    extra_in_jst ≤ extra_js
+    ```
+
+    So a job that is active holds all that it has: the sums over its servers are equal.
+    """
+    numbers, slots = numbers_of(scope), range(scope.horizon)
+    room, options = numbers.room, numbers.options
+    where: dict[str, list[str]] = {}
+    for j, s in room:
+        where.setdefault(j, []).append(s)
+    more = {
+        (j, s): [(k, n) for k, way in options[j].items() if (n := way.more.get(s))] for j, s in room
+    }
+    left = {j: [(k, way.left) for k, way in options[j].items() if way.left] for j in where}
+    m.extra = pyo.Var(
+        list(room), domain=pyo.NonNegativeIntegers, bounds=lambda _, j, s: (0, room[j, s])
+    )
+    m.extra_in = pyo.Var(
+        list(room), slots, domain=pyo.NonNegativeIntegers, bounds=lambda _, j, s, t: (0, room[j, s])
+    )
+    m.extra_fits = pyo.Constraint(
+        list(room),
+        rule=lambda m, j, s: m.extra[j, s] <= sum(n * m.placed[j, k] for k, n in more[j, s]),
+    )
+    m.extra_together = pyo.Constraint(
+        list(where),
+        rule=lambda m, j: (
+            sum(m.extra[j, s] for s in where[j]) == sum(n * m.placed[j, k] for k, n in left[j])
+        ),
+    )
+    m.extra_in_fits = pyo.Constraint(
+        list(room),
+        slots,
+        rule=lambda m, j, s, t: (
+            m.extra_in[j, s, t] <= sum(n * m.active_in[j, k, t] for k, n in more[j, s])
+        ),
+    )
+    m.extra_in_together = pyo.Constraint(
+        list(where),
+        slots,
+        rule=lambda m, j, t: (
+            sum(m.extra_in[j, s, t] for s in where[j])
+            == sum(n * m.active_in[j, k, t] for k, n in left[j])
+        ),
+    )
+    m.extra_in_extra = pyo.Constraint(
+        list(room), slots, rule=lambda m, j, s, t: m.extra_in[j, s, t] <= m.extra[j, s]
+    )
+
+
+def _placed(
+    outcome: ScheduleOutcome,
+    labels: Mapping[str, str | None],
+    least: Mapping[str, Mapping[str, int]],
+) -> dict[str, Values]:
+    """Values of the placements that jobs have; the others, which may be very many, are 0.
+
+    Parameters
+    ----------
+    outcome
+        The schedule.
+    labels, least
+        By job: the label of its class of placements, and the least workers by server in this class.
+    """
+    scope = outcome.scope
+    jobs, servers, slots = scope.jobs, scope.servers, range(scope.horizon)
 
     def known(j: str, k: str, *_: int) -> bool:
         return k == labels[j]
+
+    def extra(j: str, s: str) -> int:
+        return 0 if labels[j] is None else outcome.workers[j].get(s, 0) - least[j].get(s, 0)
 
     return {
         "placed": Values(known, lambda: list(labels.items()), lambda j, k: j in labels),
@@ -82,24 +163,30 @@ def _placed(outcome: ScheduleOutcome, labels: Mapping[str, str | None]) -> dict[
             lambda: ((j, k, t) for j, k in labels.items() for t in slots),
             lambda j, k, t: j in labels and t in slots,
         ),
+        "extra": over(extra, jobs, servers),
+        "extra_in": over(lambda j, s, t: extra(j, s) * outcome.runs(j, t), jobs, servers, slots),
     }
 
 
 def _values_of_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
-    return _placed(outcome, labels_in(outcome))
+    classes = {j: class_of(outcome.scope, j, workers) for j, workers in outcome.workers.items()}
+    labels = {j: one.label for j, one in classes.items()}
+    return _placed(outcome, labels, {j: one.least for j, one in classes.items()})
 
 
 def _listed_placement(outcome: ScheduleOutcome) -> dict[str, Values]:
     """The same by the labels of the model: servers may have names that read like labels."""
     numbers = numbers_of(outcome.scope)
-    return _placed(outcome, {j: numbers.label(j, one[0]) for j, one in outcome.segments.items()})
+    labels = {j: numbers.label(j, one[0]) for j, one in outcome.segments.items()}
+    least = {j: {} if k is None else numbers.options[j][k].workers for j, k in labels.items()}
+    return _placed(outcome, labels, least)
 
 
 PLACEMENT = Component(
     "placement",
     placement,
     needs=("ended", "running"),
-    gives=("placed", "active_in"),
+    gives=("placed", "active_in", "extra", "extra_in"),
     values=_values_of_placement,
     inner=_listed_placement,
 )
@@ -109,19 +196,33 @@ def where_they_are(m: Any, scope: Scope) -> None:
     """Workers by server as expressions, for other components and for your own.
 
     ```
-    workers_js = Σ_k y_js(k)·placed_jk      on_js = Σ_{k on s} placed_jk
-    servers_used_j = Σ_s on_js              held_jst = Σ_k y_js(k)·active_in_jkt
+    workers_js = Σ_k y_js(k)·placed_jk + extra_js      on_js = Σ_{k on s} placed_jk
+    held_jst = Σ_k y_js(k)·active_in_jkt + extra_in_jst      servers_used_j = Σ_s on_js
     ```
+
+    with y_js(k) the least workers in class k. Where a job may be anywhere, `on` and `servers_used`
+    are not those of its servers; where all jobs may be, servers follow from the starts, and there
+    is nothing to say. No model that must have every schedule has such jobs.
     """
-    options, jobs, servers = numbers_of(scope).options, list(scope.jobs), list(scope.servers)
+    if are_all_anywhere(scope):
+        return
+    numbers, jobs, servers = numbers_of(scope), list(scope.jobs), list(scope.servers)
+    options, room = numbers.options, numbers.room
     using = {
         (j, s): [(k, way.workers[s]) for k, way in options[j].items() if s in way.workers]
         for j in jobs
         for s in servers
     }
-    m.workers = pyo.Expression(
-        jobs, servers, rule=lambda m, j, s: sum(n * m.placed[j, k] for k, n in using[j, s])
-    )
+
+    def workers(m: Any, j: str, s: str) -> Any:
+        least = sum(n * m.placed[j, k] for k, n in using[j, s])
+        return least + m.extra[j, s] if (j, s) in room else least
+
+    def held(m: Any, j: str, s: str, t: int) -> Any:
+        least = sum(n * m.active_in[j, k, t] for k, n in using[j, s])
+        return least + m.extra_in[j, s, t] if (j, s) in room else least
+
+    m.workers = pyo.Expression(jobs, servers, rule=workers)
     m.on = pyo.Expression(
         jobs, servers, rule=lambda m, j, s: sum(m.placed[j, k] for k, _ in using[j, s])
     )
@@ -129,18 +230,13 @@ def where_they_are(m: Any, scope: Scope) -> None:
         jobs,
         rule=lambda m, j: sum(len(way.workers) * m.placed[j, k] for k, way in options[j].items()),
     )
-    m.held = pyo.Expression(
-        jobs,
-        servers,
-        range(scope.horizon),
-        rule=lambda m, j, s, t: sum(n * m.active_in[j, k, t] for k, n in using[j, s]),
-    )
+    m.held = pyo.Expression(jobs, servers, range(scope.horizon), rule=held)
 
 
 WHERE_THEY_ARE = Component(
     "where_they_are",
     where_they_are,
-    needs=("placed", "active_in"),
+    needs=("placed", "active_in", "extra", "extra_in"),
     gives=("workers", "on", "servers_used", "held"),
 )
 
@@ -166,7 +262,28 @@ RING_LINKS = Component(
     values=values_of_ring_links,
     when=links_count,
 )
-CAPACITY = capacity_of(holders, "active_in")
+
+
+def capacity(m: Any, scope: Scope) -> None:
+    """Capacity, (2) and (4): active jobs hold at most O_s GPUs of server s; other jobs hold none.
+
+    ```
+    Σ_j held_jst ≤ O_s − (reserved in slot t)
+    Σ_j G_j·active_in_jkt ≤ Σ_s O_s              where all jobs may be anywhere
+    ```
+
+    In the second case a job finds as many GPUs idle when it starts as it needs, and keeps them.
+    Otherwise see `rarmodel.formulations.caps`.
+    """
+    if not are_all_anywhere(scope):
+        keep_servers(holders, m, scope)
+        return
+    total = Cap([scope.instance.cluster.total_gpus] * scope.horizon, {})
+    jobs = list(holders(m, scope))
+    keep_caps(m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.amount(int, t))
+
+
+CAPACITY = replace(capacity_of(holders, "active_in", "extra_in"), build=capacity)
 LIMITS = limits_of(holders, "active_in")
 
 
@@ -231,6 +348,8 @@ def speed(m: Any, scope: Scope) -> None:
     reaches_j(i+1)t ≤ reaches_jit
     reaches_jit ≤ Σ_{k reaching φ_ji alone} active_in_jkt
     ```
+
+    The second is left out where the placements are those of the level below, which implies it.
     """
     slots, able = range(scope.horizon), _able(scope)
     m.reaches = pyo.Var(list(able), slots, domain=pyo.Binary)
@@ -240,7 +359,7 @@ def speed(m: Any, scope: Scope) -> None:
         rule=lambda m, j, i, t: m.reaches[j, i, t] <= m.reaches[j, i - 1, t],
     )
     m.reaches_alone = pyo.Constraint(
-        list(able),
+        [(j, i) for j, i in able if i == 0 or able[j, i] != able[j, i - 1]],
         slots,
         rule=lambda m, j, i, t: m.reaches[j, i, t] <= sum(m.active_in[j, k, t] for k in able[j, i]),
     )
@@ -284,22 +403,7 @@ def slowed_by_rings(m: Any, scope: Scope) -> None:
     ```
     """
     numbers, sharing = numbers_of(scope), rings_of(scope)
-    slowed: dict[tuple[str, int, str, int], list[str]] = {}
-    for (j, i), able in _able(scope).items():
-        rings, level = numbers.rings[j], numbers.levels[j][i]
-        for l, most in numbers.most_rings.items():
-            speeds = {
-                k: sharing.speeds(rings[k].pace, len(rings[k].workers), l)
-                for k in able
-                if l in rings[k].links
-            }
-            before: list[str] = []
-            for p in range(2, most + 1):
-                slow = [k for k, by_rings in speeds.items() if by_rings[p - 1] < level]
-                # The same placements at p + 1 would add nothing: at_least falls with p.
-                if len(slow) > len(before):
-                    slowed[j, i, l, p] = slow
-                before = slow
+    slowed = _slowed(numbers, sharing, _able(scope))
     m.slowed = pyo.Constraint(
         list(slowed),
         range(scope.horizon),
@@ -310,6 +414,36 @@ def slowed_by_rings(m: Any, scope: Scope) -> None:
             <= 2
         ),
     )
+
+
+def _slowed(
+    numbers: Numbers, sharing: Rings, able: Mapping[tuple[str, int], list[str]]
+) -> dict[tuple[str, int, str, int], list[str]]:
+    """By job, level, link and number of rings: the placements that such rings keep below the level.
+
+    Clauses that others imply are left out: `reaches` falls with the level and `at_least` with the
+    number, so a clause implies those of higher levels and more rings with no other placement.
+    """
+    slowed: dict[tuple[str, int, str, int], list[str]] = {}
+    for j, rings in numbers.rings.items():
+        levels = numbers.levels[j]
+        for l, most in numbers.most_rings.items():
+            speeds = {
+                k: sharing.speeds(way.pace, len(way.workers), l)
+                for k, way in rings.items()
+                if l in way.links
+            }
+            known: list[tuple[int, set[str]]] = []
+            for p in range(2, most + 1):
+                # A placement is first too slow for the level above its speed.
+                first = {bisect_right(levels, by_rings[p - 1]) for by_rings in speeds.values()}
+                for i in sorted(first):
+                    able_here = able.get((j, i), ())
+                    slow = [k for k in able_here if k in speeds and speeds[k][p - 1] < levels[i]]
+                    if slow and not any(at <= i and some.issuperset(slow) for at, some in known):
+                        slowed[j, i, l, p] = slow
+                        known.append((i, set(slow)))
+    return slowed
 
 
 def slowed_by_loads(m: Any, scope: Scope) -> None:
@@ -324,7 +458,7 @@ def slowed_by_loads(m: Any, scope: Scope) -> None:
     """
     numbers, loads = numbers_of(scope), loads_of(scope)
     weights = {
-        l: [(j, k, numbers.rings[j][k].weight) for j, k in numbers.users(l)]
+        l: [(j, k, numbers.options[j][k].weight) for j, k in numbers.users(l)]
         for l in numbers.most_rings
     }
     slowed: dict[tuple[str, int, str, int], list[str]] = {}

@@ -21,6 +21,7 @@ PREFERENCE = {
     "integer": ("cpsat", "highs", "scip", "gurobi"),
     "linear": ("highs", "scip", "gurobi"),
     "nonlinear": ("scip", "gurobi"),
+    "intervals": ("cpsat",),
 }
 """By class of models: solvers in the order of `tests/benchmarks/exact_beside_search.py`;
 docs/performance.md has the table. Gurobi comes last: its free licence is for small models.

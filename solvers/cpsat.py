@@ -1,5 +1,6 @@
 """CP-SAT of OR-Tools, for models that are linear in bounded integer variables.
 
+Cumulative constraints that a model declares (`rarmodel.formulations.intervals`) are stated too.
 CP-SAT gets the model as an MPS file and runs in its own process: see `cpsat_process`.
 """
 
@@ -42,7 +43,7 @@ class CpSat:
     """The adapter; see `Solver`."""
 
     name = "cpsat"
-    model_classes = frozenset({"integer"})
+    model_classes = frozenset({"integer", "intervals"})
     install = "pip install ortools"
 
     def version(self) -> str | None:
@@ -80,6 +81,7 @@ class CpSat:
             request = {
                 "model": str(path),
                 "start": start,
+                "cumulatives": _cumulatives(model, by_name),
                 "seed": limits.seed,
                 "gap": limits.gap,
                 "threads": limits.threads,
@@ -117,6 +119,25 @@ class CpSat:
             value=answer["value"],
             nodes=answer["branches"],
         )
+
+
+def _cumulatives(model: pyo.ConcreteModel, by_name: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cumulative constraints of a model, with variables by their names in the MPS file."""
+    from rarmodel.formulations.intervals import cumulatives_of  # noqa: PLC0415
+
+    if not (declared := cumulatives_of(model)):
+        return []
+    names = {id(variable): name for name, variable in by_name.items()}
+
+    def told(value: Any) -> str | int:
+        if isinstance(value, int):
+            return value
+        return names[id(value)] if not value.fixed else round(value.value)
+
+    return [
+        {"tasks": [[told(part) for part in task] for task in one.tasks], "capacity": one.capacity}
+        for one in declared
+    ]
 
 
 CPSAT = CpSat()

@@ -228,12 +228,28 @@ def check(options: dict[str, Any]) -> None:
     say(answer=None)
 
 
+def add_cumulatives(model: Any, names: dict[str, Any], cumulatives: list[dict[str, Any]]) -> None:
+    """Add cumulative constraints: tasks by start, size, end and demand, as names or numbers."""
+    intervals: dict[tuple[Any, ...], Any] = {}
+    for cumulative in cumulatives:
+        some, demands = [], []
+        for *times, demand in cumulative["tasks"]:
+            key = tuple(times)
+            if key not in intervals:
+                parts = [names.get(part, part) for part in key]
+                intervals[key] = model.new_interval_var(*parts, f"interval {len(intervals)}")
+            some.append(intervals[key])
+            demands.append(names.get(demand, demand))
+        model.add_cumulative(some, demands, cumulative["capacity"])
+
+
 def solve(request: dict[str, Any], running: list[Any], stopped: threading.Event) -> None:
     """Solve a request and write the answer; `running` has the solver meanwhile."""
     from ortools.sat.python import cp_model  # noqa: PLC0415
 
     begun = time.perf_counter()
     model, names, multiple, constant = read(request["model"])
+    add_cumulatives(model, names, request["cumulatives"])
     for name, value in request["start"].items():
         if name in names:
             model.add_hint(names[name], round(value))

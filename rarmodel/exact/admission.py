@@ -13,6 +13,7 @@ from pyomo.core.expr.visitor import identify_variables
 
 from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.intervals import first_exceeded
 from rarmodel.formulations.outcome import ScheduleOutcome
 from rarmodel.formulations.restricted import judged_model, rules_of, slot_rules_of
 from rarmodel.formulations.restriction import Choice
@@ -297,6 +298,8 @@ def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         if _is_broken(constraint):
             return Verdict(str(constraint.name))
+    if exceeded := first_exceeded(model):
+        return Verdict(exceeded)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     return Verdict(None, float(pyo.value(objective)))
 

@@ -123,7 +123,7 @@ def test_an_added_component_restricts_as_an_extension_does(base: Formulation) ->
 def test_unknown_components_are_named() -> None:
     with pytest.raises(UsageError, match="has no component 'symetry'; choose from starts_and_ends"):
         TIME_INDEXED.with_components("x", without=["symetry"])
-    with pytest.raises(UsageError, match="needs placed, active_in, which no"):
+    with pytest.raises(UsageError, match="needs placed, active_in, extra, extra_in, which no"):
         TIME_INDEXED.with_components("x", without=["starts_and_ends", "placement"])
 
 

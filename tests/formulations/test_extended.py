@@ -151,12 +151,13 @@ def test_a_constraint_that_an_earlier_end_breaks_is_found_out(
     def idle_at_the_end(model: Any, scope: Scope) -> None:
         # The model may let a job seem to run on; in truth it has completed long before.
         model.all_the_time = pyo.Constraint(
-            list(scope.jobs), rule=lambda m, j: m.completion[j] - m.start[j] >= 5
+            ["a"], rule=lambda m, j: m.completion[j] - m.start[j] >= 5
         )
 
-    # Spread over both servers, as it must be, the job takes 3 slots.
-    job = documents.job_data("a", gpus=2, iterations=30)
-    instance = documents.instance_of(job, servers=(1, 1), horizon=7)
+    # Spread over both servers, as they must be, the job takes 3 slots, and 4 beside the other one.
+    both = {"gpus": 2, "gradient_mb": 10.0, "spread": {"min_servers": 2}}
+    job, other = documents.job_data("a", iterations=27), documents.job_data("b", iterations=9)
+    instance = documents.instance_of(job | both, other | both, servers=(2, 2), horizon=7)
     monkeypatch.setattr("rarmodel.exact.solve.search_orders", lambda *_: 0)
     result = rarmodel.solve(instance, formulation=base.extended("slow", idle_at_the_end))
     assert result.schedule is None

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 import pytest
-from golden import constraints_of, variables_of
+from golden import constraints_of, text_of, variables_of
 from pyomo.core.expr.visitor import identify_variables
 
 from rarmodel import registry
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Component, Formulation, Scope
+from rarmodel.formulations.intervals import cumulatives_of
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES
@@ -30,7 +31,9 @@ from rarmodel.solvers.highs import HIGHS
 GOLDEN = Path(__file__).parent / "golden"
 BY_RULE = ("time-indexed", "time-indexed-compact", "time-indexed-preemptive", "rar-ddls")
 """Formulations whose models differ by the sharing rule."""
-OF_AN_OBJECTIVE = ("within_", "most_links_")
+WIDE = (*BY_RULE, "interval")
+"""Formulations whose golden model is that of the wide example."""
+OF_AN_OBJECTIVE = ("within_", "most_links_", "tardy_", "late_")
 """How names of variables begin of which there is one for each objective that needs them."""
 
 
@@ -155,7 +158,7 @@ def pooled() -> dict[str, Any]:
 
 def scope_of(case: Case) -> Scope:
     """The scope of the golden model of a formulation."""
-    if case.formulation.name not in BY_RULE:
+    if case.formulation.name not in WIDE:
         instance = parse_instance(example())
         parts = topology(instance.cluster), job_extremes(instance)
         return Scope(instance, *parts, 10, 1, pooled())
@@ -173,11 +176,13 @@ def written(case: Case) -> str:
     texts = [f"{case.name}: {case.formulation.description}\n"]
     for component in composition.chosen(scope):
         before = set(model.component_map())
+        declared = len(cumulatives_of(model))
         component.build(model, scope)
         names = [name for name in model.component_map() if name not in before]
         texts.append(f"\n# {component.name}\n")
         texts += (variables_of(model.component(name)) for name in names)
         texts += (constraints_of(model.component(name)) for name in names)
+        texts += (text_of(one) for one in cumulatives_of(model)[declared:])
     return "".join(texts)
 
 

@@ -5,10 +5,10 @@ The optimum of a model is verified slot by slot; then everything is tried to fin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
+from itertools import count, islice
 from random import Random
 from typing import NamedTuple
 
@@ -32,13 +32,14 @@ from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.aims import aim_of
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.interval import INTERVAL
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
 from rarmodel.methods import attempt
 from rarmodel.model import horizon_of, too_short, used
-from rarmodel.model.features import DUTY, GPU_TYPES, LEVELS, RING_SIZES, SPREADS
+from rarmodel.model.features import DUTY, GPU_TYPES, LEVELS, PLACES, RING_SIZES, SPREADS
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Answer, Solver
@@ -391,3 +392,66 @@ def test_the_greatest_of_terms_takes_one_of_few_values() -> None:
     assert [float(value) for value in aim.values] == [1.0, 1.2, 1.4]
     assert [aim.steps(value) for value in aim.values] == [0, 1, 2]
     assert float(aim.at_least(0.4)) == 1.2
+
+
+def calm(instance: Instance) -> Instance:
+    """The instance without exchange and overhead: no ring slows another or costs more spread."""
+    contention = instance.contention.model_copy(update={"overhead_ms_per_server": 0.0})
+    jobs = tuple(
+        job.model_copy(update={"gradient_mb": 0.0, "backward_ms": job.backward_ms or 1.0})
+        for job in instance.jobs
+    )
+    return instance.model_copy(update={"contention": contention, "jobs": jobs})
+
+
+def spread_costs(instance: Instance) -> Instance:
+    """The same but for the overhead of each server."""
+    return calm(instance).model_copy(update={"contention": instance.contention})
+
+
+INTERVALS = Model(INTERVAL, CPSAT)
+WITHOUT_PLACES = tuple(name for name in FEATURES if name not in PLACES)
+without_contention = pytest.mark.parametrize("without", [calm, spread_costs])
+
+
+@without_contention
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_smaller_model_without_contention(
+    objective: str, without: Callable[[Instance], Instance]
+) -> None:
+    for seed, features in enumerate(((), FEATURES, WITHOUT_PLACES)):
+        instance = without(drawn(seed, features, [objective]))
+        check(instance, best_of(STRONG, instance))
+
+
+@without_contention
+@pytest.mark.parametrize("objective", [one for one in OBJECTIVES if one != "cost"])
+def test_intervals_without_contention(
+    objective: str, without: Callable[[Instance], Instance]
+) -> None:
+    for features in ((), FEATURES, WITHOUT_PLACES):
+        drawn_ones = (without(drawn(seed, features, [objective])) for seed in count())
+        fit = (one for one in drawn_ones if INTERVAL.unfit(scope_of(one, horizon_of(one))) is None)
+        for instance in islice(fit, 2):
+            check(instance, best_of(INTERVALS, instance))
+
+
+@pytest.mark.parametrize("objectives", [one for one in MIXED if "cost" not in one], ids=", ".join)
+def test_intervals_with_lists_of_objectives(objectives: Sequence[str]) -> None:
+    instance = calm(drawn(1, (), objectives))
+    check(instance, best_of(INTERVALS, instance))
+
+
+@pytest.mark.parametrize("objective", [one for one in OBJECTIVES if one != "cost"])
+def test_intervals_bound_what_contention_makes_longer(objective: str) -> None:
+    for seed in range(3):
+        instance = drawn(seed, (), [objective])
+        scope = scope_of(instance, horizon_of(instance))
+        built = INTERVAL.build(scope)
+        answer = CPSAT.solve(built, Limits(time_limit=120))
+        best = best_of(STRONG, instance)
+        assert best is not None
+        assert answer.bound is not None
+        assert aim_of(scope, 0).at_least(answer.bound) <= values_of(instance, best)[0]
+        INTERVAL.load(built, scope, best)
+        assert broken_constraints(built) == []

@@ -6,6 +6,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.formulations.intervals import Cumulative
+
 
 def constraints_of(component: Any) -> str:
     """A family of constraints, or an objective, one a line; nothing of other components."""
@@ -33,3 +35,11 @@ def variables_of(component: Any) -> str:
         words = f"{data.lb:g} <= x{high}, {data.domain.name}"
         alike.setdefault(words, []).append(data.name)
     return "".join(f"{words}: {' '.join(names)}\n" for words, names in alike.items())
+
+
+def text_of(cumulative: Cumulative) -> str:
+    """A cumulative constraint: its tasks as `[start, size, end] demand`."""
+    tasks = "".join(
+        f"  [{task.start}, {task.size}, {task.end}] {task.demand}\n" for task in cumulative.tasks
+    )
+    return f"{cumulative.name}: at most {cumulative.capacity} at once of\n{tasks}"

@@ -11,7 +11,7 @@ from by_hand import worked
 from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wide_instances import PLAYED, random_wide
+from wide_instances import PLAYED, random_wide, steady
 
 import rarmodel
 from rarmodel import registry
@@ -183,6 +183,7 @@ def test_whatever_can_complete_does_under_every_policy(
     instance = random_wide(
         random, features, jobs=random.randint(1, 5), servers=random.randint(1, 4), stall=True
     )
+    instance = steady(instance)
     rule = registry.find("policies", policy)
     if preemption:
         restore = random.choice([0.0, 1.0, 2.5]) * instance.time.slot_seconds

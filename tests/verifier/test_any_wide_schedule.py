@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 
@@ -11,9 +12,10 @@ from depth import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lone_placements import slots_of_placements, within_one
+from resource_use import capacity, use
 from wide_instances import OBJECTIVES, wide_instances
 
-from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
+from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Resource, Schedule
 from rarmodel.verifier import Report, verify
 
 Told = set[tuple[str, str, str | None, int | None]]
@@ -133,7 +135,7 @@ def test_demands_of_jobs_are_broken_iff_a_recount_says_so(
     instance, random, latest = drawn
     schedule = some_schedule(instance, random, latest)
     report = verify(instance, schedule)
-    others = {"capacity", "progress", "reservation", "quota", "horizon"}
+    others = {"capacity", "progress", "reservation", "quota", "resource", "horizon"}
     told = {(v.constraint, v.job, v.server, v.slot) for v in report.violations}
     assert {one for one in told if one[0] not in others} == recounted(instance, schedule, report)
 
@@ -211,6 +213,22 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
         expected += sorted(begins(above))
     quotas = [v.slot for v in report.violations if v.constraint == "quota"]
     assert sorted(slot or 0 for slot in quotas) == sorted(expected)
+    for resource in instance.resources:
+
+        def too_much(slot: int, one: Resource = resource) -> bool:
+            here = active(instance, schedule, report, slot)
+            uses = [
+                (use(job, one.name, sum(map(len, held.gpus.values()))), stays(job, held))
+                for held, job in here
+            ]
+            ran = sum((amount for amount, stayed in uses if stayed), Decimal(0))
+            used = sum((amount for amount, stayed in uses if not stayed), Decimal(0))
+            there = capacity(one, slot)
+            return there is not None and used > max(Decimal(0), there - ran)
+
+        told = [v for v in report.violations if v.constraint == "resource"]
+        slots = [v.slot or 0 for v in told if repr(resource.name) in v.message]
+        assert sorted(slots) == sorted(begins(too_much))
 
 
 def least_slots(instance: Instance, job: Job) -> int:

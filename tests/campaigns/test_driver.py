@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, uninterrupted: list[Row]) -
     finally:
         driver.kill()
         driver.wait()
-    assert driver.returncode == 1
+    assert driver.returncode == 1, err
     assert "interrupted" in err
     assert "Traceback" not in err
     assert "planned  8" in out

@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import random_instance
 from wide_instances import OBJECTIVES, WIDE, random_wide
@@ -193,7 +194,7 @@ def test_a_list_of_objectives_moves_nothing() -> None:
     ) == [2]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(10)
 @given(st.integers(0, 2**32))
 def test_starts_and_completions_stay_and_links_never_grow(seed: int) -> None:
     random = Random(seed)

@@ -11,6 +11,7 @@ from rarmodel.model import job_extremes
 from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Instance
 
+from .arguments import of_area, of_jobs_alone, of_rounded
 from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound
 from .least_demands import works
 
@@ -99,6 +100,12 @@ def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
     return greatest
 
 
+def _rectangles(instance: Instance) -> list[tuple[int, int]]:
+    """(jobs) GPUs and least slots of each."""
+    each = zip(instance.jobs, job_extremes(instance), strict=True)
+    return [(job.size, extreme.least_slots) for job, extreme in each]
+
+
 LONGEST_JOB = Bound(
     "longest job",
     "every job must run, and is fastest alone in its best placement",
@@ -107,6 +114,7 @@ LONGEST_JOB = Bound(
     handles=ALWAYS,
     of_limit=True,
     rank=0,
+    certify=of_jobs_alone,
 )
 AREA = Bound(
     "area",
@@ -116,6 +124,7 @@ AREA = Bound(
     handles=ALWAYS,
     of_limit=True,
     rank=1,
+    certify=of_area,
 )
 WIDE_JOBS = Bound(
     "wide jobs",
@@ -124,6 +133,7 @@ WIDE_JOBS = Bound(
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES | {PREEMPTION.name},  # It looks at each slot by itself.
     rank=2,
+    certify=lambda instance, _, value: of_rounded(instance, value, "gpus", _rectangles(instance)),
 )
 LONG_JOBS = Bound(
     "long jobs",
@@ -133,4 +143,5 @@ LONG_JOBS = Bound(
     handles=FIXED_SIZES,
     of_limit=True,
     rank=3,
+    certify=lambda instance, _, value: of_rounded(instance, value, "slots", _rectangles(instance)),
 )

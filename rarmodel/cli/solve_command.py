@@ -70,6 +70,12 @@ from .terminal import answer, answer_json, progress, say
 @limits
 @scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
+@click.option(
+    "--certificate",
+    "certificate_to",
+    metavar="FILE",
+    help="Write what proves the lower bounds to this file, for `rarmodel check`.",
+)
 @JSON
 def solve(
     instance: str,
@@ -90,6 +96,7 @@ def solve(
     log: bool,  # noqa: FBT001
     scheduler: str | None,
     output: str | None,
+    certificate_to: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Find a schedule for INSTANCE: a file, - for stdin, or the name of a bundled instance.
@@ -102,6 +109,8 @@ def solve(
     from . import tables  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
+    if certificate_to is not None:
+        check_output(certificate_to)
     share_stdin(instance, data)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
@@ -128,6 +137,10 @@ def solve(
         )
     if output is not None and result.schedule is not None:
         write_json(files.to_json(result.schedule), output)
+    if certificate_to is not None:
+        from rarmodel.api import certifying  # noqa: PLC0415
+
+        certifying.certificate(problem, result, output=certificate_to)
     if as_json:
         answer_json(result.summary())
     else:

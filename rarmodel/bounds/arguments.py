@@ -6,17 +6,19 @@ None if its bound does not prove that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import ceil, lcm
 from typing import Literal
 
-from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
+from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import EachJob, OneMachine, PricedServers, Prices, Rounded
 
 from .least_demands import Work, works
 
+MOST_WORK = 100_000
+"""Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
 Rule = Literal["shortest-first", "heaviest-first"]
 """Which job the machine goes on with."""
 
@@ -112,44 +114,13 @@ def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob |
     """The jobs that need their area from some slot on; or the longest job."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
-    below = int(value) - 1
-    for begin in sorted({work.head for work in works(instance)}):
-        late = {work.job: work.area for work in works(instance) if work.head >= begin}
-        if (found := of_interval(instance, below, begin, below, late)) is not None:
-            return found
-    return None
-
-
-def of_rounded(
-    instance: Instance,
-    value: Value,
-    what: Literal["gpus", "slots"],
-    jobs: Sequence[tuple[int, int]],
-) -> EachJob | Prices | None:
-    """Jobs that block more than they are, by GPUs or by slots; or what their areas prove.
-
-    `jobs` are their GPUs and slots.
-    """
-    plain = of_area(instance, MAKESPAN, value)
-    if plain is not None:
-        return plain
-    below = int(value) - 1
-    whole = instance.cluster.total_gpus if what == "gpus" else below
-    numbers = {gpus if what == "gpus" else slots for gpus, slots in jobs}
-
-    def count(number: int, threshold: int) -> int:
-        if number > whole - threshold:
-            return whole
-        return 0 if number < threshold else number
-
-    for threshold in [*sorted(n for n in numbers if 2 * n <= whole), -(-whole // 2)]:
-        least = {
-            j: count(gpus, threshold) * slots if what == "gpus" else gpus * count(slots, threshold)
-            for j, (gpus, slots) in enumerate(jobs)
-        }
-        found = of_interval(instance, below, 0, below, least, (what, threshold))
-        if found is not None:
-            return found
+    below, speed = int(value) - 1, instance.cluster.total_gpus
+    late, area = dict[int, int](), 0
+    for work in sorted(works(instance), key=lambda work: -work.head):
+        area += work.area
+        late[work.job] = work.area
+        if area > speed * (below - work.head) and below > work.head:
+            return of_interval(instance, below, work.head, below, late)
     return None
 
 
@@ -166,7 +137,8 @@ def of_overfull(instance: Instance, objective: Objective, value: Value) -> EachJ
         (terms[work.job].latest(below), work) for work in works(instance) if work.job in terms
     ]
     known = sorted(((end, work) for end, work in latest if end is not None), key=lambda one: one[0])
-    for begin in sorted({work.head for _, work in known}):
+    begins = sorted({work.head for _, work in known})
+    for begin in begins[:: max(1, len(begins) * len(known) // MOST_WORK)]:
         area, inside = 0, dict[int, int]()
         for end, work in known:
             if work.head >= begin:
@@ -189,8 +161,11 @@ def of_late_jobs(instance: Instance, objective: Objective, value: Value) -> Each
         (lost if late else waiting).append(work)
     by_weight = sorted(waiting, key=lambda work: weights[work.job] / work.area)
     divisor = lcm(*(term.divisor for term in terms.values()))
-    for begin in sorted({work.head for work in waiting}):
-        for end in sorted({terms[work.job].offset for work in waiting}):
+    begins = sorted({work.head for work in waiting})
+    ends = sorted({terms[work.job].offset for work in waiting})
+    thinner = max(1, len(begins) * len(ends) * len(waiting) // MOST_WORK)
+    for begin in begins[::thinner]:
+        for end in ends:
             inside = [w for w in by_weight if w.head >= begin and terms[w.job].offset <= end]
             room = instance.cluster.total_gpus * (end - begin)
             excess = sum(work.area for work in inside) - room

@@ -14,7 +14,7 @@ from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import Argument, LastJob
+from rarmodel.schema.certificate import Argument, EachJob, LastJob, Prices
 from rarmodel.verifier import Report
 
 from .arguments import of_each_job, of_jobs_alone
@@ -334,6 +334,18 @@ def certified(instance: Instance, objective: Objective, bound: ValueBound) -> Ar
         if argument is not None:
             return argument
     return of_jobs_alone(instance, objective, bound.value)
+
+
+def jobs_behind(instance: Instance, objective: Objective, bound: ValueBound) -> tuple[str, ...]:
+    """Names of the jobs that make a bound, those that add most first; none if all jobs do."""
+    argument = certified(instance, objective, bound)
+    if isinstance(argument, LastJob):
+        argument = argument.argument
+    if not isinstance(argument, EachJob | Prices):
+        return ()
+    amounts = {name: Fraction(least) for name, least in argument.least.items() if least}
+    names = sorted(amounts, key=lambda name: -amounts[name])
+    return tuple(names) if len(names) < len(instance.jobs) else ()
 
 
 LAST_JOB = Bound(

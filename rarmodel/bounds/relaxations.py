@@ -20,6 +20,7 @@ from rarmodel.schema import Instance
 from rarmodel.schema.certificate import EachJob, OneMachine
 
 from .arguments import (
+    MOST_WORK,
     Rule,
     counted,
     of_each_job,
@@ -31,9 +32,6 @@ from .arguments import (
 )
 from .bound import ALWAYS, Bound
 from .least_demands import works
-
-MOST_WORK = 100_000
-"""Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
@@ -203,8 +201,7 @@ def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
     """
     if not _tardy(instance, objective):
         return None
-    values = (value for *_, value in _due_sets(instance, objective))
-    return max(values, default=0)
+    return max([0, *(value for *_, value in _due_sets(instance, objective))])
 
 
 def _tardy(instance: Instance, objective: Objective) -> bool:

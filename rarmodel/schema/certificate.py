@@ -311,7 +311,7 @@ class BoundClaim(Record):
     bound: Name
     """Name of the bound, or of the solver that proved it."""
 
-    at_most: Annotated[dict[Name, ExactValue], Field(default_factory=dict)]
+    at_most: dict[Name, ExactValue] = Field(default_factory=dict)
     """Values of more important objectives. The bound holds for schedules that exceed none of them;
     without any, for every schedule."""
 

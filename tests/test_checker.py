@@ -34,7 +34,9 @@ from rarmodel.model.objectives import Value, objective
 from rarmodel.schema.certificate import BoundClaim, Certificate
 
 Data = dict[str, Any]
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+FILES = Path(__file__).parents[1] / "instances"
+BUNDLED = [name for name in names() if (FILES / f"{name}.json").exists()]
+LIBRARY = [name for name in names() if name not in BUNDLED]
 LARGE = ("paper-160", "philly-2869ce")
 
 
@@ -83,14 +85,20 @@ def require_proven(instance: Instance, *, slow: bool = True) -> int:
 # True certificates
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in BUNDLED if name not in LARGE])
 def test_certificates_of_bundled_instances_pass(name: str) -> None:
     assert require_proven(rarmodel.load_instance(name)) > 15
 
 
-@pytest.mark.parametrize("name", LARGE)
-def test_certificates_of_large_bundled_instances_pass(name: str) -> None:
+@pytest.mark.parametrize("name", [*LARGE, *LIBRARY[::20]])
+def test_certificates_of_quick_bounds_of_large_instances_pass(name: str) -> None:
     assert require_proven(rarmodel.load_instance(name), slow=False) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIBRARY)
+def test_certificates_of_the_library_pass(name: str) -> None:
+    assert require_proven(rarmodel.load_instance(name)) > 15
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""How much jobs may hold at once, slot by slot: GPUs of servers, and quotas of tenants (section 9).
+"""How much jobs may hold at once, slot by slot: GPUs of servers, quotas of tenants, resources.
 
 A formulation says who holds how much by which variables; the caps are the same in all of them. Jobs
 that run at slot 0 keep their GPUs whatever is reserved; the others hold at most what a cap and
@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
 import pyomo.environ as pyo
+
+from rarmodel.model.usage_limits import UsageLimit, usage_limits
 
 from .component import Component
 from .outcome import ScheduleOutcome
@@ -22,22 +25,22 @@ from .values import Values, over
 
 @dataclass(frozen=True)
 class Cap:
-    """A cap on GPUs.
+    """A cap on GPUs of a server, or on what jobs use of a limit.
 
     Attributes
     ----------
     room
-        (slots) GPUs that jobs may hold.
+        (slots) How much jobs may hold; infinite where there is no limit.
     running
-        By job that runs at slot 0: how many of them it holds until it completes.
+        By job that runs at slot 0: how much of it the job holds until it completes.
     """
 
-    room: Sequence[int]
+    room: Sequence[int | float]
     running: Mapping[str, int]
 
-    def left(self, t: int, runs: Callable[[str, int], bool]) -> int:
+    def left(self, t: int, runs: Callable[[str, int], bool]) -> int | float:
         """What the running jobs leave in a slot; below 0 if they hold more than the cap."""
-        return self.room[t] - sum(gpus for j, gpus in self.running.items() if runs(j, t))
+        return self.room[t] - sum(amount for j, amount in self.running.items() if runs(j, t))
 
 
 def server_caps(scope: Scope) -> dict[str, Cap]:
@@ -56,19 +59,24 @@ def server_caps(scope: Scope) -> dict[str, Cap]:
     }
 
 
-def tenant_caps(scope: Scope) -> dict[str, Cap]:
-    """By tenant that has a quota: that many GPUs."""
+def limits_in(scope: Scope, *, of_tenants: bool) -> dict[str, UsageLimit]:
+    """By name: the limits that are caps of tenants, or the resources."""
+    limits = usage_limits(scope.instance)
+    return {limit.name: limit for limit in limits if limit.of_tenant == of_tenants}
+
+
+def limit_caps(scope: Scope, *, of_tenants: bool) -> dict[str, Cap]:
+    """By tenant or resource: how much of it jobs may use."""
     return {
-        tenant.name: Cap(
-            [tenant.gpus] * scope.horizon,
+        name: Cap(
+            [inf if (most := limit.capacity(t)) is None else most for t in range(scope.horizon)],
             {
-                j: job.running.size
+                j: limit.uses[scope.index[j]].at(job.running.size)
                 for j, job in scope.jobs.items()
-                if job.running is not None and job.tenant == tenant.name
+                if job.running is not None and scope.index[j] in limit.uses
             },
         )
-        for tenant in scope.instance.tenants
-        if tenant.gpus is not None
+        for name, limit in limits_in(scope, of_tenants=of_tenants).items()
     }
 
 
@@ -87,15 +95,16 @@ class Holder:
         out.
     on
         The GPUs of a server that it holds in a slot, as an expression of the model.
-    gpus
-        All GPUs that it holds in a slot.
+    amount
+        How much it uses in a slot of what it uses by its number of GPUs: a function of that
+        number, and the slot.
     """
 
     job: str
     keeps: bool
     most: Mapping[str, int]
     on: Callable[[str, int], Any]
-    gpus: Callable[[int], Any]
+    amount: Callable[[Callable[[int], int], int], Any]
 
 
 Holders = Callable[[Any, Scope], Iterable[Holder]]
@@ -122,21 +131,38 @@ def keep_servers(holders: Holders, m: Any, scope: Scope) -> None:
     keep_caps(m, "capacity", caps, users, lambda one, s, t: one.on(s, t))
 
 
-def keep_quotas(holders: Holders, m: Any, scope: Scope) -> None:
-    """Quotas: jobs of tenant c hold at most its q_c GPUs at once, but for jobs that run at slot 0.
+def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
+    """Quotas and resources: what jobs use of each at once, but for jobs that run at slot 0.
+
+    With u_cj(w) what job j uses of limit c while it holds w GPUs (of a tenant's cap: w, if it is
+    the tenant's job) and C_ct the capacity, if there is one in slot t:
 
     ```
-    Σ_{j of c} Σ_s held_jst ≤ q_c
+    Σ_j u_cj(Σ_s held_jst) ≤ C_ct
     ```
 
-    `keep_caps` says what holds where running jobs exceed a quota.
+    `keep_caps` says what holds where running jobs exceed a capacity.
     """
-    if not (caps := tenant_caps(scope)):
-        return
-    found = list(holders(m, scope))
-    users = {c: [one for one in found if scope.jobs[one.job].tenant == c] for c in caps}
-    caps = {c: cap for c, cap in caps.items() if users[c]}
-    keep_caps(m, "quota", caps, users, lambda one, _, t: one.gpus(t))
+    found: list[Holder] = []
+    for name, of_tenants in LIMITS:
+        limits = limits_in(scope, of_tenants=of_tenants)
+        if not limits:
+            continue
+        found = found or list(holders(m, scope))
+        users = {
+            c: [one for one in found if scope.index[one.job] in limit.uses]
+            for c, limit in limits.items()
+        }
+        caps = limit_caps(scope, of_tenants=of_tenants)
+
+        def used(one: Holder, c: str, t: int, limits: Mapping[str, UsageLimit] = limits) -> Any:
+            return one.amount(limits[c].uses[scope.index[one.job]].at, t)
+
+        keep_caps(m, name, {c: cap for c, cap in caps.items() if users[c]}, users, used)
+
+
+LIMITS = (("quota", True), ("resource", False))
+"""Names of constraints, and whether they are on caps of tenants."""
 
 
 def keep_caps(
@@ -169,7 +195,7 @@ def keep_caps(
         What one of them holds of a cap in a slot.
     """
     most = {c: sum(cap.running.values()) for c, cap in caps.items()}
-    index = [(c, t) for c, cap in caps.items() for t in range(len(cap.room))]
+    index = [(c, t) for c, cap in caps.items() for t, room in enumerate(cap.room) if room < inf]
     tight = [(c, t) for c, t in index if most[c] > caps[c].room[t]]
     if not index:
         return
@@ -217,12 +243,19 @@ def capacity_of(holders: Holders, *needs: str) -> Component:
     )
 
 
-def quotas_of(holders: Holders, *needs: str) -> Component:
-    """The component that keeps the quotas of tenants."""
+def limits_of(holders: Holders, *needs: str) -> Component:
+    """The component that keeps the quotas of tenants, and resources."""
     return Component(
-        "quotas",
-        partial(keep_quotas, holders),
+        "limits",
+        partial(keep_limits, holders),
         needs=needs,
-        gives=("quota_yields",),
-        values=partial(_yields, "quota_yields", tenant_caps),
+        gives=tuple(f"{name}_yields" for name, _ in LIMITS),
+        values=_yields_of_limits,
     )
+
+
+def _yields_of_limits(outcome: ScheduleOutcome) -> dict[str, Values]:
+    found: dict[str, Values] = {}
+    for name, of_tenants in LIMITS:
+        found |= _yields(f"{name}_yields", partial(limit_caps, of_tenants=of_tenants), outcome)
+    return found

@@ -60,10 +60,10 @@ from .compact_placement import (
     ACTIVE_SHAPES,
     CAPACITY,
     HELD,
+    LIMITS,
     LINK_USE,
     NEARNESS,
     PLACEMENT,
-    QUOTAS,
     RING_LINKS,
 )
 from .compact_speeds import (
@@ -89,7 +89,7 @@ COMPONENTS = (
     ACTIVE_SHAPES,
     HELD,
     CAPACITY,
-    QUOTAS,
+    LIMITS,
     LINK_USE,
     ON_LINKS,
     RINGS_ON_LINKS,  # where rings weigh alike

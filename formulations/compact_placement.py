@@ -12,7 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from .caps import Holder, capacity_of, quotas_of
+from .caps import Holder, capacity_of, limits_of
 from .compact_coefficients import Label, coefficients
 from .component import Component
 from .outcome import ScheduleOutcome
@@ -276,10 +276,10 @@ def held(m: Any, scope: Scope) -> None:
     )
 
 
-def _size_held(m: Any, scope: Scope, j: str, t: int) -> Any:
-    """GPUs that a job holds in a slot, by its shape."""
+def _size_held(m: Any, scope: Scope, j: str, t: int, amount: Callable[[int], int] = int) -> Any:
+    """GPUs that a job holds in a slot, by its shape; or another amount that depends on these."""
     shapes = coefficients(scope).shapes[j]
-    return sum(shape.size * m.active_on[j, h, t] for h, shape in shapes.items())
+    return sum(amount(shape.size) * m.active_on[j, h, t] for h, shape in shapes.items())
 
 
 HELD = Component("held", held, needs=("running", "workers", "active_on"), gives=("held",))
@@ -294,12 +294,12 @@ def holders(m: Any, scope: Scope) -> Iterator[Holder]:
             job.running is not None,
             {s: workers[j, s][1] for s in scope.servers},
             lambda s, t, j=j: m.held[j, s, t],  # type: ignore[misc]
-            lambda t, j=j: _size_held(m, scope, j, t),  # type: ignore[misc]
+            lambda amount, t, j=j: _size_held(m, scope, j, t, amount),  # type: ignore[misc]
         )
 
 
 CAPACITY = capacity_of(holders, "held")
-QUOTAS = quotas_of(holders, "active_on")
+LIMITS = limits_of(holders, "active_on")
 
 
 def link_use(m: Any, scope: Scope) -> None:

@@ -86,6 +86,8 @@ class Formulation(registry.Part):
         all formulations leave it out where an instance has none of them.
     composition
         The components of which the model is made; None if it is made otherwise.
+    extension
+        What it adds to another formulation; None if it extends none.
     description
         Description in one line.
     """
@@ -109,7 +111,21 @@ class Formulation(registry.Part):
     handles: frozenset[str] = frozenset()
     meant_for: frozenset[str] = frozenset()
     composition: Composition | None = None
+    extension: Extension | None = None
     description: str = ""
+
+    @property
+    def states_additions(self) -> bool:
+        """Whether what it adds to rarmodel's formulations is known, so that other models take it.
+
+        Not where somebody has replaced its functions by others.
+        """
+        if self.extension is None and not self.restricts:
+            return True
+        made = self.extension or self.composition
+        if made is None or self.build != made.build or self.evaluate != made.evaluate:
+            return False
+        return self.extension is None or self.extension.base.states_additions
 
     @classmethod
     def composed(
@@ -236,7 +252,7 @@ class Formulation(registry.Part):
                 "out; extend time-indexed, or state the rule as constraints"
             )
 
-        made = _Extended(name, base, components, objective, allows)
+        made = Extension(name, base, components, objective, allows)
         words = self.objective
         if objective is not None:
             plain = getattr(objective, "__name__", name)
@@ -255,14 +271,25 @@ class Formulation(registry.Part):
             base=self.base or self,
             reads=None,
             composition=None,
+            extension=made,
             description=f"{self.name} with more to keep, or another objective",
             evaluate=None if base.evaluate is None else made.evaluate,
         )
 
 
 @dataclass(frozen=True)
-class _Extended:
-    """The functions of an extended formulation; they can be pickled if those of the user can."""
+class Extension:
+    """The functions of an extended formulation; they can be pickled if those of the user can.
+
+    Attributes
+    ----------
+    name
+        Name of the extended formulation.
+    base
+        The formulation that it extends.
+    components, objective, allows
+        What is added: see `Formulation.extended`.
+    """
 
     name: str
     base: Formulation
@@ -274,7 +301,8 @@ class _Extended:
         rules = () if self.allows is None else (self.allows,)
         return replace(scope, every_schedule=True, allowed=(*scope.allowed, *rules))
 
-    def _added(self, model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
+    def add(self, model: pyo.ConcreteModel, scope: Scope) -> pyo.ConcreteModel:
+        """Add to a model that has the components to which the additions refer."""
         import pyomo.environ as pyo  # noqa: PLC0415
 
         for added in self.components:
@@ -295,7 +323,7 @@ class _Extended:
 
     def build(self, scope: Scope) -> pyo.ConcreteModel:
         """Build the base's model, and add to it."""
-        return self._added(self.base.build(self._wider(scope)), scope)
+        return self.add(self.base.build(self._wider(scope)), scope)
 
     def load(self, model: pyo.ConcreteModel, scope: Scope, schedule: Schedule) -> None:
         """Set the variables as the base does."""
@@ -316,7 +344,7 @@ class _Extended:
     def evaluate(self, scope: Scope, schedule: Schedule) -> pyo.ConcreteModel:
         """The base's model without variables, with what is added."""
         assert self.base.evaluate is not None  # noqa: S101 - `extended` asks for it only then
-        return self._added(self.base.evaluate(self._wider(scope), schedule), scope)
+        return self.add(self.base.evaluate(self._wider(scope), schedule), scope)
 
 
 def _is_expression(value: object) -> bool:

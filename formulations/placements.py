@@ -229,6 +229,21 @@ def _may_go_on(spread: Spread | None, begun: Mapping[str, int], left: int) -> bo
     return all(count == first for count in others) and left % first == 0
 
 
+def rated(scope: Scope, job: str, workers: Mapping[str, int]) -> Placement | None:
+    """A placement, rated; None if the job cannot have it, or makes no progress in it even alone."""
+    asked = scope.jobs[job]
+    allowed = any(workers.keys() <= {s.name for s in part} for part in parts_of(scope, asked))
+    sizes = list(accumulate(workers.values()))
+    if not allowed or sizes[-1] not in asked.sizes:
+        return None
+    if any(count > scope.servers[s].gpus for s, count in workers.items()):
+        return None
+    begun = [dict(islice(workers.items(), n)) for n in range(1, len(workers) + 1)]
+    if not all(_may_go_on(asked.spread, some, sizes[-1] - sum(some.values())) for some in begun):
+        return None
+    return _placement(scope, job, workers, _links(scope, workers))
+
+
 def _placement(
     scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...]
 ) -> Placement | None:

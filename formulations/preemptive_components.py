@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 
 from rarmodel.model.timing import restore_slots
 
-from .caps import capacity_of, quotas_of
+from .caps import capacity_of, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome, SimulatedSegment
 from .placements import OWN
@@ -117,7 +117,7 @@ RING_LINKS = Component(
     "ring_links", ring_links, needs=("holds",), gives=("linked",), when=links_count
 )
 CAPACITY = capacity_of(holders, "holds")
-QUOTAS = quotas_of(holders, "holds")
+LIMITS = limits_of(holders, "holds")
 
 
 def restoration(m: Any, scope: Scope) -> None:

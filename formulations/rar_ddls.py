@@ -60,7 +60,7 @@ from .rar_ddls_contention import (
     SHARED_BY_RINGS,
     wide_jobs,
 )
-from .rar_ddls_placement import CAPACITY, GANG, NO_PREEMPTION, QUOTAS
+from .rar_ddls_placement import CAPACITY, GANG, LIMITS, NO_PREEMPTION
 from .rar_ddls_work import ITERATION_TIME, MAKESPAN, WORK
 from .scope import Scope
 from .sharing_forms import most_rings, several_rates
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 COMPONENTS = (
     GANG,
     CAPACITY,
-    QUOTAS,
+    LIMITS,
     NO_PREEMPTION,
     CONTENTION,
     RINGS_ON_LINKS,  # where rings weigh alike

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from rarmodel.model.lone import allowed_servers
 
-from .caps import Holder, capacity_of, quotas_of
+from .caps import Holder, capacity_of, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome
 from .scope import Scope
@@ -76,12 +76,12 @@ def holders(m: Any, scope: Scope) -> Iterator[Holder]:
             job.running is not None,
             {s: _most(scope, j, s) for s in scope.servers},
             lambda s, t, j=j: m.y[j, s, t],  # type: ignore[misc]
-            lambda t, j=j, size=job.size: size * m.x[j, t],  # type: ignore[misc]
+            lambda amount, t, j=j, size=job.size: amount(size) * m.x[j, t],  # type: ignore[misc]
         )
 
 
 CAPACITY = capacity_of(holders, "y")
-QUOTAS = quotas_of(holders, "x")
+LIMITS = limits_of(holders, "x")
 
 
 def no_preemption(m: Any, scope: Scope) -> None:

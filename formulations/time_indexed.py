@@ -58,8 +58,8 @@ from .starts_and_ends import STARTS_AND_ENDS
 from .symmetry import SYMMETRY, in_order
 from .time_indexed_components import (
     CAPACITY,
+    LIMITS,
     PLACEMENT,
-    QUOTAS,
     RING_LINKS,
     RINGS_ON_LINKS,
     SLOWED_BY_LOADS,
@@ -74,7 +74,7 @@ COMPONENTS = (
     PLACEMENT,
     WHERE_THEY_ARE,
     CAPACITY,
-    QUOTAS,
+    LIMITS,
     RINGS_ON_LINKS,  # where rings weigh alike
     SPEED,
     SLOWED_BY_RINGS,  # where rings weigh alike

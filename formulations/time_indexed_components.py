@@ -13,7 +13,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from .caps import capacity_of, quotas_of
+from .caps import capacity_of, limits_of
 from .component import Component
 from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
@@ -164,7 +164,7 @@ RING_LINKS = Component(
     when=links_count,
 )
 CAPACITY = capacity_of(holders, "active_in")
-QUOTAS = quotas_of(holders, "active_in")
+LIMITS = limits_of(holders, "active_in")
 
 
 def count_rings(

@@ -139,5 +139,5 @@ def _holder(variable: Any, j: str, keeps: bool, ways: Mapping[str, Placement]) -
         keeps,
         {s: max(count for _, count in some) for s, some in on.items()},
         lambda s, t: sum(count * variable[j, k, t] for k, count in on[s]),
-        lambda t: sum(size * variable[j, k, t] for k, size in sizes),
+        lambda amount, t: sum(amount(size) * variable[j, k, t] for k, size in sizes),
     )

@@ -43,7 +43,7 @@ from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
 from .placements import MAX_PLACEMENTS, OWN, placements, ways_anywhere
 from .plan import Plan, is_set
-from .preemptive_components import CAPACITY, HOLDING, QUOTAS, RESTORATION, RING_LINKS, WORK
+from .preemptive_components import CAPACITY, HOLDING, LIMITS, RESTORATION, RING_LINKS, WORK
 from .scope import Scope
 from .sharing_forms import most_rings
 from .starts_and_ends import STARTS_AND_ENDS
@@ -57,7 +57,7 @@ COMPONENTS = (
     HOLDING,
     RESTORATION,
     CAPACITY,
-    QUOTAS,
+    LIMITS,
     RINGS_ON_LINKS,  # where rings weigh alike
     SPEED,
     SLOWED_BY_RINGS,  # where rings weigh alike

@@ -188,7 +188,7 @@ def model_of(outcome: ScheduleOutcome, components: Mapping[str, Values]) -> Any:
     m.makespan.fix()
     given.append(Given("makespan", m.makespan, outcome.latest))
     refused = numbers.add()
-    refused.fix(sum(not _keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
+    refused.fix(sum(not keeps_rules(scope, j, outcome.workers[j]) for j in scope.jobs))
     m.add_component("_rules_on_placements", pyo.Constraint(expr=refused <= 0))
     m.add_component("_within_horizon", pyo.Constraint(expr=m.makespan <= scope.horizon))
     m.objective = pyo.Objective(expr=m.makespan)
@@ -201,7 +201,7 @@ def first_changed(model: Any) -> str | None:
     return next((name for name, variable, value in given if variable.value != value), None)
 
 
-def _keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
+def keeps_rules(scope: Scope, job: str, workers: Mapping[str, int]) -> bool:
     """Whether each step of a placement, server by server, passes the scope's rules."""
     begun: dict[str, int] = {}
     left = sum(workers.values())

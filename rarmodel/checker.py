@@ -45,10 +45,11 @@ KNOWN = frozenset(
         "objectives other than the makespan",
         *("releases", "deadlines", "dependencies"),
         *("server lists", "spreads", "levels", "ring sizes", "GPU types", "running jobs"),
-        *("rates within servers", "reservations", "quotas", "contention by duty", "preemption"),
+        *("rates within servers", "reservations", "quotas", "resources", "contention by duty"),
+        "preemption",
     )
 )
-"""Features of instances that this file knows."""
+"""Features of instances that this file knows. Some of them only rule out schedules."""
 MOST_NODES = 300_000
 """Branches of the search for what can run in a slot, at most."""
 MOST_PATTERNS = 20_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -9,12 +10,25 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # On a busy machine it takes long to draw any input; that says nothing of a test.
-settings.register_profile("shared", suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("shared", max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
 
 # A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage in thousands of collected tests, now or at any later time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture

@@ -67,7 +67,10 @@ def certificates(instance: Instance, *, slow: bool = True) -> Iterator[Certifica
             if one.tighten and one.supports(asked, aim):
                 tight = tightened(one, asked, aim, 0)
                 proven += [] if tight is None else [tight]
+        certifying = {one.name for one in bounds() if one.certify}
         for value, bound in proven:
+            if bound not in certifying:
+                continue
             found = certificate_of(asked, name, value, bound)
             assert found is not None, (name, bound, value)
             yield found

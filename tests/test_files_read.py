@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import instance_data, label, replaced, schedule_data
 from documents import tree_data as tree
 from hypothesis import given
@@ -182,6 +183,7 @@ def test_python_object_that_is_none_is_one_line(data: Any) -> None:
         parse_instance(data)
 
 
+@examples(30)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
 def test_arbitrary_json_never_raises_anything_else(value: object) -> None:
     for text in (json.dumps(value), json.dumps({"jobs": value, "cluster": value, "time": value})):

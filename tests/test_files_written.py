@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import Data, assignment_data, instance_data, label, replaced, schedule_data
 from documents import tree_data as tree
 from hypothesis import given
@@ -58,6 +59,7 @@ SCHEDULES = st.builds(
 )
 
 
+@examples(30)
 @given(SCHEDULES)
 def test_schedule_written_and_read_is_the_same(schedule: Schedule) -> None:
     text = to_json(schedule)
@@ -117,6 +119,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@examples(30)
 @given(JSON)
 def test_formatted_json_means_the_same(value: object) -> None:
     assert json.loads(format_json(value)) == value
@@ -135,6 +138,7 @@ def written_out(value: Any, indent: int = 0) -> str:
     return "[" + pad + f",{pad}".join(entries) + "\n" + " " * indent + "]"
 
 
+@examples(30)
 @given(JSON | st.lists(st.integers(0, 9) | JSON, min_size=25, max_size=40))
 def test_formatted_json_is_one_line_where_that_fits(value: object) -> None:
     assert format_json(value) == written_out(value)

@@ -16,6 +16,7 @@ from weakref import ref
 
 import pyomo.environ as pyo
 import pytest
+from depth import first
 from documents import instance_of, job_data
 from enumeration import optimal_makespan
 from random_instances import random_instance
@@ -213,7 +214,7 @@ print(result.status, result.stopped, result.report.feasible)
 """
 
 
-@pytest.mark.parametrize("delay", [0.01, 0.3])
+@pytest.mark.parametrize("delay", first(1, [0.3, 0.01]))
 def test_ctrl_c_while_a_model_is_built_returns_the_known_schedule(delay: float) -> None:
     def hears_ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)

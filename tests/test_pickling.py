@@ -308,12 +308,12 @@ if __name__ == "__main__":
     if way == "dask":
         from distributed import Client, LocalCluster
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
             results = client.gather(client.map(job, range(count)))
     else:
-        with ProcessPoolExecutor(2, multiprocessing.get_context(way)) as pool:
+        with ProcessPoolExecutor(1, multiprocessing.get_context(way)) as pool:
             results = list(pool.map(job, range(count)))
     assert all(result.report.feasible for result in results)
     assert [result.instance for result in results] == [job(s).instance for s in range(count)]

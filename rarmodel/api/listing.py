@@ -13,7 +13,7 @@ from rarmodel.kinds import KINDS, LISTED
 from rarmodel.model import handled
 from rarmodel.model.features import OBJECTIVES, WIDER
 from rarmodel.model.objectives import MAKESPAN, Objective
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Resource
 
 from .arguments import asked_for_kind
 from .sources import load_instance
@@ -223,8 +223,12 @@ def _names() -> list[str]:
 def _sample(objective: str) -> Instance:
     """An instance about which every bound on an objective has something to say."""
     instance = load_instance("two-servers")
-    due = (job.model_copy(update={"due": 1}) for job in instance.jobs)
-    return instance.model_copy(update={"jobs": tuple(due), "objective": objective})
+    alone = Resource(name="alone", capacity=1)
+    jobs = (
+        job.model_copy(update={"due": 1, "resources": {alone.name: 1}}) for job in instance.jobs
+    )
+    update = {"jobs": tuple(jobs), "objective": objective, "resources": (alone,)}
+    return instance.model_copy(update=update)
 
 
 _ROWS: dict[str, Callable[[], Rows]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -22,7 +23,8 @@ class Work(NamedTuple):
     head
         The slot before which it cannot start.
     area
-        GPU slots, at least.
+        GPU slots, at least; of another machine than the cluster, what the job uses of it, times
+        slots.
     slots
         Slots from start to completion, at least.
     span
@@ -37,6 +39,21 @@ class Work(NamedTuple):
     span: int
 
 
+class Machine(NamedTuple):
+    """One machine that is no slower than the cluster: it does `speed` units of area in a slot.
+
+    Attributes
+    ----------
+    speed
+        How much jobs can use at once.
+    works
+        What each job that uses something needs at least, by index.
+    """
+
+    speed: int
+    works: Mapping[int, Work]
+
+
 @once_per_instance
 def works(instance: Instance) -> tuple[Work, ...]:
     """(jobs) What each job needs at least."""
@@ -46,6 +63,11 @@ def works(instance: Instance) -> tuple[Work, ...]:
         Work(j, window.start, area, extreme.least_slots, _span(instance, j, area, extreme))
         for j, (window, area, extreme) in enumerate(needs)
     )
+
+
+def all_gpus(instance: Instance) -> Machine:
+    """The GPUs of the cluster together, of which every job uses some."""
+    return Machine(instance.cluster.total_gpus, dict(enumerate(works(instance))))
 
 
 def resizes(instance: Instance, job: int) -> bool:
@@ -59,14 +81,24 @@ def _span(instance: Instance, job: int, area: int, extreme: Extremes) -> int:
     return extreme.least_slots
 
 
-def least_areas(instance: Instance) -> list[int]:
+def least_areas(
+    instance: Instance, use: Callable[[int, int], int] = lambda _, gpus: gpus
+) -> list[int]:
     """(jobs) The fewest GPU slots that a job can hold, over all of its ring sizes.
 
     A job that may be resized mixes sizes: with at most `φ_w` iterations in a slot of w GPUs, each
-    iteration takes at least the least `w/φ_w` of them.
+    iteration takes at least the least `w/φ_w` of them. The same holds for anything else of which a
+    job uses an amount that depends on its ring size.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    use
+        What a job, by index, uses with so many GPUs; by default these GPUs.
     """
-    each = zip(instance.jobs, job_extremes(instance), strict=True)
-    found = [job.sizes[0] * extreme.least_slots for job, extreme in each]
+    each = enumerate(zip(instance.jobs, job_extremes(instance), strict=True))
+    found = [use(j, job.sizes[0]) * extreme.least_slots for j, (job, extreme) in each]
     # Options of many jobs of one size each need much memory, and say nothing new.
     several = [j for j, job in enumerate(instance.jobs) if len(job.sizes) > 1]
     options = lone_options(instance) if several else ()
@@ -74,7 +106,7 @@ def least_areas(instance: Instance) -> list[int]:
         rates = [(o.pace.size, o.pace.speed(o.servers, o.gbps)) for o in options[j]]
         left = instance.jobs[j].iterations_left
         if resizes(instance, j):
-            found[j] = ceil(left * min(Fraction(w, speed) for w, speed in rates if speed))
+            found[j] = ceil(left * min(Fraction(use(j, w), speed) for w, speed in rates if speed))
         else:
-            found[j] = min(w * slots_needed(left, speed) for w, speed in rates if speed)
+            found[j] = min(use(j, w) * slots_needed(left, speed) for w, speed in rates if speed)
     return found

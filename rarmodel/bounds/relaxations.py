@@ -4,6 +4,9 @@ All numbers are whole or exact fractions. The cluster of N GPUs is no faster tha
 does N units of area, GPU times slot, in a slot: job j has an area of at least `A_j` (see
 `least_areas`) and can have no part of it before `h_j`, its head: it was not released before, or
 waits for others. Contention, servers, reservations and quotas only make schedules worse.
+
+Any `Machine` that is no slower does as well, such as the capacity of a resource. Jobs that use
+nothing of it count as alone.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from .arguments import (
     on_machine,
 )
 from .bound import ALWAYS, Bound
-from .least_demands import works
+from .least_demands import Machine, all_gpus, works
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
@@ -95,7 +98,9 @@ def least_prices(instance: Instance, objective: Objective) -> list[Fraction]:
     return found
 
 
-def shortest_first(instance: Instance, objective: Objective) -> Value | None:
+def shortest_first(
+    instance: Instance, objective: Objective, machine: Machine | None = None
+) -> Value | None:
     """Shortest remaining area first on one machine, for sums of completions of equal weight.
 
     A cluster's schedule is one of that machine: it can do in each slot what the cluster does, and
@@ -103,19 +108,20 @@ def shortest_first(instance: Instance, objective: Objective) -> Value | None:
     sum of completion times, with releases and preemption (L. Schrage, "A proof of the optimality
     of the shortest remaining processing time discipline", Operations Research 16, 1968).
     """
-    terms = linear_terms(instance, objective)
-    if terms is None or len({_weight(term) for term in terms.values()}) != 1:
+    machine = machine or all_gpus(instance)
+    terms, alone = _on_machine(instance, linear_terms(instance, objective), machine)
+    if len({_weight(term) for term in terms.values()}) != 1:
         return None
-    return _with_offsets(terms, sum_by_remaining_area(instance, terms))
+    return _together(_with_offsets(terms, sum_by_remaining_area(machine, terms)), alone)
 
 
-def sum_by_remaining_area(instance: Instance, jobs: Iterable[int]) -> Fraction:
-    """Least sum of completion times of some jobs on one machine of the cluster's speed, in slots.
+def sum_by_remaining_area(machine: Machine, jobs: Iterable[int]) -> Fraction:
+    """Least sum of completion times of some jobs on one machine, in slots.
 
     Times are counted in N-ths of a slot, so that all of them are whole.
     """
-    speed = instance.cluster.total_gpus
-    coming = sorted((works(instance)[j].head * speed, works(instance)[j].area) for j in jobs)
+    speed, known = machine
+    coming = sorted((known[j].head * speed, known[j].area) for j in jobs)
     remaining: list[int] = []
     now = total = at = 0
     while at < len(coming) or remaining:
@@ -135,7 +141,9 @@ def sum_by_remaining_area(instance: Instance, jobs: Iterable[int]) -> Fraction:
     return Fraction(total, speed)
 
 
-def mean_busy_times(instance: Instance, objective: Objective) -> Value | None:
+def mean_busy_times(
+    instance: Instance, objective: Objective, machine: Machine | None = None
+) -> Value | None:
     """The mean-busy-time relaxation, for sums of completions with weights.
 
     A job that holds w GPUs from s to T has done the first `A_j` of its area by `s + A_j/w ≤ T`,
@@ -148,14 +156,16 @@ def mean_busy_times(instance: Instance, objective: Objective) -> Value | None:
     (M. Goemans, M. Queyranne, A. Schulz, M. Skutella, Y. Wang, "Single machine scheduling with
     release dates", SIAM Journal on Discrete Mathematics 15, 2002, for one machine.)
     """
-    terms = linear_terms(instance, objective)
-    return None if not terms else _with_offsets(terms, sum_by_busy_time(instance, terms))
+    machine = machine or all_gpus(instance)
+    terms, alone = _on_machine(instance, linear_terms(instance, objective), machine)
+    if not terms:
+        return None
+    return _together(_with_offsets(terms, sum_by_busy_time(machine, terms)), alone)
 
 
-def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
+def sum_by_busy_time(machine: Machine, terms: dict[int, Term]) -> Fraction:
     """Bound on the weighted sum of completion times of some jobs, in slots."""
-    speed = instance.cluster.total_gpus
-    known = works(instance)
+    speed, known = machine
     weights = {j: _weight(term) for j, term in terms.items()}
     coming = sorted((known[j].head * speed, j) for j in terms)
     # The machine's unit of time is an N-th of a slot; twice the mean time is whole.
@@ -193,7 +203,9 @@ def sum_by_busy_time(instance: Instance, terms: dict[int, Term]) -> Fraction:
     return (whole + rest) / (2 * speed)
 
 
-def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
+def earliest_due_sets(
+    instance: Instance, objective: Objective, machine: Machine | None = None
+) -> Value | None:
     """Sums of tardiness: of the jobs due first, all count as tardy, and the others as alone.
 
     A tardiness is at least `T − d`, also where that is below 0, so the two bounds above hold for
@@ -201,7 +213,8 @@ def earliest_due_sets(instance: Instance, objective: Objective) -> Value | None:
     """
     if not _tardy(instance, objective):
         return None
-    return max([0, *(value for *_, value in _due_sets(instance, objective))])
+    machine = machine or all_gpus(instance)
+    return max([0, *(value for *_, value in _due_sets(instance, objective, machine))])
 
 
 def _tardy(instance: Instance, objective: Objective) -> bool:
@@ -212,21 +225,22 @@ def _tardy(instance: Instance, objective: Objective) -> bool:
 
 
 def _due_sets(
-    instance: Instance, objective: Objective
+    instance: Instance, objective: Objective, machine: Machine
 ) -> Iterator[tuple[list[int], Rule, Fraction, Value]]:
     """Sets of the jobs due first: how the machine does them, their completions, and the bound."""
     terms = counted(instance, objective)
     ends = [work.head + work.slots for work in works(instance)]
     alone = {j: term.at(ends[j]) for j, term in terms.items()}
-    order = sorted(terms, key=lambda j: terms[j].offset)
+    others = sum((Fraction(alone[j]) for j in terms if j not in machine.works), Fraction(0))
+    order = sorted((j for j in terms if j in machine.works), key=lambda j: terms[j].offset)
     step = max(1, len(order) ** 2 // MOST_WORK)
     for number in range(len(order), 0, -step):
         some = {j: terms[j] for j in order[:number]}
-        rest = sum((Fraction(alone[j]) for j in order[number:]), Fraction(0))
-        found: list[tuple[Rule, Fraction]] = [("heaviest-first", sum_by_busy_time(instance, some))]
+        rest = sum((Fraction(alone[j]) for j in order[number:]), others)
+        found: list[tuple[Rule, Fraction]] = [("heaviest-first", sum_by_busy_time(machine, some))]
         if len({_weight(term) for term in some.values()}) == 1:
             weight = _weight(next(iter(some.values())))
-            found.append(("shortest-first", weight * sum_by_remaining_area(instance, some)))
+            found.append(("shortest-first", weight * sum_by_remaining_area(machine, some)))
         for rule, completions in found:
             value = exact(Fraction(_with_offsets(some, completions)) + rest)
             yield order[:number], rule, completions, value
@@ -241,14 +255,18 @@ def _of_earliest_due(
     return next(
         (
             on_machine(instance, rule, some, completions)
-            for some, rule, completions, proven in _due_sets(instance, objective)
+            for some, rule, completions, proven in _due_sets(
+                instance, objective, all_gpus(instance)
+            )
             if proven >= value
         ),
         None,
     )
 
 
-def intervals_overfull(instance: Instance, objective: Objective) -> Value | None:
+def intervals_overfull(
+    instance: Instance, objective: Objective, machine: Machine | None = None
+) -> Value | None:
     """The greatest of terms: from a slot on, jobs that come later need time for their area.
 
     For a value λ each job must complete by the last slot at which its term is at most λ. Jobs with
@@ -258,8 +276,8 @@ def intervals_overfull(instance: Instance, objective: Objective) -> Value | None
     terms = counted(instance, objective)
     if not objective.greatest or not terms or objective is MAKESPAN:
         return None
-    speed = instance.cluster.total_gpus
-    known = [works(instance)[j] for j in terms]
+    speed, of_jobs = machine or all_gpus(instance)
+    known = [of_jobs[j] for j in terms if j in of_jobs]
     begins = sorted({work.head for work in known})
     begins = begins[:: max(1, len(begins) * len(known) // MOST_WORK)]
 
@@ -324,7 +342,9 @@ def _next_value(term: Term, value: Fraction) -> Fraction | None:
     return (value // unit + 1) * unit
 
 
-def late_by_area(instance: Instance, objective: Objective) -> Value | None:
+def late_by_area(
+    instance: Instance, objective: Objective, machine: Machine | None = None
+) -> Value | None:
     """Sums of late jobs: in an interval there is only so much room for jobs that are on time.
 
     Of the jobs with a head of at least a that are due by b, those on time have at most `N·(b − a)`
@@ -337,12 +357,12 @@ def late_by_area(instance: Instance, objective: Objective) -> Value | None:
         return None
     if any(term.shape is not Shape.LATE for term in terms.values()):
         return None
-    speed = instance.cluster.total_gpus
+    speed, of_jobs = machine or all_gpus(instance)
     known = [works(instance)[j] for j in terms]
-    lost = [w for w in known if terms[w.job].at(w.head + w.slots)]
-    base = sum((_weight(terms[work.job]) for work in lost), Fraction(0))
+    lost = {w.job for w in known if terms[w.job].at(w.head + w.slots)}
+    base = sum((_weight(terms[j]) for j in terms if j in lost), Fraction(0))
     open_jobs = sorted(
-        (w for w in known if not terms[w.job].at(w.head + w.slots)),
+        (of_jobs[j] for j in terms if j in of_jobs and j not in lost),
         key=lambda work: _weight(terms[work.job]) / work.area,
     )
     begins = sorted({work.head for work in open_jobs})
@@ -373,6 +393,24 @@ def linear_terms(instance: Instance, objective: Objective) -> dict[int, Term] | 
     if any(term is None or term.shape is not Shape.LINEAR for term in terms):
         return None
     return {j: term for j, term in enumerate(terms) if term is not None}
+
+
+def _on_machine(
+    instance: Instance, terms: dict[int, Term] | None, machine: Machine
+) -> tuple[dict[int, Term], Fraction]:
+    """The terms of the jobs that use a machine, and the sum of what the others are worth alone."""
+    if terms is None:
+        return {}, Fraction(0)
+    alone = Fraction(0)
+    for j, term in terms.items():
+        if j not in machine.works:
+            work = works(instance)[j]
+            alone += Fraction(term.at(work.head + work.slots))
+    return {j: term for j, term in terms.items() if j in machine.works}, alone
+
+
+def _together(some: Value, others: Fraction) -> Value:
+    return exact(Fraction(some) + others) if others else some
 
 
 def _weight(term: Term) -> Fraction:
@@ -410,7 +448,7 @@ SHORTEST_REMAINING_AREA = Bound(
     certify=of_machine(
         "shortest-first",
         lambda instance, terms: (
-            sum_by_remaining_area(instance, terms) * _weight(next(iter(terms.values())))
+            sum_by_remaining_area(all_gpus(instance), terms) * _weight(next(iter(terms.values())))
         ),
     ),
 )
@@ -420,7 +458,9 @@ MEAN_BUSY_TIMES = Bound(
     mean_busy_times,
     handles=ALWAYS,
     rank=14,
-    certify=of_machine("heaviest-first", sum_by_busy_time),
+    certify=of_machine(
+        "heaviest-first", lambda instance, terms: sum_by_busy_time(all_gpus(instance), terms)
+    ),
 )
 EARLIEST_DUE_JOBS = Bound(
     "earliest due jobs",

@@ -10,6 +10,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import FEW
 from rarmodel.model import features as known
 from rarmodel.model import sharing_rule, used
+from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Job
 
 
@@ -197,6 +198,18 @@ def _quotas(instance: Instance) -> str:
     return f"{'; '.join(told[:FEW])}{more}"
 
 
+def _resources(instance: Instance) -> str:
+    jobs = {limit.name: len(limit.uses) for limit in usage_limits(instance) if not limit.of_tenant}
+    told = []
+    for one in instance.resources:
+        over_time = " over time" * isinstance(one.capacity, tuple)
+        capacities = _span(window.capacity for window in one.windows)
+        if one.name in jobs:
+            told.append(f"{one.name!r} {capacities}{over_time}, {_number(jobs[one.name], 'job')}")
+    more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
+    return f"{'; '.join(told[:FEW])}{more}"
+
+
 def _prices(instance: Instance) -> str:
     prices = instance.cluster.prices_per_gpu_hour
     if isinstance(prices, dict):
@@ -223,6 +236,7 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.SERVER_RATES.name: _server_rates,
     known.RESERVATIONS.name: _reservations,
     known.QUOTAS.name: _quotas,
+    known.RESOURCES.name: _resources,
     known.DUTY.name: lambda instance: sharing_rule(instance.contention).text,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,

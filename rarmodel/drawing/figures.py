@@ -17,6 +17,7 @@ from .gantt import GANTT, gantt, gantt_height, has_single_jobs
 from .heat import LINKS, links, links_height
 from .lines import LINES, completed, utilisation
 from .parts import PARTS
+from .resource_use import drawn_resources, resource_use
 from .shown import Shown
 from .style import finished
 from .view import new_window, zooms_rows
@@ -39,23 +40,28 @@ def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VCo
     parts
         Parts to draw of each schedule: `gantt`, a row for each GPU and a bar for each job (or, if
         they are too many, the share of each server's GPUs that is held); `contention`, the rings
-        on each link; `utilisation`, the share of all GPUs that is held. By default all; contention
-        only if some ring crosses a link.
+        on each link; `utilisation`, the share of all GPUs that is held; `resources`, how much of
+        each resource is used, beside its capacity. By default all; contention only if some ring
+        crosses a link, and resources only if jobs use some.
 
     Raises
     ------
     UsageError
-        If there is no part, or a part does not exist.
+        If there is no part, or a part does not exist or has nothing to show.
     """
+    resources = drawn_resources(shown.instance)
     if parts is None:
         there = any(drawing.most_rings for drawing in shown.drawings)
-        parts = [part for part in PARTS if part != "contention" or there]
+        without = {"contention": not there, "resources": not resources}
+        parts = [part for part in PARTS if not without.get(part)]
     if not parts:
         raise UsageError("a plot needs at least one part of its schedules")
     if unknown := [part for part in parts if part not in PARTS]:
         hint = registry.meant(unknown[0], PARTS)
         raise UsageError(f"no part {unknown[0]!r} of plots; choose from {', '.join(PARTS)}{hint}")
-    charts = []
+    if "resources" in parts and not resources:
+        raise UsageError("no jobs of the instance use resources, so a plot has no such part")
+    charts: list[Any] = []
     last = len(shown.drawings) - 1
     highest = {0: 620, 1: 400}.get(last, 290)
     for part in parts:
@@ -68,6 +74,18 @@ def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VCo
             elif part == "contention":
                 height = links_height(shown, 0.6 * highest)
                 chart = links(shown, i, height=height, legend=i == last, slots=slots)
+            elif part == "resources":
+                charts += [
+                    resource_use(
+                        *(shown, [i], limit),
+                        end=shown.ends[i],
+                        title=shown.titles(f"use of {limit.name} over time")[i],
+                        slots=slots,
+                        legend=False,
+                    )
+                    for limit in resources
+                ]
+                continue
             else:
                 end, title = shown.ends[i], shown.titles("GPUs held")[i]
                 chart = utilisation(shown, [i], end=end, title=title, slots=slots, legend=False)
@@ -110,6 +128,15 @@ def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
     charts = [
         *gantts,
         utilisation(shown, every, strong=strong, legend=len(every) > 1),
+        *(
+            resource_use(
+                *(shown, every, limit),
+                title=f"Use of {limit.name} over time; dashed: capacity",
+                strong=strong,
+                legend=len(every) > 1,
+            )
+            for limit in drawn_resources(shown.instance)
+        ),
         completed(shown, strong=strong),
         *(maps if any(drawing.most_rings for drawing in shown.drawings) else []),
     ]

@@ -1,3 +1,3 @@
 """The parts of a plot."""
 
-PARTS = ("gantt", "contention", "utilisation")
+PARTS = ("gantt", "contention", "utilisation", "resources")

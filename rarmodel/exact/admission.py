@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
 
 from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
-from rarmodel.formulations.values import first_changed
+from rarmodel.formulations.outcome import ScheduleOutcome
+from rarmodel.formulations.restricted import judged_model, rules_of
+from rarmodel.formulations.restriction import Choice
+from rarmodel.formulations.values import first_changed, keeps_rules
 from rarmodel.limits import Limits
-from rarmodel.schema import Schedule
+from rarmodel.model import job_extremes, topology
+from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Solver, first_answer
 
 TOLERANCE = 1e-6
@@ -51,6 +59,96 @@ def evaluated(
         return ModelNeeded(f"{formulation.name} refers to what only the model has ({said})")
 
 
+def fixed_model(
+    formulation: Formulation, scope: Scope, schedule: Schedule
+) -> pyo.ConcreteModel | None:
+    """A restricted model in which every job is fixed: the additions, and constants for the rest.
+
+    It judges a schedule as `evaluated` does, and sooner. None if an addition does not take
+    constants: where it fixes a component, say.
+    """
+    instance = scope.instance
+    if not _can_be_constant(formulation, instance):
+        return None
+    outcome = ScheduleOutcome(scope, schedule)
+    ruled = replace(scope, allowed=(*scope.allowed, *rules_of(formulation)))
+    if outcome.latest > scope.horizon:
+        return None
+    if not all(keeps_rules(ruled, j, outcome.workers[j]) for j in scope.jobs):
+        return None
+    fixed = {
+        j: (Choice(outcome.workers[j], outcome.end[j] - start, range(start, start + 1)),)
+        for j, start in outcome.start.items()
+    }
+    model = built_on_constants(
+        lambda variables: judged_model(formulation, scope, fixed, variables=variables)
+    )
+    return None if model is None or model.constants.changed else model
+
+
+def _can_be_constant(formulation: Formulation, instance: Instance) -> bool:
+    """Whether a formulation's additions are known, and jobs hold the same GPUs all the time."""
+    if getattr(formulation, "evaluate", None) is None or formulation.base is None:
+        return False
+    if not formulation.states_additions or instance.preemption is not None:
+        return False
+    return all(job.running is None for job in instance.jobs)
+
+
+def built_on_constants(build: Callable[[bool], Any]) -> Any:
+    """What is built on constants, or else on fixed variables in their place; None if neither can.
+
+    The additions of a user then ask for what only the whole model has, or are in error; who asks
+    the whole model is told which.
+    """
+    loggers = [logging.getLogger(name) for name in ("pyomo.core", "pyomo.common")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        for variables in (False, True):
+            with suppress(Exception):
+                return build(variables)
+        return None
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
+def short_scope(instance: Instance, data: Mapping[str, Any]) -> Scope:
+    """The scope of as many slots as the longest job needs, for `takes_constants`."""
+    extremes = job_extremes(instance)
+    slots = max(one.least_slots for one in extremes)
+    tree = topology(instance.cluster)
+    return Scope(instance, tree, extremes, slots, 0, data, every_schedule=True)
+
+
+def takes_constants(formulation: Formulation, scope: Scope) -> bool:
+    """Whether additions refer to documented components alone, and can stand in restricted models.
+
+    They are tried on jobs that all begin at slot 0, whether the servers have room for that or not.
+    """
+    instance = scope.instance
+    if not _can_be_constant(formulation, instance):
+        return False
+    first = next(iter(scope.servers))
+    fixed = {
+        j: (Choice({first: scope.jobs[j].size}, slots, range(1)),)
+        for j, slots in scope.least_slots.items()
+    }
+    model = built_on_constants(
+        lambda variables: judged_model(formulation, scope, fixed, variables=variables)
+    )
+    return model is not None and not model.constants.changed
+
+
+def judge_values(model: pyo.ConcreteModel, solvers: list[Solver], limits: Limits) -> Verdict:
+    """Judge a schedule by such a model; the solver finds values for variables that were added."""
+    variables = list(model.component_data_objects(pyo.Var))
+    added = [variable for variable in variables if not variable.fixed]
+    return _with_added(model, variables, added, solvers, limits)
+
+
 def judge(
     formulation: Formulation,
     scope: Scope,
@@ -64,11 +162,13 @@ def judge(
     The schedule fixes all variables but those that were added to the formulation. They may keep
     the values of a solved model; the solver looks for better ones.
     """
-    model = evaluated(formulation, scope, schedule)
-    if isinstance(model, ModelNeeded):
-        return model
-    if changed := first_changed(model):
-        return Verdict(f"{changed}, which is fixed")
+    model = fixed_model(formulation, scope, schedule)
+    if model is None:
+        model = evaluated(formulation, scope, schedule)
+        if isinstance(model, ModelNeeded):
+            return model
+        if changed := first_changed(model):
+            return Verdict(f"{changed}, which is fixed")
     variables = list(model.component_data_objects(pyo.Var))
     added = [variable for variable in variables if not variable.fixed]
     if solved is not None:
@@ -124,6 +224,10 @@ def _with_added(
     """Judge the values of a model: with those that added variables have, or with better ones."""
     if not added:
         return _verdict(model, variables)
+    for constraint in model.component_data_objects(pyo.Constraint, active=True):
+        # A solver would say no more than that there are no values.
+        if is_settled(constraint) and _is_broken(constraint):
+            return Verdict(str(constraint.name))
     known = None
     if all(variable.value is not None for variable in added):
         known = _verdict(model, variables)
@@ -156,11 +260,22 @@ def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
         if not variable.is_continuous() and abs(variable.value - round(variable.value)) > TOLERANCE:
             return Verdict(str(variable.name))
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
-        body = pyo.value(constraint.body, exception=False)
-        if body is None or _outside(body, pyo.value(constraint.lower), pyo.value(constraint.upper)):
+        if _is_broken(constraint):
             return Verdict(str(constraint.name))
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     return Verdict(None, float(pyo.value(objective)))
+
+
+def is_settled(constraint: Any) -> bool:
+    """Whether no variable that is free has a part in a constraint."""
+    return next(identify_variables(constraint.body, include_fixed=False), None) is None
+
+
+def _is_broken(constraint: Any) -> bool:
+    body = pyo.value(constraint.body, exception=False)
+    if body is None:
+        return True
+    return _outside(body, pyo.value(constraint.lower), pyo.value(constraint.upper))
 
 
 def _outside(value: float, low: float | None, high: float | None) -> bool:

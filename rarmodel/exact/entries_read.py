@@ -9,12 +9,13 @@ from rarmodel.bounds import best_bound
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.formulations.guarded import guarded
+from rarmodel.formulations.restricted import rules_of
 from rarmodel.model import horizon_of, job_extremes, topology
 from rarmodel.model.features import plain
 from rarmodel.schema import Instance
 from rarmodel.search import one_after_another
 
-from .admission import ModelNeeded, evaluated
+from .admission import ModelNeeded, evaluated, short_scope, takes_constants
 
 
 def entries_read(
@@ -22,12 +23,15 @@ def entries_read(
 ) -> frozenset[str] | None:
     """Names of the entries that a formulation reads; None if only its model can tell.
 
-    Additions to another formulation are tried on the schedule that runs one job after another.
+    Additions to another formulation are tried on jobs that all begin at slot 0, or on the schedule
+    that runs one job after another.
     """
     reads: frozenset[str] | None = getattr(formulation, "reads", None)
     if reads is not None:
         return reads
     entries = Entries(data)
+    if not rules_of(formulation) and takes_constants(formulation, short_scope(instance, entries)):
+        return frozenset(entries.asked)
     if not plain(instance):
         return None  # Schedules of wider instances take a search.
     schedule = one_after_another(instance).schedule(instance, "one-after-another")

@@ -18,7 +18,7 @@ from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
-from .admission import ModelNeeded, judge
+from .admission import ModelNeeded, Verdict, judge
 
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
@@ -58,6 +58,9 @@ class Known:
         What has found the schedule: a method's name, or a solver with its version.
     unjudged
         Verified schedules that only the model can judge, with their reports.
+    offered
+        Verified schedules of the instance, with their reports, whether they satisfy the formulation
+        or not.
     model_needed
         Why only the model can judge them, if not for every schedule of the formulation.
     seen
@@ -97,6 +100,7 @@ class Known:
     report: Report | None = None
     schedule_by: str | None = None
     unjudged: list[tuple[Schedule, Report]] = field(default_factory=list)
+    offered: list[tuple[Schedule, Report]] = field(default_factory=list)
     model_needed: str = ""
     seen: list[Solution] = field(default_factory=list)
     values: tuple[Value | float, ...] = ()
@@ -282,13 +286,33 @@ class Known:
         if not self.formulation.restricts:
             self.improve(schedule, report)
             return
-        scope = self.scope(horizon_of(self.instance))
-        verdict = judge(self.formulation, scope, schedule, self.solvers, self.brief())
+        self.offered.append((schedule, report))
+        verdict = self.judged(schedule, report)
         if isinstance(verdict, ModelNeeded):
             self.unjudged.append((schedule, report))
             self.model_needed = verdict.why
         elif verdict.broken is None:
             self.improve(schedule, report, verdict.value)
+
+    def judged(self, schedule: Schedule, report: Report) -> Verdict | ModelNeeded:
+        """Whether a schedule satisfies the formulation, and its value.
+
+        It is judged in the slots up to its last completion, and in all slots of the instance if it
+        is the best one then: an instance may have ten times as many.
+        """
+        most = horizon_of(self.instance)
+        verdict: Verdict | ModelNeeded = Verdict(None)
+        for slots in sorted({report.makespan or most, most}):
+            if self.formulation.extension is None and slots < most:
+                continue
+            verdict = judge(
+                self.formulation, self.scope(slots), schedule, self.solvers, self.brief()
+            )
+            if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
+                return verdict
+            if self.values and self.values_of(report, verdict.value) >= self.values:
+                return verdict
+        return verdict
 
     def improve(
         self,

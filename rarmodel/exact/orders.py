@@ -23,7 +23,7 @@ from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance
 
-from .admission import ModelNeeded, judge
+from .admission import ModelNeeded
 from .known import Known
 
 HISTORY = 20
@@ -94,10 +94,9 @@ def _value(known: Known, lists: ListSchedules, *, made: bool) -> tuple[Value | f
     if not made or makespan > horizon_of(known.instance):
         return (inf,)
     schedule = lists.schedule("orders")
-    scope = known.scope(horizon_of(known.instance))
-    verdict = judge(known.formulation, scope, schedule, known.solvers, known.brief())
+    report = known.checked(schedule)
+    verdict = known.judged(schedule, report)
     if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
         return (inf,)
-    report = known.checked(schedule)
     known.improve(schedule, report, verdict.value)
     return known.values_of(report, verdict.value)

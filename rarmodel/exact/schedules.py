@@ -42,7 +42,7 @@ def first_schedules(known: Known) -> None:
         if limits.time_limit is not None:
             spent = perf_counter() - known.begun
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
-            if left == 0 and known.has_schedules:
+            if left == 0 and (known.has_schedules or known.offered):
                 break
         made = attempt(method, taken, replace(limits, time_limit=left))
         if made.schedule is not None:
@@ -60,7 +60,7 @@ def first_schedules(known: Known) -> None:
         search_until(known, share, FIRST_PATIENCE)
     if plain is not None and known.formulation.restricts:
         for starts, gpus in heuristic_schedules(plain, horizon_of(plain)):
-            if perf_counter() > share and known.has_schedules:
+            if perf_counter() > share and (known.has_schedules or known.offered):
                 break
             workers = tuple({s: len(held) for s, held in job.items()} for job in gpus)
             known.collect(schedule_of(instance, Plan(starts, workers, gpus), "heuristic"))

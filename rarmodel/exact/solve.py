@@ -31,9 +31,10 @@ from rarmodel.solvers.answer import guarded
 
 from .diagnosis import explain
 from .known import OWN_GAP, Known
-from .models import minimise, too_large
+from .models import TERMS_PER_SECOND, minimise, too_large
 from .orders import search_orders
 from .prepare import prepare
+from .restricted_models import RestrictedModels, can_restrict
 from .schedules import close_gap_before_models, first_schedules, search_until
 
 WORTH_A_SEARCH = 0.01
@@ -41,6 +42,15 @@ WORTH_A_SEARCH = 0.01
 
 TIES_CHECKS = 4.0
 """Least time for ties, as a multiple of a check: their search makes and checks schedules itself."""
+
+SMALL_SHARE = 0.05
+"""Share of the time left in which a model is built that is tried before restricted models."""
+
+RESTRICTED_SHARE = 0.5
+"""Share of the time left for restricted models before a model that is built, but is not small."""
+
+ORDERS_SHARE = 0.1
+"""Share of the rest of the time for orders of the jobs, before restricted models."""
 
 NO_BOUND = LowerBound(0, "")
 """The bound where none is known."""
@@ -158,13 +168,32 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = f"no model was needed: {WITHIN_GAP}"
         return
-    minimise(known)
+    if not _restrict_before_models(known):
+        minimise(known)
     _use_the_rest(known)
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
             f"; {len(known.unjudged):,} schedules are known that only the model can judge: "
             f"{known.model_needed}"
         )
+
+
+def _restrict_before_models(known: Known) -> bool:
+    """Whether the model of a formulation with additions is too large, so that none is tried.
+
+    If it can be built but is not small, restricted models have a share of the time before it.
+    """
+    if not can_restrict(known):
+        return False
+    scope = known.scope((known.makespan if known.by_makespan else None) or known.enough)
+    if why := too_large(known, scope):
+        known.stopped = why
+        return True
+    left = known.seconds_left
+    if left is None or known.formulation.size(scope) <= SMALL_SHARE * TERMS_PER_SECOND * left:
+        return False
+    RestrictedModels(known).run(perf_counter() + RESTRICTED_SHARE * left)
+    return False
 
 
 def _use_the_rest(known: Known) -> None:
@@ -183,10 +212,17 @@ def _use_the_rest(known: Known) -> None:
         search_until(known, deadline)
         ended = "" if known.stopped == TIME_LIMIT else f": {known.stopped}"
         known.stopped = f"{why}; search used the rest of the time{ended}"
-    elif isinstance(known.session, Session) and (trials := search_orders(known, deadline)):
-        known.stopped = (
-            f"{why}; rarmodel spent the rest of the time on {trials:,} orders of the jobs"
-        )
+        return
+    on = []
+    restricts = can_restrict(known)
+    if isinstance(known.session, Session):
+        until = perf_counter() + ORDERS_SHARE * left if restricts else deadline
+        if trials := search_orders(known, until):
+            on.append(f"{trials:,} orders of the jobs")
+    if restricts and (models := RestrictedModels(known).run(deadline)):
+        on.append(f"{models:,} restricted models")
+    if on:
+        known.stopped = f"{why}; rarmodel spent the rest of the time on {' and '.join(on)}"
 
 
 def _turn_to_ties(known: Known) -> None:

@@ -1,10 +1,10 @@
-"""Whether a start keeps the commitments: deadlines of jobs that run, and GPUs for reservations.
+"""Whether a start keeps the commitments: deadlines of jobs that run, and capacities that fall.
 
 A start is projected where it might break something: all jobs that run are simulated to their ends
 without further starts. More contention only comes by a start, so a commitment that the last
 projection kept stays kept. A ring within a server slows nobody down, so only its own end and its
-own server matter. A ring that spreads needs a projection only if some job that runs has a deadline,
-or some server would not have room enough for what will be reserved if its jobs stayed for ever.
+own supplies matter. A ring that spreads needs a projection only if some job that runs has a
+deadline, or some supply would fall below what jobs hold of it if they stayed for ever.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from rarmodel.engine.kernel import (
 
 from .instance_arrays import InstanceArrays
 from .partial_schedule import DEADLINES, ENDS_KNOWN, EXPOSED, PartialSchedule
+from .placement import holdings
 
 _inner = partial(compiled, inner=True)
 
 
 @_inner
-def watch(instance: InstanceArrays, schedule: PartialSchedule, server: int) -> None:
-    """Note whether a server would have too little room if its jobs stayed for ever."""
-    left = max(0, schedule.floor[server] - schedule.kept[server])
-    exposed = int(schedule.held[server] > left)
-    schedule.commitments[EXPOSED] += exposed - schedule.exposed[server]
-    schedule.exposed[server] = exposed
+def watch(schedule: PartialSchedule, supply: int) -> None:
+    """Note whether there would be too little of a supply if its jobs stayed for ever."""
+    left = max(0, schedule.floor[supply] - schedule.kept[supply])
+    exposed = int(schedule.held[supply] > left)
+    schedule.commitments[EXPOSED] += exposed - schedule.exposed[supply]
+    schedule.exposed[supply] = exposed
 
 
 @_inner
@@ -58,10 +59,10 @@ def keeps_commitments(
         return False
     if instance.can_stall == 0:
         exposed = False
-        for p in range(at, at + used):
-            server = schedule.server[p]
-            left = max(0, schedule.floor[server] - schedule.kept[server])
-            exposed |= schedule.held[server] + schedule.workers[p] > left
+        for p in range(at, at + holdings(instance, job, used)):
+            supply = schedule.server[p]
+            left = max(0, schedule.floor[supply] - schedule.kept[supply])
+            exposed |= schedule.held[supply] + schedule.workers[p] > left
         if used == 1:
             if exposed and not _has_room(instance, schedule, job, change, end):
                 return False
@@ -84,13 +85,13 @@ def keeps_commitments(
 def _in_the_way(
     instance: InstanceArrays, schedule: PartialSchedule, job: int, used: int, change: int, end: int
 ) -> bool:
-    """Whether a reservation that begins before a job can end leaves too few GPUs for it alone."""
-    at = instance.place_at[job]
-    while change <= instance.reserved.last_begin and instance.reserved.slot[change] < end:
-        for p in range(at, at + used):
+    """Whether a capacity that falls before a job can end leaves too little for it alone."""
+    at, supplies = instance.place_at[job], instance.supplies
+    while change <= supplies.last_fall and supplies.slot[change] < end:
+        for p in range(at, at + holdings(instance, job, used)):
             if (
-                schedule.server[p] == instance.reserved.server[change]
-                and schedule.workers[p] > instance.reserved.left[change]
+                schedule.server[p] == supplies.supply[change]
+                and schedule.workers[p] > supplies.left[change]
             ):
                 return True
         change += 1
@@ -105,34 +106,33 @@ def _has_room(
     change: int,
     end: int,
 ) -> bool:
-    """Whether reservations have room beside a job on one server until it ends.
+    """Whether capacities that fall have room for a job on one server until it ends.
 
-    It slows nobody down, so the others on the server end when they would without it.
+    It slows nobody down, so the others end when they would without it.
     """
-    arrays, state = instance.engine, schedule.state
+    arrays, state, supplies = instance.engine, schedule.state, instance.supplies
     next_completion(arrays, state)  # The heap then has all jobs that run.
     if schedule.commitments[ENDS_KNOWN] == 0:
         save(instance, schedule)
         projected(instance, schedule, job, 0, change)
         schedule.commitments[ENDS_KNOWN] = 1
-    server, workers = (
-        schedule.server[instance.place_at[job]],
-        schedule.workers[instance.place_at[job]],
-    )
-    while change <= instance.reserved.last_begin and instance.reserved.slot[change] < end:
-        if instance.reserved.server[change] == server:
-            held, kept = workers, 0
+    first = instance.place_at[job]
+    while change <= supplies.last_fall and supplies.slot[change] < end:
+        for own in range(first, first + holdings(instance, job, 1)):
+            if supplies.supply[change] != schedule.server[own]:
+                continue
+            held, kept = schedule.workers[own], 0
             for i in range(state.counters[HEAP]):
                 other = state.heap[i].job
-                if schedule.ends[other] <= instance.reserved.slot[change]:
+                if schedule.ends[other] <= supplies.slot[change]:
                     continue
                 ran = instance.running_at[other] < instance.running_at[other + 1]
                 at = instance.place_at[other]
-                for p in range(at, at + schedule.used[other]):
-                    if schedule.server[p] == server:
+                for p in range(at, at + holdings(instance, other, schedule.used[other])):
+                    if schedule.server[p] == schedule.server[own]:
                         kept += schedule.workers[p] if ran else 0
                         held += 0 if ran else schedule.workers[p]
-            if held > max(0, instance.reserved.left[change] - kept):
+            if held > max(0, supplies.left[change] - kept):
                 return False
         change += 1
     return True
@@ -172,41 +172,39 @@ def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
 def projected(
     instance: InstanceArrays, schedule: PartialSchedule, started: int, used: int, change: int
 ) -> bool:
-    """Whether deadlines and reservations are kept if nothing else starts.
+    """Whether deadlines and capacities are kept if nothing else starts.
 
     `started` uses so many servers and is not in `schedule.held` yet. Notes when jobs end, as far as
-    that matters to reservations.
+    that matters to capacities.
     """
-    arrays, saved = instance.engine, schedule.saved
+    arrays, saved, supplies = instance.engine, schedule.saved, instance.supplies
     deadlines = schedule.commitments[DEADLINES] + int(
         used > 0 and instance.deadline[started] < NEVER
     )
     capacity, held, kept = schedule.trial[0], schedule.trial[1], schedule.trial[2]
-    if change <= instance.reserved.last_begin:
-        for server in range(len(kept)):
-            capacity[server] = schedule.capacity[server]
-            held[server] = schedule.held[server]
-            kept[server] = schedule.kept[server]
+    if change <= supplies.last_fall:
+        for supply in range(len(kept)):
+            capacity[supply] = schedule.capacity[supply]
+            held[supply] = schedule.held[supply]
+            kept[supply] = schedule.kept[supply]
         at = instance.place_at[started]
-        for p in range(at, at + used):
+        for p in range(at, at + holdings(instance, started, used)):
             held[schedule.server[p]] += schedule.workers[p]
     while saved.counters[RUNNING] > 0:
-        if instance.can_stall == 0 and deadlines == 0 and change > instance.reserved.last_begin:
+        if instance.can_stall == 0 and deadlines == 0 and change > supplies.last_fall:
             next_completion(arrays, saved)
             for i in range(saved.counters[HEAP]):
                 schedule.ends[saved.heap[i].job] = NEVER
             return True
         completion = next_completion(arrays, saved)
-        # What ends in a slot is gone before a reservation begins in it.
-        while (
-            change <= instance.reserved.last_begin and instance.reserved.slot[change] < completion
-        ):
-            slot = instance.reserved.slot[change]
-            while change < len(instance.reserved.slot) and instance.reserved.slot[change] == slot:
-                capacity[instance.reserved.server[change]] += instance.reserved.gpus[change]
+        # What ends in a slot is gone before a capacity falls in it.
+        while change <= supplies.last_fall and supplies.slot[change] < completion:
+            slot = supplies.slot[change]
+            while change < len(supplies.slot) and supplies.slot[change] == slot:
+                capacity[supplies.supply[change]] += supplies.growth[change]
                 change += 1
-            for server in range(len(kept)):
-                if held[server] > max(0, capacity[server] - kept[server]):
+            for supply in range(len(kept)):
+                if held[supply] > max(0, capacity[supply] - kept[supply]):
                     return False
         if completion == NEVER:
             return False
@@ -216,11 +214,11 @@ def projected(
             if completion > instance.deadline[job]:
                 return False
             deadlines -= int(instance.deadline[job] < NEVER)
-            if change > instance.reserved.last_begin:
+            if change > supplies.last_fall:
                 continue
             at = instance.place_at[job]
             ran = instance.running_at[job] < instance.running_at[job + 1]
-            for p in range(at, at + schedule.used[job]):
+            for p in range(at, at + holdings(instance, job, schedule.used[job])):
                 if ran:
                     kept[schedule.server[p]] -= schedule.workers[p]
                 else:

@@ -1,8 +1,8 @@
 """From an order of jobs to a list schedule.
 
-At each event (a completion, a release, a begin or end of a reservation) the jobs that wait are
+At each event (a completion, a release, a change of a capacity) the jobs that wait are
 tried in their order; each starts as soon as it can be placed in the way chosen for it, and no
-deadline or reservation that must be kept would be broken. For projects with resources this is the
+deadline or capacity that must be kept would be broken. For projects with resources this is the
 parallel scheme (R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 revisited", European Journal of Operational Research 90, 1996); for clusters it is list scheduling
 with backfilling.
@@ -28,7 +28,7 @@ from .commitments import keeps_commitments, projected, save, watch
 from .free_gpus import free_all, set_idle, total_free
 from .instance_arrays import InstanceArrays
 from .partial_schedule import DEADLINES, ENDS_KNOWN, PartialSchedule
-from .placement import place, ring_size, tenant_of
+from .placement import holdings, place, ring_size, use_supplies
 from .placement_options import ANY_ALONE, FEWEST_ALONE
 from .queues import (
     ASIDE,
@@ -70,7 +70,7 @@ def decode(
         (jobs) Slot from which on each may start, beside its release.
     """
     arrays, state, queues = instance.engine, schedule.state, schedule.queues
-    reserved = instance.reserved
+    supplies = instance.supplies
     _begin(instance, schedule, order, option, earliest)
     if instance.guarded == 1 and state.counters[RUNNING] > 0:
         # Jobs that run already may miss their deadlines without any other.
@@ -82,11 +82,11 @@ def decode(
     while True:
         if schedule.stop[0] != 0:
             return STOPPED
-        while change < len(reserved.slot) and reserved.slot[change] <= now:
-            server = reserved.server[change]
-            schedule.capacity[server] += reserved.gpus[change]
-            schedule.floor[server] = reserved.floor[change]
-            _refresh(instance, schedule, server)
+        while change < len(supplies.slot) and supplies.slot[change] <= now:
+            supply = supplies.supply[change]
+            schedule.capacity[supply] += supplies.growth[change]
+            schedule.floor[supply] = supplies.floor[change]
+            _refresh(instance, schedule, supply)
             change += 1
         release(queues, now)
         _start_some(instance, schedule, order, option, change)
@@ -94,8 +94,8 @@ def decode(
             return int(schedule.state.counters[CLOCK])
         completion = next_completion(arrays, state)
         following = min(completion, next_slot(queues))
-        if change < len(reserved.slot):
-            following = min(following, reserved.slot[change])
+        if change < len(supplies.slot):
+            following = min(following, supplies.slot[change])
         if following == NEVER:
             return STUCK
         now = following
@@ -120,14 +120,12 @@ def _begin(
     schedule.kept[:] = 0
     schedule.exposed[:] = 0
     schedule.commitments[:] = 0
-    schedule.tenant_held[:] = 0
-    schedule.tenant_kept[:] = 0
     schedule.alone[:] = 0
     schedule.alone_rings[0] = 0
     free_all(schedule.free, instance.groups, instance.server_gpus)
-    for server in range(len(instance.server_gpus)):
-        schedule.capacity[server] = instance.server_gpus[server]
-        schedule.floor[server] = instance.reserved.first_floor[server]
+    for supply in range(len(schedule.capacity)):
+        schedule.capacity[supply] = instance.supplies.first[supply]
+        schedule.floor[supply] = instance.supplies.first_floor[supply]
     for queue in range(options.queues):
         queues.size[queue] = options.queue_size[queue]
     for job in range(len(order)):
@@ -148,14 +146,15 @@ def _begin(
                 await_slot(queues, job, max(instance.release[job], earliest[job]), 0)
             continue
         first, end = instance.running_at[job], instance.running_at[job + 1]
-        at, used = instance.place_at[job], end - first
+        at, used, size = instance.place_at[job], end - first, 0
         for p in range(used):
             server, count = instance.running_server[first + p], instance.running_workers[first + p]
             schedule.server[at + p], schedule.workers[at + p] = server, count
-            schedule.kept[server] += count
-            _refresh(instance, schedule, server)
-            if instance.tenant[job] >= 0:
-                schedule.tenant_kept[instance.tenant[job]] += count
+            size += count
+        use_supplies(instance, schedule, job, used, size)
+        for p in range(at, at + holdings(instance, job, used)):
+            schedule.kept[schedule.server[p]] += schedule.workers[p]
+            _refresh(instance, schedule, schedule.server[p])
         schedule.starts[job], schedule.used[job] = 0, used
         schedule.commitments[DEADLINES] += int(instance.deadline[job] < NEVER)
         servers, workers = schedule.server[at : at + used], schedule.workers[at : at + used]
@@ -174,20 +173,14 @@ def _leave(
     """A job has completed: its GPUs are idle, and jobs that waited for it need not any more."""
     at = instance.place_at[job]
     ran = ran_at_begin(instance, job)
-    tenant = tenant_of(instance, job)
     if instance.guarded == 1:
         schedule.commitments[DEADLINES] -= int(instance.deadline[job] < NEVER)
-    for p in range(at, at + schedule.used[job]):
+    for p in range(at, at + holdings(instance, job, schedule.used[job])):
         if ran:
             schedule.kept[schedule.server[p]] -= schedule.workers[p]
         else:
             schedule.held[schedule.server[p]] -= schedule.workers[p]
         _refresh(instance, schedule, schedule.server[p])
-        if tenant >= 0:
-            if ran:
-                schedule.tenant_kept[tenant] -= schedule.workers[p]
-            else:
-                schedule.tenant_held[tenant] -= schedule.workers[p]
     if not ran and _is_alone(instance, schedule, job):
         _mark_links(instance, schedule, job, 0)
     if len(instance.follower) == 0:
@@ -230,12 +223,16 @@ def _mark_links(instance: InstanceArrays, schedule: PartialSchedule, job: int, a
 
 
 @_inner
-def _refresh(instance: InstanceArrays, schedule: PartialSchedule, server: int) -> None:
-    """Note how many GPUs of a server a job may take now."""
-    left = max(0, schedule.capacity[server] - schedule.kept[server])
-    set_idle(schedule.free, instance.groups, server, left - schedule.held[server])
+def _refresh(instance: InstanceArrays, schedule: PartialSchedule, supply: int) -> None:
+    """Note how many GPUs of a server a job may take now, and whether its capacity may fall short.
+
+    Other supplies are looked at when a job is placed.
+    """
+    if supply < len(instance.server_gpus):
+        left = max(0, schedule.capacity[supply] - schedule.kept[supply])
+        set_idle(schedule.free, instance.groups, supply, left - schedule.held[supply])
     if instance.guarded == 1:
-        watch(instance, schedule, server)
+        watch(schedule, supply)
 
 
 @_inner
@@ -272,11 +269,8 @@ def _start_some(
         schedule.starts[job] = schedule.state.counters[CLOCK]
         if instance.guarded == 1:
             schedule.commitments[DEADLINES] += int(instance.deadline[job] < NEVER)
-        tenant = tenant_of(instance, job)
-        for p in range(used):
-            schedule.held[servers[p]] += workers[p]
-            _refresh(instance, schedule, servers[p])
-            if tenant >= 0:
-                schedule.tenant_held[tenant] += workers[p]
+        for p in range(at, at + holdings(instance, job, used)):
+            schedule.held[schedule.server[p]] += schedule.workers[p]
+            _refresh(instance, schedule, schedule.server[p])
     for i in range(counters[ASIDE]):
         enqueue(queues, queues.aside[i])

@@ -11,11 +11,12 @@ from rarmodel.engine import Placements
 from rarmodel.engine.arrays import NEVER, Arrays, Floats, Ints, arrays_of
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.model import job_extremes
+from rarmodel.model.usage_limits import limits_of_jobs
 from rarmodel.schema import Instance
 
+from .capacity_profile import CapacityProfile, capacity_profile
 from .offsets import ints, offsets
 from .placement_options import PlacementOptions, placement_options
-from .reservation_profile import ReservationProfile, reservation_profile
 from .server_groups import ServerGroups, server_groups
 
 
@@ -44,14 +45,18 @@ class InstanceArrays(NamedTuple):
     """Jobs that wait for each job."""
     waits_for: Ints
     """(jobs) How many jobs each waits for."""
-    tenant: Ints
-    """(jobs) Whose job it is, of those with a cap; −1 for others."""
-    tenant_cap: Ints
-    """(tenants with a cap) GPUs that their jobs may hold at once."""
+    use_at: Ints
+    """(jobs + 1) Offsets into the next three: what each job uses beside GPUs of servers."""
+    use_supply: Ints
+    """The supply: a resource, or the cap of a tenant."""
+    use_of_job: Ints
+    """How much the job uses of it as a whole."""
+    use_of_gpu: Ints
+    """How much each of its workers uses beside that."""
     server_gpus: Ints
     """(servers) GPUs of each server, O_s."""
-    reserved: ReservationProfile
-    """How many GPUs reservations leave of each server, and when."""
+    supplies: CapacityProfile
+    """How much there is of each supply, and when: servers, then what `use_supply` names."""
     fewest: Ints
     """(jobs) Fewest servers of a ring that spreads, at least 2."""
     most: Ints
@@ -65,7 +70,7 @@ class InstanceArrays(NamedTuple):
     running_workers: Ints
     """GPUs held there."""
     place_at: Ints
-    """(jobs + 1) Offsets of each job's servers and workers in `PartialSchedule`."""
+    """(jobs + 1) Offsets of what each job holds in `PartialSchedule`."""
     alike: Ints
     """(jobs) Equal for jobs that may take each other's places: same sizes, servers and types."""
     pin_at: Ints
@@ -75,7 +80,7 @@ class InstanceArrays(NamedTuple):
     pin_workers: Ints
     """Workers on each of them."""
     guarded: int
-    """1 if a start may break what was promised: a deadline, or room for a reservation."""
+    """1 if a start may break what was promised: a deadline, or a capacity that falls."""
     can_stall: int
     """1 if, besides, the speed of some ring may be 0."""
 
@@ -86,17 +91,14 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
     servers = len(cluster.servers)
     index = {job.name: j for j, job in enumerate(jobs)}
     number = {server.name: s for s, server in enumerate(cluster.servers)}
-    reserved = reservation_profile(instance)
+    supplies, uses = capacity_profile(instance), limits_of_jobs(instance)
     followers: list[list[int]] = [[] for _ in jobs]
     for j, job in enumerate(jobs):
         for name in set(job.after):
             followers[index[name]].append(j)
-    capped = [tenant for tenant in instance.tenants if tenant.gpus is not None]
-    tenants = {tenant.name: i for i, tenant in enumerate(capped)}
     held = [job.running.gpus if job.running else {} for job in jobs]
     spread = [job.spread for job in jobs]
-    capped_by = [tenants.get(job.tenant or "", -1) for job in jobs]
-    guarded = len(reserved.slot) > 0 or any(job.deadline is not None for job in jobs)
+    guarded = len(supplies.slot) > 0 or any(job.deadline is not None for job in jobs)
     kinds: dict[object, int] = {}
     alike = [
         kinds.setdefault((job.sizes, job.servers, job.spread, tuple(job.times or ())), len(kinds))
@@ -108,24 +110,28 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
         modes=modes_of(instance),
         compute=np.ascontiguousarray(engine.modes["compute"]),
         groups=groups,
-        options=placement_options(instance, groups, capped_by),
+        options=placement_options(instance, groups),
         release=ints(max(0, job.release) for job in jobs),
         least_slots=ints(one.least_slots for one in job_extremes(instance)),
         deadline=ints(NEVER if job.deadline is None else job.deadline for job in jobs),
         follower_at=offsets(map(len, followers)),
         follower=ints(job for each in followers for job in each),
         waits_for=ints(len(set(job.after)) for job in jobs),
-        tenant=ints(capped_by),
-        tenant_cap=ints(tenant.gpus or 0 for tenant in capped),
+        use_at=offsets(map(len, uses)),
+        use_supply=ints(servers + i for each in uses for i in each),
+        use_of_job=ints(use.of_job for each in uses for use in each.values()),
+        use_of_gpu=ints(use.of_gpu for each in uses for use in each.values()),
         server_gpus=ints(server.gpus for server in cluster.servers),
-        reserved=reserved,
+        supplies=supplies,
         fewest=ints(max(2, one.min_servers) if one else 2 for one in spread),
         most=ints((one.max_servers if one else None) or servers for one in spread),
         equal=np.array([one is not None and one.equal for one in spread], np.bool_),
         running_at=offsets(map(len, held)),
         running_server=ints(number[name] for each in held for name in each),
         running_workers=ints(len(gpus) for each in held for gpus in each.values()),
-        place_at=offsets(min(job.sizes[-1], servers) for job in jobs),
+        place_at=offsets(
+            min(job.sizes[-1], servers) + len(each) for job, each in zip(jobs, uses, strict=True)
+        ),
         alike=ints(alike),
         pin_at=np.zeros(1, np.int64),
         pin_server=np.zeros(0, np.int64),

@@ -13,7 +13,7 @@ from .instance_arrays import InstanceArrays
 from .queues import Queues, new_queues
 
 DEADLINES, EXPOSED, ENDS_KNOWN = range(3)
-"""Commitments: jobs that run and have a deadline; servers that would have too few GPUs if their
+"""Commitments: jobs that run and have a deadline; supplies that would have too little if their
 jobs stayed for ever; 1 if `ends` holds for the jobs that run."""
 
 
@@ -39,23 +39,19 @@ class PartialSchedule(NamedTuple):
     queues: Queues
     """Jobs that wait."""
     capacity: Ints
-    """(servers) GPUs that no reservation holds now."""
+    """(supplies) How much there is now: GPUs of a server that no reservation holds."""
     held: Ints
-    """(servers) GPUs that jobs hold, but for those that ran at slot 0."""
+    """(supplies) How much of it jobs hold, but for those that ran at slot 0."""
     kept: Ints
-    """(servers) GPUs that jobs hold which ran at slot 0."""
+    """(supplies) How much jobs hold which ran at slot 0."""
     floor: Ints
-    """(servers) The least capacity from now on."""
+    """(supplies) The least capacity from now on."""
     exposed: Ints
-    """(servers) 1 if jobs hold more than that leaves."""
+    """(supplies) 1 if jobs hold more than that leaves."""
     commitments: Ints
     """(3) Of the numbers above."""
     ends: Ints
-    """(jobs) When jobs that run end if nothing else starts, before the last reservation begins."""
-    tenant_held: Ints
-    """(tenants) GPUs that the jobs of each tenant with a cap hold, but for those at slot 0."""
-    tenant_kept: Ints
-    """(tenants) And those that ran at slot 0."""
+    """(jobs) When jobs that run end if nothing else starts, before the last capacity falls."""
     waits_for: Ints
     """(jobs) Jobs that each still waits for."""
     alone: Ints
@@ -69,7 +65,7 @@ class PartialSchedule(NamedTuple):
     ended: Ints
     """(jobs) Scratch for the engine."""
     trial: Ints
-    """(3, servers) Scratch of the projection: capacity, held and kept."""
+    """(3, supplies) Scratch of the projection: capacity, held and kept."""
     stop: Ints
     """(1) Another thread sets it to 1 to stop this one."""
 
@@ -77,6 +73,7 @@ class PartialSchedule(NamedTuple):
 def new_schedule(instance: InstanceArrays, stop: Ints | None = None) -> PartialSchedule:
     """Memory for one thread; all threads may share `stop`."""
     jobs, servers = len(instance.release), len(instance.server_gpus)
+    supplies = len(instance.supplies.first)
 
     def zeros(length: int) -> Ints:
         return np.zeros(length, np.int64)
@@ -91,21 +88,19 @@ def new_schedule(instance: InstanceArrays, stop: Ints | None = None) -> PartialS
         completed=zeros(jobs),
         free=new_free_gpus(instance.server_gpus, instance.groups),
         queues=new_queues(jobs, instance.options.queues + jobs),
-        capacity=zeros(servers),
-        held=zeros(servers),
-        kept=zeros(servers),
-        floor=zeros(servers),
-        exposed=zeros(servers),
+        capacity=zeros(supplies),
+        held=zeros(supplies),
+        kept=zeros(supplies),
+        floor=zeros(supplies),
+        exposed=zeros(supplies),
         commitments=zeros(3),
         ends=zeros(jobs),
-        tenant_held=zeros(len(instance.tenant_cap)),
-        tenant_kept=zeros(len(instance.tenant_cap)),
         waits_for=zeros(jobs),
         alone=zeros(len(instance.engine.gbps)),
         alone_links=zeros(jobs),
         alone_rings=zeros(1),
         pool=zeros(servers),
         ended=zeros(jobs),
-        trial=np.zeros((3, servers), np.int64),
+        trial=np.zeros((3, supplies), np.int64),
         stop=zeros(1) if stop is None else stop,
     )

@@ -27,27 +27,25 @@ MOST_GPUS = MOST_RINGS = 2**62
 
 @_inner
 def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice: int) -> int:
-    """Choose servers for a job now; how many, 0 if there is no room or its tenant has its cap.
+    """Choose servers for a job now; how many, 0 if there is no room.
 
     Parameters
     ----------
     instance, schedule
-        The instance, and the schedule so far. It receives the servers and their workers.
+        The instance, and the schedule so far. It receives the servers and their workers, and
+        behind them what else the job uses.
     job
         The job.
     choice
         Which of its options it takes; −1 − i for pin i.
     """
-    chosen, tenant = schedule.queues.queue[job], tenant_of(instance, job)
+    chosen = schedule.queues.queue[job]
     size = schedule.queues.size[chosen]
-    if total_free(schedule.free) < size:
+    if total_free(schedule.free) < size or not _has_supplies(instance, schedule, job, size):
         return 0
-    if tenant >= 0:
-        left = max(0, instance.tenant_cap[tenant] - schedule.tenant_kept[tenant])
-        if schedule.tenant_held[tenant] + size > left:
-            return 0
     if choice < 0:
-        return _place_in_pin(instance, schedule, job, -1 - choice)
+        used = _place_in_pin(instance, schedule, job, -1 - choice)
+        return use_supplies(instance, schedule, job, used, size)
     style, packs = instance.options.queue_style[chosen], instance.options.queue_packs[chosen]
     packing = style == PACK or packs == PACKS_FIRST
     used = 0
@@ -59,13 +57,39 @@ def place(instance: InstanceArrays, schedule: PartialSchedule, job: int, choice:
         if used > 0 or style == PACK or packs == NEVER_PACKS:
             break
         packing = not packing
+    return use_supplies(instance, schedule, job, used, size)
+
+
+@_inner
+def _has_supplies(instance: InstanceArrays, schedule: PartialSchedule, job: int, size: int) -> bool:
+    """Whether there is enough now of all that a job uses beside GPUs of servers."""
+    for i in range(instance.use_at[job], instance.use_at[job + 1]):
+        supply = instance.use_supply[i]
+        amount = instance.use_of_job[i] + size * instance.use_of_gpu[i]
+        left = max(0, schedule.capacity[supply] - schedule.kept[supply])
+        if schedule.held[supply] + amount > left:
+            return False
+    return True
+
+
+@_inner
+def use_supplies(
+    instance: InstanceArrays, schedule: PartialSchedule, job: int, used: int, size: int
+) -> int:
+    """Note behind the servers of a job what else it uses; the number of the servers."""
+    if used > 0:
+        at = instance.place_at[job] + used
+        for i in range(instance.use_at[job], instance.use_at[job + 1]):
+            schedule.server[at] = instance.use_supply[i]
+            schedule.workers[at] = instance.use_of_job[i] + size * instance.use_of_gpu[i]
+            at += 1
     return int(used)
 
 
 @_inner
-def tenant_of(instance: InstanceArrays, job: int) -> int:
-    """The tenant with a cap whose job it is; −1 if there is none."""
-    return int(instance.tenant[job]) if len(instance.tenant_cap) > 0 else -1
+def holdings(instance: InstanceArrays, job: int, used: int) -> int:
+    """How many supplies a job holds something of, if it uses so many servers; 0 if none."""
+    return int(used + instance.use_at[job + 1] - instance.use_at[job]) if used > 0 else 0
 
 
 @_inner

@@ -16,6 +16,7 @@ import numpy as np
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import lone_options
 from rarmodel.model.lone import Lone
+from rarmodel.model.usage_limits import limits_of_jobs
 from rarmodel.schema import Instance, Spread
 
 from .network_parts import NetworkParts
@@ -96,9 +97,7 @@ class _Option(NamedTuple):
         return self.size * self.slots, self.slots, self.style
 
 
-def placement_options(
-    instance: Instance, groups: ServerGroups, capped_by: Sequence[int]
-) -> PlacementOptions:
+def placement_options(instance: Instance, groups: ServerGroups) -> PlacementOptions:
     """The options of the jobs of an instance.
 
     The first option of each job is the one of least area that packs or spreads, and no mixture.
@@ -107,8 +106,6 @@ def placement_options(
     ----------
     instance, groups
         The problem, and its groups of servers.
-    capped_by
-        (jobs) Tenant with a cap whose job it is; −1 for none.
     """
     network = NetworkParts(instance, groups)
     options = [
@@ -123,9 +120,9 @@ def placement_options(
     asked = [
         (
             *(one.size, one.style, one.packs, sets[one.allowed], one.fewest, one.switches),
-            *(job.spread, tenant),
+            *(job.spread, tuple(uses.items())),
         )
-        for each, job, tenant in zip(options, instance.jobs, capped_by, strict=True)
+        for each, job, uses in zip(options, instance.jobs, limits_of_jobs(instance), strict=True)
         for one in each
     ]
     # The smaller rings first.

@@ -1,8 +1,9 @@
 """Jobs that wait, by what they ask for, so that an event need not try each of them.
 
-Jobs that ask for the same (ring size, style, servers, spread, tenant) wait in one queue, the most
-urgent first. Where one of them finds no room, no other one of the queue does until something
-completes or changes. Jobs join their queue once they are released and wait for no other job.
+Jobs that ask for the same (ring size, style, servers, spread, limits of what they use) wait in
+one queue, the most urgent first. Where one of them finds no room, no other one of the queue does
+until something completes or changes. Jobs join their queue once they are released and wait for no
+other job.
 """
 
 from __future__ import annotations

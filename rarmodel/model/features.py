@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.problems import place_of
+from rarmodel.schema.resources import uses_of
 
 from .caching import once_per_instance
 from .sharing_rule import DUTY as DUTY_RULE
@@ -45,6 +47,14 @@ def _quotas(instance: Instance) -> str | None:
     return next((f"tenants[{i}].gpus" for i in capped), None)
 
 
+def _resources(instance: Instance) -> str | None:
+    for i, job in enumerate(instance.jobs if instance.resources else ()):
+        for field, name, amount in uses_of(job):
+            if amount:
+                return f"jobs[{i}].{place_of((field, name))}"
+    return None
+
+
 def _own_rates(instance: Instance) -> str | None:
     servers = enumerate(instance.cluster.servers)
     own = (i for i, server in servers if server.intra_server_gbps is not None)
@@ -66,6 +76,7 @@ RESERVATIONS = Feature(
     lambda instance: "cluster.reservations" if instance.cluster.reservations else None,
 )
 QUOTAS = Feature("quotas", _quotas)
+RESOURCES = Feature("resources", _resources)
 DUTY = Feature(
     "contention by duty",
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
@@ -91,6 +102,7 @@ FEATURES = (
     SERVER_RATES,
     RESERVATIONS,
     QUOTAS,
+    RESOURCES,
     DUTY,
     PREEMPTION,
 )
@@ -112,8 +124,8 @@ PLACES = frozenset(
     }
 )
 """Where they may run, and how fast they are there."""
-CAPS = frozenset({RESERVATIONS.name, QUOTAS.name})
-"""How many GPUs they may hold at once."""
+CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
+"""How many GPUs they may hold at once, and how much they may use of what else there is."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name, DUTY.name}
 ALL = frozenset(feature.name for feature in FEATURES)

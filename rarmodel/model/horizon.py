@@ -16,21 +16,22 @@ from .objectives import objectives_of
 from .ring_rates import pace
 from .sharing_rule import RingOnLinks
 from .topology import topology
+from .usage_limits import sizes_within, usage_limits
 
 
 @once_per_instance
 def horizon_of(instance: Instance) -> int:
     """The horizon of an instance in slots, T.
 
-    Where the instance has none: once the last release, due slot, deadline, and begin or end of a
-    reservation is over, one job after another, each alone in its best placement. Some optimal
-    schedule of every objective ends by then. Order the jobs by completion: the longest suffix that
-    is later than that row can be replaced by it, and every job gains.
+    Where the instance has none: once the `last_event` is over, one job after another, each alone in
+    its best placement. Some optimal schedule of every objective ends by then. Order the jobs by
+    completion: the longest suffix that is later than that row can be replaced by it, and every job
+    gains.
 
-    The row takes place after all that changes: what is reserved for ever, and quotas, leave fewer
-    placements. A job that has none then completes before, in every schedule. Where placements
-    count in an objective, each job keeps the one that it had: alone it is no slower there. So the
-    row has room for the slowest in which it makes progress.
+    The row takes place after all that changes: what is reserved for ever, quotas, and resources
+    leave fewer placements. A job that has none then completes before, in every schedule. Where
+    placements count in an objective, each job keeps the one that it had: alone it is no slower
+    there. So the row has room for the slowest in which it makes progress.
 
     Jobs that run at slot 0 cannot be moved into the row. Let R be when they complete if nothing
     else runs. Once the jobs of the prefix are over, R more slots are enough for them. So the row of
@@ -75,12 +76,18 @@ def unbegun(instance: Instance) -> Instance:
 
 
 def last_event(instance: Instance) -> int:
-    """The last release, due slot, deadline and begin or end of a reservation; 0 at least."""
+    """The last slot at which something begins or ends that the instance names; 0 at least.
+
+    That is a release, due slot, deadline, reservation, or window of a resource.
+    """
     moments = [0]
     for job in instance.jobs:
         moments += [job.release, job.due or 0, job.deadline or 0]
     for one in instance.cluster.reservations:
         moments += [one.start, one.end or 0]
+    for resource in instance.resources:
+        for window in resource.windows:
+            moments += [window.start, window.end or 0]
     return max(moments)
 
 
@@ -115,7 +122,9 @@ def _longest_row(instance: Instance) -> list[int]:
 
 @once_per_instance
 def at_last(instance: Instance) -> Instance | None:
-    """The instance without what is reserved for ever, and without ring sizes beyond quotas.
+    """The instance without what is reserved for ever, and without ring sizes beyond limits.
+
+    These are the caps of tenants, and the capacities that resources have at last.
 
     None if that is the instance itself.
     """
@@ -123,11 +132,15 @@ def at_last(instance: Instance) -> Instance | None:
     for one in instance.cluster.reservations:
         if one.end is None:
             away[one.server] += one.gpus
-    quotas = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
-    if not away and not any(job.tenant in quotas for job in instance.jobs):
+    limits = enumerate(one.capacities[-1] for one in usage_limits(instance))
+    most = {i: capacity for i, capacity in limits if capacity is not None}
+    if not away and not most:
         return None
     left = left_of(instance.cluster, away)
-    jobs = tuple(job if job.running else left.job(job, quotas) for job in instance.jobs)
+    jobs = tuple(
+        job if job.running else left.job(job, sizes_within(instance, j, most))
+        for j, job in enumerate(instance.jobs)
+    )
     return instance.model_copy(update={"cluster": left.cluster, "jobs": jobs})
 
 

@@ -23,6 +23,7 @@ from .left import Left, left_of
 from .lone import Lone, allowed_servers, each_lone_options, groups_of, lone_options
 from .ring_rates import each_paces
 from .topology import topology
+from .usage_limits import limits_of_jobs, sizes_within, usage_limits
 from .windows import in_order, waited_for, windows
 
 MOST_LOOKS = 100_000
@@ -127,21 +128,24 @@ class _Span(NamedTuple):
         The slots; no end for the last one.
     away
         By server, GPUs that are reserved or held by jobs that run since before slot 0.
-    quotas
-        By tenant, GPUs that its other jobs may hold.
+    room
+        By limit that is in force, what others than these jobs may use.
     """
 
     start: int
     end: int | None
     away: Mapping[str, int]
-    quotas: Mapping[str, int]
+    room: Mapping[int, int]
 
     def beside(self, other: _Span) -> _Span:
         """What holds in both spans."""
         return self._replace(
             end=other.end,
             away=Counter(self.away) | Counter(other.away),
-            quotas={name: min(most, other.quotas[name]) for name, most in self.quotas.items()},
+            room={
+                i: min(some[i] for some in (self.room, other.room) if i in some)
+                for i in self.room.keys() | other.room.keys()
+            },
         )
 
     def either(self, other: _Span) -> _Span:
@@ -149,19 +153,21 @@ class _Span(NamedTuple):
         return self._replace(
             end=other.end,
             away=Counter(self.away) & Counter(other.away),
-            quotas={name: max(most, other.quotas[name]) for name, most in self.quotas.items()},
+            room={
+                i: max(self.room[i], other.room[i]) for i in self.room.keys() & other.room.keys()
+            },
         )
 
 
 class Caps:
-    """When a job completes at the earliest beside reservations, quotas and running jobs.
+    """When a job completes at the earliest beside reservations, limits and running jobs.
 
     Parameters
     ----------
     instance
         The problem.
     reserved, capped, held
-        Whether reservations, quotas and running jobs count.
+        Whether reservations, limits of what jobs use, and running jobs count.
     """
 
     def __init__(
@@ -176,8 +182,8 @@ class Caps:
 
     @property
     def free(self) -> bool:
-        """Whether all of the cluster is left at all times, and nobody has a cap."""
-        return len(self._spans) == 1 and not self._spans[0].away and not self._spans[0].quotas
+        """Whether all of the cluster is left at all times, and there is no limit."""
+        return len(self._spans) == 1 and not self._spans[0].away and not self._spans[0].room
 
     def soonest(self, j: int, start: int) -> int | None:
         """The slot before which a job that starts no earlier than a slot does not complete.
@@ -246,13 +252,13 @@ class Caps:
             return [(extreme.least_slots, extreme.best_speed)]
         self._looks -= 1
         span, left = self._between(i, k)
-        job = self._instance.jobs[j]
+        job, sizes = self._instance.jobs[j], sizes_within(self._instance, j, span.room)
         # It may run elsewhere than where it runs already.
         update = {"running": None, "iterations": job.iterations_left}
         rest = self._instance.model_copy(update={"cluster": left.cluster, "preemption": None})
         return [
             (slots, one.pace.speed(one.servers, one.gbps))
-            for one in _options(rest, left.job(job.model_copy(update=update), span.quotas))
+            for one in _options(rest, left.job(job.model_copy(update=update), sizes))
             if (slots := one.pace.slots(one.servers, one.gbps))
         ]
 
@@ -260,8 +266,7 @@ class Caps:
         """Whether some ring of a job has room from one span to another, whatever its speed."""
         job = self._instance.jobs[j]
         kinds = None if job.times is None else frozenset(job.times)
-        quota = self._between(i, k)[0].quotas.get(job.tenant or "")
-        sizes = tuple(size for size in job.sizes if quota is None or size <= quota)
+        sizes = sizes_within(self._instance, j, self._between(i, k)[0].room)
         key = sizes, job.servers, kinds, job.spread, i, k
         if key not in self._roomy:
             left = self._between(i, k)[1].gpus
@@ -297,27 +302,33 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
         away += [
             (one.start, one.end, one.server, one.gpus) for one in instance.cluster.reservations
         ]
-    own: list[tuple[int, str | None, int]] = []
+    own: list[tuple[int, int, int]] = []
     if held and instance.preemption is None:
         for j, end in running_ends(instance).items():
             running = instance.jobs[j].running
             if running is not None and end is not None:
                 away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
-                own.append((end, instance.jobs[j].tenant, running.size))
-    quotas = {one.name: one.gpus for one in instance.tenants if capped and one.gpus is not None}
+                uses = limits_of_jobs(instance)[j].items()
+                own += [(end, i, use.at(running.size)) for i, use in uses]
+    limits = usage_limits(instance) if capped else ()
     moments = {0, *(start for start, *_ in away), *(end for _, end, *_ in away if end is not None)}
+    moments.update(slot for limit in limits for slot in limit.starts)
     starts = sorted(moments)
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         there = Counter[str]()
         for begin, end, server, gpus in away:
             if begin <= start and (end is None or start < end):
                 there[server] += gpus
-        taken = Counter[str]()
-        for end, tenant, gpus in own:
-            if start < end and tenant is not None:
-                taken[tenant] += gpus
-        left = {name: max(0, most - taken[name]) for name, most in quotas.items()}
-        yield _Span(start, following, there, left)
+        taken = Counter[int]()
+        for end, i, amount in own:
+            if start < end:
+                taken[i] += amount
+        room = {
+            i: max(0, capacity - taken[i])
+            for i, limit in enumerate(limits)
+            if (capacity := limit.capacity(start)) is not None
+        }
+        yield _Span(start, following, there, room)
 
 
 def _joined(spans: list[_Span]) -> list[_Span]:
@@ -346,13 +357,15 @@ def _kept_out(instance: Instance, j: int, head: int) -> str:
     sizes = " or ".join(map(str, job.sizes)) + " GPU" + "s" * (job.sizes[-1] > 1)
     ring = f"its ring of {sizes}" + (f" on {job.spread.told()}" if job.spread else "")
     ring = f"{ring} on its own servers" if job.servers is not None else ring
-    cap, reserved = _cap(instance, job), _reserved(instance, job)
-    quota = Caps(instance, reserved=False, held=False)
+    cap, reserved = _limits(instance, j), _reserved(instance, job)
+    limited = Caps(instance, reserved=False, held=False)
     away = Caps(instance, capped=False, held=False)
-    if cap and quota.soonest(j, head) is None:
-        if not quota.has_room(j):
+    if cap and limited.soonest(j, head) is None:
+        if not limited.has_room(j):
             return f"job {job.name!r} can never run: {ring} is beyond {cap}"
-        return f"job {job.name!r} can never run: it makes no progress in rings within {cap}"
+        limits = [usage_limits(instance)[i] for i in limits_of_jobs(instance)[j]]
+        enough = " for long enough" if any(len(one.starts) > 1 for one in limits) else ""
+        return f"job {job.name!r} can never run: it makes no progress{enough} in rings within {cap}"
     if away.soonest(j, head) is None:
         lacks, beside = not away.has_room(j), reserved
     else:
@@ -366,13 +379,17 @@ def _kept_out(instance: Instance, j: int, head: int) -> str:
     return f"job {job.name!r} can never run: {ring} {why} beside {beside}"
 
 
-def _cap(instance: Instance, job: Job) -> str:
-    """The cap of a job's tenant; empty if it has none."""
-    for i, tenant in enumerate(instance.tenants):
-        if tenant.name == job.tenant and tenant.gpus is not None:
-            gpus = f"{tenant.gpus} GPU{'s' * (tenant.gpus > 1)}"
-            return f"the cap of {gpus} of tenant {tenant.name!r} (tenants[{i}].gpus)"
-    return ""
+def _limits(instance: Instance, j: int) -> str:
+    """The limits of what a job uses; those alone that none of its rings keeps, if there are any."""
+    job, found, beyond = instance.jobs[j], [], []
+    for i, use in limits_of_jobs(instance)[j].items():
+        limit = usage_limits(instance)[i]
+        found.append(limit.words)
+        least = min(map(use.at, job.sizes))
+        if limit.most is not None and least > limit.most:
+            uses = "" if limit.of_tenant else f", as it uses {limit.told(least)} at least"
+            beyond.append(limit.words + uses)
+    return " and ".join(beyond or found)
 
 
 def _reserved(instance: Instance, job: Job) -> str:

@@ -68,3 +68,9 @@ def _moments(instance: Instance) -> Iterator[tuple[str, int]]:
         for name, slot in (("from", one.start), ("to", one.end)):
             if slot is not None:
                 yield f"cluster.reservations[{i}].{name}", slot
+    for i, resource in enumerate(instance.resources):
+        windows = resource.capacity if isinstance(resource.capacity, tuple) else ()
+        for k, window in enumerate(windows):
+            for name, slot in (("from", window.start), ("to", window.end)):
+                if slot is not None:
+                    yield f"resources[{i}].capacity[{k}].{name}", slot

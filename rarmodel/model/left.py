@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rarmodel.schema import Cluster, Job
@@ -22,13 +22,11 @@ class Left(NamedTuple):
     cluster: Cluster
     gpus: Mapping[str, int]
 
-    def job(self, job: Job, quotas: Mapping[str, int]) -> Job:
-        """A job on the servers of which something is left, in the ring sizes within its quota.
+    def job(self, job: Job, sizes: Sequence[int]) -> Job:
+        """A job on the servers of which something is left, in some of its ring sizes.
 
-        It has no servers if no size is within the quota.
+        It has no servers if there is no size.
         """
-        quota = quotas.get(job.tenant or "")
-        sizes = [size for size in job.sizes if quota is None or size <= quota]
         names = [name for name in job.servers or self.gpus if self.gpus[name] > 0]
         update = {"gpus": tuple(sizes or job.sizes), "servers": tuple(names if sizes else ())}
         return job.model_copy(update=update)

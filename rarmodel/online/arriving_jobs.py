@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +14,35 @@ from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model import job_extremes, lone_options
 from rarmodel.model.horizon import unbegun
 from rarmodel.model.lone import allowed_servers
+from rarmodel.model.usage_limits import limits_of_jobs, sizes_within, usage_limits
 from rarmodel.schema import Instance
 
 Truths = npt.NDArray[np.bool_]
 
-NOBODY = -1
-"""The tenant of a job without a cap."""
+
+class Uses(NamedTuple):
+    """What jobs use beside GPUs of servers, by number in order of arrival.
+
+    Attributes
+    ----------
+    at
+        (jobs + 1) Offsets into the others.
+    limit
+        A resource, or the cap of a tenant.
+    of_job, of_gpu
+        How much of it the job uses as a whole, and with each of its GPUs beside that.
+    """
+
+    at: Ints
+    limit: Ints
+    of_job: Ints
+    of_gpu: Ints
+
+    def amounts(self, k: int, gpus: int) -> Mapping[int, int]:
+        """What a job uses of each limit with so many GPUs."""
+        some = slice(self.at[k], self.at[k + 1])
+        used = self.of_job[some] + gpus * self.of_gpu[some]
+        return dict(zip(self.limit[some].tolist(), used.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -42,8 +67,8 @@ class Jobs:
         Iterations per slot, and slots for the iterations left, alone in the best placement.
     stalls
         Whether there may be a placement, or rings beside it, with which it makes no progress.
-    tenant, cap
-        Whose job it is, of the tenants with a cap; and how many GPUs each of them may hold.
+    uses
+        What each uses of resources, and of the caps of tenants.
     row, allowed, within
         The row of `allowed` that has the servers that a job may use. `within[r, q]`: row q has no
         server that row r lacks.
@@ -67,8 +92,7 @@ class Jobs:
     speed: Ints
     length: Ints
     stalls: Truths
-    tenant: Ints
-    cap: Ints
+    uses: Uses
     row: Ints
     allowed: Truths
     within: Truths
@@ -88,8 +112,7 @@ def jobs_of(instance: Instance) -> Jobs:
     for k, job in enumerate(jobs):
         for name in set(job.after):
             followers[number[name]].append(k)
-    capped = [tenant for tenant in instance.tenants if tenant.gpus is not None]
-    tenants = {tenant.name: i for i, tenant in enumerate(capped)}
+    uses = [limits_of_jobs(instance)[j] for j in order]
     rows: dict[frozenset[int], int] = {frozenset(range(servers)): 0}
     sets = allowed_servers(instance)
     row = _ints([rows.setdefault(sets[j], len(rows)) for j in order])
@@ -114,8 +137,12 @@ def jobs_of(instance: Instance) -> Jobs:
         speed=speed,
         length=-(-iterations // speed),
         stalls=np.array([extremes[j].worst_speed == 0 for j in order], np.bool_),
-        tenant=_ints([tenants.get(job.tenant or "", NOBODY) for job in jobs]),
-        cap=_ints([tenant.gpus or 0 for tenant in capped]),
+        uses=Uses(
+            at=_ints([0, *accumulate(map(len, uses))]),
+            limit=_ints([limit for each in uses for limit in each]),
+            of_job=_ints([use.of_job for each in uses for use in each.values()]),
+            of_gpu=_ints([use.of_gpu for each in uses for use in each.values()]),
+        ),
         row=row,
         allowed=allowed,
         within=np.array([[bool((q <= r).all()) for q in allowed] for r in allowed]),
@@ -127,20 +154,26 @@ def jobs_of(instance: Instance) -> Jobs:
 
 
 def _sizes(instance: Instance) -> Ints:
-    """(jobs) The ring size of least area, alone, that the tenant's cap lets in."""
+    """(jobs) The ring size of least area, alone, that caps and resources let in at last."""
     if all(len(job.sizes) == 1 for job in instance.jobs):
         return _ints([job.sizes[0] for job in instance.jobs])
-    caps = {tenant.name: tenant.gpus for tenant in instance.tenants}
     found = []
-    for job, options in zip(instance.jobs, lone_options(instance), strict=True):
-        most = caps.get(job.tenant or "") or job.sizes[-1]
+    for j, options in enumerate(lone_options(instance)):
+        within = sizes_at_last(instance, j)
         areas = [
-            (one.pace.size > most, one.pace.size * slots, one.pace.size)
+            (one.pace.size not in within, one.pace.size * slots, one.pace.size)
             for one in options
             if (slots := one.pace.slots(one.servers, one.gbps))
         ]
         found.append(min(areas)[2])
     return _ints(found)
+
+
+def sizes_at_last(instance: Instance, j: int) -> tuple[int, ...]:
+    """Ring sizes of a job that the caps and the last capacities of resources let in."""
+    limits = enumerate(usage_limits(instance))
+    last = {i: most for i, limit in limits if (most := limit.capacities[-1]) is not None}
+    return sizes_within(instance, j, last)
 
 
 def _ints(values: list[int]) -> Ints:

@@ -17,7 +17,7 @@ from rarmodel.model.lone import lone_options
 from rarmodel.schema import Instance
 
 from . import walk
-from .arriving_jobs import NOBODY, Jobs
+from .arriving_jobs import Jobs
 from .cluster_at_work import WorkingCluster
 from .idle_capacity import Ring
 from .moving import elsewhere, moves
@@ -112,7 +112,7 @@ class Foreman:
         while True:
             at = walk.next_fit(
                 *(order, at, self._wanted, cluster.holds, jobs.row, cluster.room.free),
-                *(jobs.tenant, cluster.room.quota, int(blocks)),
+                *(jobs.uses, cluster.room.left, int(blocks)),
             )
             if at == walk.NONE_FITS:
                 return
@@ -124,9 +124,9 @@ class Foreman:
         """Stop those who are not to go on, and place those who go before them in the order."""
         cluster, jobs = self._cluster, self._jobs
         chosen = np.zeros(len(jobs.index), np.bool_)
-        free, quota = cluster.room.without_jobs()
+        free, left = cluster.room.without_jobs()
         walk.choose(
-            *(order, self._wanted, jobs.row, jobs.within, free, jobs.tenant, quota, int(blocks)),
+            *(order, self._wanted, jobs.row, jobs.within, free, jobs.uses, left, int(blocks)),
             chosen,
         )
         held = cluster.held[active]
@@ -159,7 +159,7 @@ class Foreman:
     def _start(self, k: int) -> bool:
         """Put a job somewhere if there is room; whether there is."""
         cluster = self._cluster
-        if not self._within_quota(k):
+        if not self._within_limits(k):
             return False
         ring = self._ring(k)
         if ring is None:
@@ -238,7 +238,7 @@ class Foreman:
 
     def _lacks_room(self, k: int) -> bool:
         """Whether a job waits for want of room, and not because the placement wants it to."""
-        if not self._within_quota(k):
+        if not self._within_limits(k):
             return False
         cluster, asked = self._cluster, self.asks(k)
         ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle)
@@ -246,9 +246,9 @@ class Foreman:
             return True
         return self.with_progress(k, ring, asked) is None
 
-    def _within_quota(self, k: int) -> bool:
-        tenant = self._jobs.tenant[k]
-        return bool(tenant == NOBODY or self._wanted[k] <= self._cluster.room.quota[tenant])
+    def _within_limits(self, k: int) -> bool:
+        used = self._jobs.uses.amounts(k, int(self._wanted[k]))
+        return all(amount <= self._cluster.room.left[limit] for limit, amount in used.items())
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -13,6 +12,7 @@ from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds
+from rarmodel.lists.capacity_profile import capacity_profile
 from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, pace
@@ -93,7 +93,8 @@ class WorkingCluster:
         self.linked: dict[int, RingOnLinks] = {}
         count = len(jobs.index)
         self.now = 0
-        self.room = Room(instance.cluster, jobs)
+        self._supplies = capacity_profile(instance)
+        self.room = Room(self._supplies, jobs)
         self.stays: dict[int, Stay] = {}
         self.stopped: dict[int, Stay] = {}
         self.past: list[Stay] = []
@@ -117,7 +118,6 @@ class WorkingCluster:
         self._completed = np.zeros(count, np.int64)
         left = np.array([job.iterations_left for job in instance.jobs], np.int64)
         rings.empty(self._arrays, self._state, left)
-        self._changes = sorted(_changes(instance))
         self._change = 0
         index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
         for k, j in enumerate(jobs.index.tolist()):
@@ -134,8 +134,9 @@ class WorkingCluster:
         return min(following, self._restored[0][0]) if self._restored else following
 
     def next_change(self) -> int:
-        """The next begin or end of a reservation; NEVER if there is none."""
-        return self._changes[self._change][0] if self._change < len(self._changes) else NEVER
+        """The next change of a capacity, as by a reservation; NEVER if there is none."""
+        slots = self._supplies.slot
+        return int(slots[self._change]) if self._change < len(slots) else NEVER
 
     def advance(self, slot: int) -> list[int]:
         """Go to a slot that is no later than the next event; the jobs that complete in it."""
@@ -156,21 +157,33 @@ class WorkingCluster:
         return completed
 
     def reserve(self) -> bool:
-        """Begin and end the reservations of this slot; whether there are any.
+        """Change the capacities that change in this slot; whether there are any.
 
-        Where one begins, the jobs that began last on the server give way.
+        Where one falls, the jobs that began last on the server, or of those that use the resource,
+        give way.
         """
-        first = self._change
+        first, supplies, room = self._change, self._supplies, self.room
         while self.next_change() <= self.now:
-            _, server, gpus = self._changes[self._change]
-            self.room.reserve(server, gpus)
+            room.grow(int(supplies.supply[self._change]), int(supplies.growth[self._change]))
             self._change += 1
-        for server in np.flatnonzero(self.room.idle < 0).tolist():
+        for server in np.flatnonzero(room.idle < 0).tolist():
             there = [one for one in self.stays.values() if server in one.ring and not one.kept]
-            for stay in sorted(there, key=lambda one: (-one.start, -one.job)):
-                if self.room.idle[server] < 0:
-                    self.stop(stay.job)
+            self._give_way(there, room.idle, server)
+        for limit in np.flatnonzero(room.left < 0).tolist():
+            users = [
+                one
+                for one in self.stays.values()
+                if not one.kept
+                and self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
+            ]
+            self._give_way(users, room.left, limit)
         return self._change > first
+
+    def _give_way(self, some: list[Stay], left: Ints, supply: int) -> None:
+        """Stop those of some jobs that began last, as long as less than nothing is left."""
+        for stay in sorted(some, key=lambda one: (-one.start, -one.job)):
+            if left[supply] < 0:
+                self.stop(stay.job)
 
     def start(self, k: int, ring: Ring) -> None:
         """A job takes GPUs that are idle; it is restored first if it ran before.
@@ -301,12 +314,3 @@ class WorkingCluster:
 def _columns(ring: Ring) -> tuple[Ints, Ints]:
     """Servers and workers of a ring."""
     return np.array([*ring], np.int64), np.array([*ring.values()], np.int64)
-
-
-def _changes(instance: Instance) -> Iterator[tuple[int, int, int]]:
-    """Slot and server of each begin and end of a reservation, and GPUs that are then away."""
-    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    for one in instance.cluster.reservations:
-        yield one.start, index[one.server], one.gpus
-        if one.end is not None:
-            yield one.end, index[one.server], -one.gpus

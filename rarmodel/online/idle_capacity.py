@@ -1,4 +1,4 @@
-"""Which GPUs are idle: servers, what is reserved, what jobs hold, and the caps of tenants."""
+"""Which GPUs are idle, and what is left of resources and of the caps of tenants."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.schema import Cluster
+from rarmodel.lists.capacity_profile import CapacityProfile
 
-from .arriving_jobs import NOBODY, Jobs
+from .arriving_jobs import Jobs
 
 Ring = Mapping[int, int]
 """Workers of a ring on each server that it uses, by index."""
@@ -28,18 +28,20 @@ class Room:
         (servers) GPUs that jobs may take; below 0 where they hold more than is left.
     free
         (rows of `Jobs.allowed`) Idle GPUs on the servers of each row.
-    quota
-        (tenants with a cap) GPUs that their jobs may still take.
+    left
+        (limits) How much jobs may still use; below 0 where they use more than there is.
     """
 
-    def __init__(self, cluster: Cluster, jobs: Jobs) -> None:
+    def __init__(self, supplies: CapacityProfile, jobs: Jobs) -> None:
         self._jobs = jobs
-        self.capacity: Ints = np.array([server.gpus for server in cluster.servers], np.int64)
+        servers = jobs.allowed.shape[1]
+        self.capacity: Ints = supplies.first[:servers].copy()
         self.idle = self.capacity.copy()
         self.free: Ints = jobs.allowed.astype(np.int64) @ self.idle
-        self.quota = jobs.cap.copy()
+        self._there = supplies.first[servers:].copy()
+        self.left = self._there.copy()
         self._held, self._kept = np.zeros_like(self.idle), np.zeros_like(self.idle)
-        self._held_by, self._kept_by = np.zeros_like(self.quota), np.zeros_like(self.quota)
+        self._used, self._used_on = np.zeros_like(self.left), np.zeros_like(self.left)
 
     def take(self, k: int, ring: Ring, *, kept: bool = False) -> None:
         """A job holds GPUs from now on; `kept` if it ran there at slot 0."""
@@ -49,31 +51,38 @@ class Room:
         """A job holds GPUs no longer."""
         self._change(k, ring, -1, kept=kept)
 
-    def reserve(self, server: int, gpus: int) -> None:
-        """So many more GPUs of a server are away; fewer if below 0."""
-        self.capacity[server] -= gpus
-        self._refresh(server)
+    def grow(self, supply: int, amount: int) -> None:
+        """There is so much more of a server, or of a limit behind them; less if below 0."""
+        servers = len(self.capacity)
+        if supply < servers:
+            self.capacity[supply] += amount
+            self._refresh(supply)
+        else:
+            self._there[supply - servers] += amount
+            self._refresh_limit(supply - servers)
 
     def has(self, ring: Ring) -> bool:
         """Whether a ring's GPUs are idle."""
         return all(self.idle[server] >= count for server, count in ring.items())
 
     def without_jobs(self) -> tuple[Ints, Ints]:
-        """What `free` and `quota` would be if no job held anything."""
+        """What `free` and `left` would be if no job held anything."""
         free: Ints = self._jobs.allowed.astype(np.int64) @ np.maximum(self.capacity, self._kept)
-        return free, np.maximum(self._jobs.cap, self._kept_by)
+        return free, np.maximum(self._there, self._used_on)
 
     def _change(self, k: int, ring: Ring, sign: int, *, kept: bool) -> None:
         on_servers = self._kept if kept else self._held
         for server, count in ring.items():
             on_servers[server] += sign * count
             self._refresh(server)
-        tenant = self._jobs.tenant[k]
-        if tenant != NOBODY:
-            of_tenant = self._kept_by if kept else self._held_by
-            of_tenant[tenant] += sign * sum(ring.values())
-            left = max(0, self._jobs.cap[tenant] - self._kept_by[tenant])
-            self.quota[tenant] = left - self._held_by[tenant]
+        used = self._used_on if kept else self._used
+        for limit, amount in self._jobs.uses.amounts(k, sum(ring.values())).items():
+            used[limit] += sign * amount
+            self._refresh_limit(limit)
+
+    def _refresh_limit(self, limit: int) -> None:
+        left = max(0, self._there[limit] - self._used_on[limit])
+        self.left[limit] = left - self._used[limit]
 
     def _refresh(self, server: int) -> None:
         before = max(0, self.idle[server])

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import listed
 from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema.job import Running
 
-from .arriving_jobs import NOBODY
 from .carry_out import Foreman
 from .cluster_at_work import WorkingCluster
 from .idle_capacity import Ring
@@ -115,11 +115,13 @@ def _lacks(foreman: Foreman, k: int, placement: Placement) -> str:
     cluster, asked = foreman.cluster, foreman.asks(k)
     kind = foreman.type_of(k)
     gpus = f"{asked.size} GPU{'s' * (asked.size > 1)}" + (f" of type {kind!r}" if kind else "")
-    tenant = int(cluster.jobs.tenant[k])
-    if tenant != NOBODY and asked.size > cluster.room.quota[tenant]:
-        left = max(0, int(cluster.room.quota[tenant]))
-        name = cluster.instance.jobs[int(cluster.jobs.index[k])].tenant
-        return f"waits for {gpus}, and the cap of tenant {name!r} leaves {left}"
+    for i, amount in cluster.jobs.uses.amounts(k, asked.size).items():
+        limit, left = usage_limits(cluster.instance)[i], max(0, int(cluster.room.left[i]))
+        if amount > left and limit.of_tenant:
+            return f"waits for {gpus}, and the cap of tenant {limit.name!r} leaves {left}"
+        if amount > left:
+            wanted = f"{limit.told(amount)} of resource {limit.name!r}"
+            return f"waits for {gpus} and {wanted}, of which less is left"
     if fewest_servers(asked, cluster.room.capacity) is None:
         return f"waits for {gpus}, for which the servers that it may use have no room"
     ring = fewest_servers(asked, cluster.room.idle)

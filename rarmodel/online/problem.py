@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model.gpu_assignment import Stay, number_gpus
-from rarmodel.schema import Instance, Job
+from rarmodel.schema import CapacityWindow, Instance, Job, Resource
 from rarmodel.schema.cluster import Reservation
 from rarmodel.schema.job import Running
 
 from .cluster_at_work import WorkingCluster
+
+T = TypeVar("T", Reservation, CapacityWindow)
 
 
 def known_problem(cluster: WorkingCluster, active: Ints) -> Instance:
@@ -37,6 +40,7 @@ def known_problem(cluster: WorkingCluster, active: Ints) -> Instance:
             "preemption": None,
             "time": instance.time.model_copy(update={"horizon": None, "origin": None}),
             "cluster": instance.cluster.model_copy(update={"reservations": reservations}),
+            "resources": tuple(_from(one, now) for one in instance.resources),
         }
     )
 
@@ -66,7 +70,19 @@ def _job(
 
 def _reservations(instance: Instance, now: int) -> Iterator[Reservation]:
     """What is reserved from now on."""
-    for one in instance.cluster.reservations:
+    return _later(instance.cluster.reservations, now)
+
+
+def _from(resource: Resource, now: int) -> Resource:
+    """A resource, with the windows of its capacity that are not over."""
+    if not isinstance(resource.capacity, tuple):
+        return resource
+    return resource.model_copy(update={"capacity": tuple(_later(resource.capacity, now))})
+
+
+def _later(some: Iterable[T], now: int) -> Iterator[T]:
+    """What is not over by a slot, in slots counted from then."""
+    for one in some:
         if one.end is None or one.end > now:
             end = None if one.end is None else one.end - now
             yield one.model_copy(update={"start": max(0, one.start - now), "end": end})

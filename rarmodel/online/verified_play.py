@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -19,6 +20,7 @@ from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import LEVELS, RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.objectives import Objective
+from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
 from rarmodel.schema.instance import Preemption
 from rarmodel.schema.schedule import AnyAssignment, Assignment, InterruptedAssignment, Segment
@@ -162,6 +164,17 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
         return (
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "
             "where a reservation begins; give the instance preemption"
+        )
+    falls = (
+        limit.place
+        for limit in usage_limits(instance)
+        for before, after in pairwise(limit.capacities)
+        if after is not None and (before is None or after < before)
+    )
+    if instance.preemption is None and (place := next(falls, None)):
+        return (
+            f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
+            "give way where that happens; give the instance preemption"
         )
     if place := used(instance).get(LEVELS.name):
         return f"simulate does not handle levels ({place}); leave the field out"

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.engine.arrays import Ints
 from rarmodel.model.left import left_of
 from rarmodel.model.lone import each_lone_options, lone_options
 from rarmodel.model.ring_rates import each_paces, paces
 from rarmodel.schema import Job
 
-from .arriving_jobs import NOBODY
+from .arriving_jobs import sizes_at_last
 from .carry_out import asked_for
 from .cluster_at_work import WorkingCluster
 from .placement import Asked
@@ -106,9 +106,8 @@ class Views:
             for shape, own in paces(unbegun)[j].items():
                 speeds = (one.pace.speed(*one[1:3]) for one in options if one.pace == own)
                 found[shape] = max(speeds, default=0)
-            tenant = self._cluster.jobs.tenant[k]
-            most = NEVER if tenant == NOBODY else int(self._cluster.jobs.cap[tenant])
-            small = {shape: speed for shape, speed in found.items() if shape[0] <= most}
+            within = sizes_at_last(unbegun, j)
+            small = {shape: speed for shape, speed in found.items() if shape[0] in within}
             self._speeds[k] = small or found
         return self._speeds[k]
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.engine.compilation import compiled
 
+from .arriving_jobs import Uses
+
 Truths = npt.NDArray[np.bool_]
 
 NONE_FITS = -1
 """No job fits any more."""
+
+
+@partial(compiled, inner=True)
+def _within(uses: Uses, left: Ints, job: int, gpus: int) -> bool:
+    """Whether so much is left of all that a job uses with so many GPUs."""
+    for i in range(uses.at[job], uses.at[job + 1]):
+        if uses.of_job[i] + gpus * uses.of_gpu[i] > left[uses.limit[i]]:
+            return False
+    return True
 
 
 @compiled
@@ -22,8 +35,8 @@ def next_fit(
     holds: Truths,
     row: Ints,
     free: Ints,
-    tenant: Ints,
-    quota: Ints,
+    uses: Uses,
+    left: Ints,
     blocks: int,
 ) -> int:
     """Place in the order, from a place on, of the first job that waits and fits by its number.
@@ -32,10 +45,12 @@ def next_fit(
     ----------
     order, at
         Jobs, most urgent first, and where to begin.
-    wanted, holds, row, tenant
-        (jobs) GPUs that each is to have; whether it holds some; its servers; its tenant.
-    free, quota
-        GPUs that are left on the servers of each row, and to each tenant.
+    wanted, holds, row
+        (jobs) GPUs that each is to have; whether it holds some; its servers.
+    free
+        GPUs that are left on the servers of each row.
+    uses, left
+        What jobs use beside that, and how much is left of it.
     blocks
         1 if a job that does not fit keeps those after it from starting.
     """
@@ -43,7 +58,7 @@ def next_fit(
         job = order[i]
         if holds[job] or wanted[job] == 0:
             continue
-        if wanted[job] <= free[row[job]] and (tenant[job] < 0 or wanted[job] <= quota[tenant[job]]):
+        if wanted[job] <= free[row[job]] and _within(uses, left, job, wanted[job]):
             return i
         if blocks == 1:
             return NONE_FITS
@@ -57,8 +72,8 @@ def choose(
     row: Ints,
     within: Truths,
     free: Ints,
-    tenant: Ints,
-    quota: Ints,
+    uses: Uses,
+    left: Ints,
     blocks: int,
     chosen: Truths,
 ) -> None:
@@ -69,12 +84,12 @@ def choose(
 
     Parameters
     ----------
-    order, wanted, row, tenant, blocks
+    order, wanted, row, uses, blocks
         As for `next_fit`.
     within
         `within[r, q]`: row q has no server that row r lacks.
-    free, quota
-        GPUs of each row and tenant if no job held any; written to.
+    free, left
+        GPUs of each row, and what there is beside that, if no job held anything; written to.
     chosen
         (jobs) Set to True for those that are chosen.
     """
@@ -83,13 +98,13 @@ def choose(
         size, own = wanted[job], row[job]
         if size == 0:
             continue
-        if size > free[own] or (tenant[job] >= 0 and size > quota[tenant[job]]):
+        if size > free[own] or not _within(uses, left, job, size):
             if blocks == 1:
                 return
             continue
         chosen[job] = True
-        if tenant[job] >= 0:
-            quota[tenant[job]] -= size
+        for u in range(uses.at[job], uses.at[job + 1]):
+            left[uses.limit[u]] -= uses.of_job[u] + size * uses.of_gpu[u]
         for r in range(len(free)):
             if within[r, own]:
                 free[r] -= size

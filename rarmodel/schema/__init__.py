@@ -3,6 +3,7 @@
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
 from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
 from .job import GpuTimes, Job, Running, Spread
+from .resources import CapacityWindow, Resource
 from .schedule import (
     AnyAssignment,
     Assignment,
@@ -19,6 +20,7 @@ from .time import SlotTime, Time
 __all__ = [
     "AnyAssignment",
     "Assignment",
+    "CapacityWindow",
     "Cluster",
     "Contention",
     "GpuTimes",
@@ -34,6 +36,7 @@ __all__ = [
     "ProvenLater",
     "ProvenValue",
     "Reservation",
+    "Resource",
     "Running",
     "Schedule",
     "Segment",

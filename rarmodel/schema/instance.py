@@ -40,6 +40,7 @@ from .job import Job, sound_jobs
 from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
+from .resources import Resource, problems_with_resources
 from .time import Time
 
 if TYPE_CHECKING:
@@ -153,6 +154,9 @@ class Instance(Record):
     tenants: tuple[Tenant, ...] = ()
     """The tenants that jobs name."""
 
+    resources: tuple[Resource, ...] = ()
+    """What jobs use beside GPUs."""
+
     jobs: Annotated[tuple[Job, ...], Field(min_length=1), WrapValidator(plain_first)]
     """The jobs; their order breaks ties."""
 
@@ -192,6 +196,17 @@ class Instance(Record):
         if problems:
             raise InputError(problems)
         return tenants
+
+    @field_validator("resources")
+    @classmethod
+    def _resources_are_distinct(cls, resources: tuple[Resource, ...]) -> tuple[Resource, ...]:
+        problems = [
+            Problem(f"[{i}].name", f"{name!r} names two resources; names must be unique")
+            for i, name in repeated_names(resource.name for resource in resources)
+        ]
+        if problems:
+            raise InputError(problems)
+        return resources
 
     @field_validator("jobs", mode="wrap")
     @classmethod
@@ -265,6 +280,8 @@ def _problems(
     found = list(problems_among_jobs(jobs, others))
     if cluster := rest.get("cluster"):
         found += problems_with_cluster(jobs, cluster)
+    if "resources" in rest:
+        found += problems_with_resources(jobs, rest["resources"])
     for problem in found:
         index, _, place = problem.place.removeprefix("[").partition("]")
         yield int(index), place, problem.message

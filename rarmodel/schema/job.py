@@ -205,6 +205,12 @@ class Job(Record):
     spread: Spread | None = None
     """Over how many servers it may spread, how evenly, and within what part of the network."""
 
+    resources: dict[Name, NonNegative] | None = None
+    """What it uses as a whole while it holds GPUs, by name of one of `resources`."""
+
+    resources_per_gpu: dict[Name, NonNegative] | None = None
+    """What each of its workers uses beside that."""
+
     running: Running | None = None
     """Where it runs at slot 0, and what is done by then."""
 

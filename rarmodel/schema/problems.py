@@ -29,7 +29,7 @@ _EXPECTED = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
-_KEYED = {"gpus", "times", SEVERAL}
+_KEYED = {"gpus", "times", "resources", "resources_per_gpu", SEVERAL}
 """Fields that are objects with keys of the user's."""
 _STAND_IN = {
     "global_batch_size": {"batch_size"},

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from depth import examples
 from documents import assignment_data, instance_of, job_data, schedule_of
 from enumeration import optimal_makespan
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 from naive_audit import Naive, greatest_slots, least_limit, naive_audit
 from random_instances import instances, random_instance
@@ -134,7 +135,7 @@ def test_lemma_4_fails_by_as_much_as_the_horizon_is_long() -> None:
 # Random instances
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(instances(jobs=3, servers=2), st.sampled_from([8, 11, 14]))
 def test_audit_agrees_with_the_naive_recomputation(instance: Instance, horizon: int) -> None:
     assume(instance.cluster.total_gpus <= 5)
@@ -147,7 +148,7 @@ def test_audit_agrees_with_the_naive_recomputation(instance: Instance, horizon: 
     assert_agrees(rarmodel.audit(instance), naive)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(6)
 @given(instances(jobs=8, servers=4), st.integers(20, 200))
 def test_lemma_2_always_holds(instance: Instance, horizon: int) -> None:
     try:
@@ -158,7 +159,7 @@ def test_lemma_2_always_holds(instance: Instance, horizon: int) -> None:
     assert audit.claims[0].holds is True
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=10, servers=4), st.integers(0, 3))
 def test_makespan_is_within_the_bound_that_the_documentation_proves(
     instance: Instance, more: int
@@ -177,7 +178,7 @@ def test_makespan_is_within_the_bound_that_the_documentation_proves(
     assert found.makespan <= max(largest, 2 - 1 / gpus) * spread * least + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@examples(8)
 @given(instances(jobs=3, servers=2), st.sampled_from([8, 14]))
 def test_little_time_widens_ranges_and_never_turns_a_verdict(
     instance: Instance, horizon: int

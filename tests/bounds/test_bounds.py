@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
@@ -63,7 +64,7 @@ def check_against_enumeration(seed: int) -> None:
             assert bound.slots <= optimum, (seed, bound, optimum)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**9))
 def test_no_bound_exceeds_the_optimum(seed: int) -> None:
     check_against_enumeration(seed)
@@ -76,7 +77,7 @@ def test_no_bound_exceeds_any_of_thousands_of_optima(block: int) -> None:
         check_against_enumeration(10**9 + seed)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 12)), min_size=1, max_size=7),
     st.integers(6, 8),

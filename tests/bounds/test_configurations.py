@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from depth import examples
 from documents import instance_data, job_data
 from enumeration import count_vectors, optimal_makespan
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ def check_dearest(seed: int) -> None:
     assert pricing.above(dearest, choices) == (True, dearest, [])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**9))
 def test_dearest_configuration_is_that_of_trying_everything(seed: int) -> None:
     check_dearest(seed)
@@ -184,7 +185,7 @@ def check_against_enumeration(seed: int) -> None:
     assert configurations.refuted(found - 1)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25)
 @given(st.integers(0, 10**9))
 def test_no_optimum_is_refuted(seed: int) -> None:
     check_against_enumeration(seed)

@@ -7,6 +7,7 @@ from itertools import permutations
 from random import Random
 
 import pytest
+from depth import first
 from documents import instance_data, job_data
 from rules import RULES
 from wide_instances import FEATURES, OBJECTIVES, random_wide
@@ -47,7 +48,7 @@ def check(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(2, range(3)))
 def test_no_bound_is_above_the_optimum_with_one_feature(feature: str, seed: int) -> None:
     check(random_wide(Random(seed), {feature}, most_slots=3))
 
@@ -59,7 +60,7 @@ def any_instance(seed: int) -> Instance:
     return random_wide(random, FEATURES if seed % 4 == 0 else some, most_slots=3)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", first(5, range(12)))
 def test_no_bound_is_above_the_optimum_with_any_features(seed: int) -> None:
     check(any_instance(seed))
 

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import given, settings
@@ -140,7 +141,7 @@ def check_against_enumeration(seed: int, whole: bool) -> bool:
 
 
 @WHOLE_OR_PIECES
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 10**9))
 def test_bound_is_never_above_the_optimum(seed: int, whole: bool) -> None:
     check_against_enumeration(seed, whole)
@@ -185,7 +186,7 @@ def check_against_search(seed: int) -> bool:
     return True
 
 
-@settings(max_examples=50, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**9))
 def test_bound_is_never_above_a_schedule_of_rings_that_all_spread(seed: int) -> None:
     check_against_search(seed)

@@ -18,6 +18,9 @@ from rarmodel.errors import InputError
 ONE_MB_MS = 80.0
 """Exchange of 1 MB between two workers at 0.1 Gbit/s."""
 
+FITTED = ("count", "duty", "max-min by duty")
+"""Models that every run finds again among all; the factors of each are worked out by hand."""
+
 Change = Callable[[list[dict[str, Any]]], None]
 
 
@@ -26,6 +29,12 @@ def levels(model: str, *rings: tuple[str, float, float], **constants: float) -> 
     runs = runs_of(made_measurements(rows_of(list(rings))), Rates(**RATES))
     values = {"concurrency": 1.0, "alpha": 0.0, "overhead_ms_per_server": 0.0, **constants}
     return [round(float(factor), 3) for factor in MODELS[model](runs, values)]
+
+
+def only(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """Compare one model, as fits of the others take long."""
+    chosen = {model: MODELS[model]}
+    monkeypatch.setattr("rarmodel.calibration.model_comparison.MODELS", chosen)
 
 
 TWO_THAT_COMPUTE = ("01", 1.0, ONE_MB_MS), ("01", 1.0, ONE_MB_MS)
@@ -63,7 +72,14 @@ def test_a_lone_ring_and_one_within_a_server_are_not_slowed(model: str) -> None:
 
 @pytest.mark.parametrize(
     ("model", "constants"),
-    [*((model, CONSTANTS) for model in MODELS), ("duty", LOSSY), ("proportional by duty", LOSSY)],
+    [
+        *(
+            pytest.param(model, CONSTANTS, marks=() if model in FITTED else pytest.mark.slow)
+            for model in MODELS
+        ),
+        pytest.param("duty", LOSSY, marks=pytest.mark.slow),
+        ("proportional by duty", LOSSY),
+    ],
 )
 def test_a_model_explains_what_it_made_and_finds_its_constants(
     model: str, constants: dict[str, float]
@@ -77,7 +93,10 @@ def test_a_model_explains_what_it_made_and_finds_its_constants(
     assert min(others) > 10 * found[model].test.mean
 
 
-def test_by_duty_rings_that_share_worse_than_equally_have_a_cost_alpha() -> None:
+def test_by_duty_rings_that_share_worse_than_equally_have_a_cost_alpha(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only(monkeypatch, "duty")
     both = {"concurrency": 0.8, "alpha": 0.5, "overhead_ms_per_server": 0.5}
     compared = rarmodel.compare_models(made("duty", both), rates=RATES)
     found = {one.model: one for one in compared.models}["duty"]
@@ -112,7 +131,10 @@ def test_rates_of_an_instance_are_used() -> None:
     assert found.rates.reduction_gbps == problem.cluster.reduction_gbps
 
 
-def test_without_parts_half_of_the_runs_are_fitted_and_runs_stay_whole() -> None:
+def test_without_parts_half_of_the_runs_are_fitted_and_runs_stay_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only(monkeypatch, "count")
     rows = [{**row, "part": None} for row in made("count")]
     first, again, other = (
         rarmodel.compare_models(rows, rates=RATES, seed=seed).models[0] for seed in (0, 0, 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measurements import INTRA, NETWORK, RATES, REDUCTION, contention, measured
@@ -35,7 +36,7 @@ def statuses(found: Calibration) -> dict[str, str]:
     return {parameter.name: parameter.status for parameter in found.parameters}
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(st.floats(0.55, 1), st.floats(0, 3), st.floats(0, 20), st.booleans())
 def test_constants_that_made_the_data_are_found_again(
     concurrency: float, alpha: float, overhead: float, known: bool
@@ -49,7 +50,7 @@ def test_constants_that_made_the_data_are_found_again(
     assert found.rms_error == pytest.approx(0, abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(10)
 @given(st.floats(0.15, 1), st.floats(0, 3))
 def test_degradation_of_every_number_of_rings_is_found_though_few_contend(
     concurrency: float, alpha: float
@@ -59,7 +60,7 @@ def test_degradation_of_every_number_of_rings_is_found_though_few_contend(
     assert found.rms_error == pytest.approx(0, abs=2e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(8)
 @given(st.floats(0.4, 1), st.floats(0, 1), st.floats(0, 5))
 def test_compute_times_that_are_left_out_are_found_for_each_job(
     concurrency: float, alpha: float, overhead: float
@@ -293,7 +294,7 @@ LARGE = st.sampled_from([1e-30, 1e-9, 0.5, 3.0, 1e4, 1e12, 1e30])
 COUNT = st.sampled_from([1, 2, 3, 8, 1000, 2**53 - 1])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(
     st.lists(
         st.fixed_dictionaries(

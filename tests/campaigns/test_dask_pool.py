@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign
+from runs_here import runs_in_this_process
 
 from rarmodel.campaigns import Standing, run_campaigns
 from rarmodel.campaigns.run_pools import PoolLostError
+from rarmodel.campaigns.run_process import outcome_of
 from rarmodel.errors import UsageError
 
 
@@ -33,9 +35,10 @@ def started(*, processes: bool) -> Any:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Any]:
-    """A cluster whose workers are threads of this process; a run is a process all the same."""
-    with started(processes=False) as running:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cluster whose workers are threads of this process, and do runs in it."""
+    monkeypatch.setattr("rarmodel.campaigns.run_pools.run_on_worker", outcome_of)
+    with started(processes=False) as running, runs_in_this_process():
         yield running
 
 

@@ -115,6 +115,13 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
     return files
 
 
+def marks_of(command: str, name: str) -> list[pytest.MarkDecorator]:
+    """Slow are charts by `plot`, which are those of `report`, and most objectives of what draws."""
+    charts = command in {"plot", "report"} or command.startswith("compare")
+    repeats = name in OBJECTIVES[1:-1] or (command == "plot" and name in FEATURES[1:])
+    return [pytest.mark.slow] if charts and repeats else []
+
+
 def test_every_command_is_tested_here() -> None:
     tested = {str(command[0]) for command in (*HANDLING.values(), *REFUSING.values())}
     assert tested | OTHERS == set(rarmodel.commands)
@@ -138,7 +145,7 @@ def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked:
 @pytest.mark.parametrize(
     ("command", "name"),
     [
-        (command, name)
+        pytest.param(command, name, marks=marks_of(command, name))
         for command in HANDLING
         # Where a command asks for an objective, that of the instance counts for nothing.
         for name in (*FEATURES, *(() if "--objective" in HANDLING[command] else OBJECTIVES))

@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
+from depth import examples
 from documents import instance_data, instance_of, job_data, tree_data
 from hypothesis import given, settings
 from random_instances import instances
@@ -161,7 +162,7 @@ def test_jobs_become_a_data_frame() -> None:
     assert table["name"].tolist() == [job.name for job in found.jobs]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(wide_instances())
 def test_wider_instance_names_all_that_it_uses(instance: Instance) -> None:
     found = describe(instance)

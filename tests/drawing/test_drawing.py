@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of, tree_data
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive_segments import carried_out
 from random_instances import instances, random_workers
@@ -113,7 +114,7 @@ def test_rings_and_gpus_are_those_of_the_verifiers_periods(
     assert max((run.rings for run in drawing.runs), default=0) == most
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(segmented())
 def test_segments_hold_gpus_and_use_links_as_the_tiny_reading_says(
     problem: tuple[Instance, Schedule],

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import first
 
 import rarmodel
 from rarmodel.engine.compilation import compiled, told
@@ -110,7 +111,7 @@ MEAN_COMPLETION = """rarmodel.solve(
     formulation=importlib.import_module('rarmodel.formulations.time_indexed').TIME_INDEXED.extended(
         'mean', objective=lambda model, scope: sum(model.completion[job] for job in scope.jobs)
     ),
-    time_limit=4,
+    time_limit=2,
 )"""
 """Too large for a model, so that orders of jobs are searched."""
 
@@ -140,16 +141,20 @@ assert not late, late
 @pytest.mark.parametrize(
     "solve",
     [
-        *(
-            f"rarmodel.solve('start-later', method='{name}', time_limit=2)"
-            for name in ("first-fit", "random", "sjf-bco", "search")
+        *first(
+            1,
+            [
+                f"rarmodel.solve('start-later', method='{name}', time_limit=2)"
+                for name in ("sjf-bco", "first-fit", "random", "search")
+            ],
         ),
         "rarmodel.solve('start-later', formulation='time-indexed', time_limit=2)",
         "rarmodel.solve('two-servers', formulation='schedule-selection', data={'pool': 'all'})",
         "rarmodel.compare('start-later', methods=['search'], time_limit=1)[0].results[0]",
         MEAN_COMPLETION,
-        "rarmodel.audit('lemma-3-fails')",
-        "rarmodel.audit('start-later', time_limit=2)",
+        *first(
+            1, ["rarmodel.audit('start-later', time_limit=2)", "rarmodel.audit('lemma-3-fails')"]
+        ),
     ],
 )
 def test_nothing_is_left_to_compile_once_the_clock_runs(solve: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
@@ -35,7 +36,7 @@ def overfull(
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(80)
 @given(instances(), st.randoms(use_true_random=False), st.sampled_from([3, 12, 60]))
 def test_engine_equals_verifier(instance: Instance, random: Random, latest: int) -> None:
     workers = random_workers(random, instance)
@@ -50,7 +51,7 @@ def test_engine_equals_verifier(instance: Instance, random: Random, latest: int)
         assert evaluation.makespan == (STUCK if NEVER in ends else max(ends))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(instances(), st.randoms(use_true_random=False))
 def test_engine_can_be_used_again(instance: Instance, random: Random) -> None:
     engine = Engine(instance)
@@ -94,7 +95,7 @@ def test_one_more_job_never_makes_another_complete_earlier(
     assert all(before <= after for before, after in zip(less, more, strict=False))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(instances(), st.randoms(use_true_random=False), st.sampled_from([1, 40]))
 def test_numbered_schedules_pass_verification(
     instance: Instance, random: Random, latest: int

@@ -6,7 +6,8 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from naive_segments import carried_out
 from segmented import random_schedule, segmented
 from wide_instances import random_wide
@@ -47,7 +48,7 @@ def check(problem: Problem) -> str:
     return "done"
 
 
-@settings(max_examples=250, deadline=None)
+@examples(60)
 @given(segmented())
 def test_engine_gives_the_completions_of_the_verifier(problem: Problem) -> None:
     check(problem)

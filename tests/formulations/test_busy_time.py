@@ -10,6 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from depth import examples
 from documents import instance_data, instance_of, job_data
 from enumeration import optimal_makespan
 from hypothesis import assume, given, settings
@@ -135,7 +136,7 @@ def test_the_bound_can_exceed_the_simple_ones_and_counts_as_the_makespans() -> N
     assert not result.restricted
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15)
 @given(instances(jobs=6, servers=4), st.integers(0, 3), st.booleans())
 def test_every_feasible_schedule_is_a_solution(instance: Instance, seed: int, every: bool) -> None:
     found = run_policy(instance, random_placement, seed=seed)

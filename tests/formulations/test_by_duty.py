@@ -72,7 +72,7 @@ def drawn(seed: int, *, tree: bool, equal: bool, jobs: int = 3) -> Instance:
 @every_model
 def test_optimum_is_that_of_trying_everything(model: Model) -> None:
     differs = 0
-    for seed in (0, 3, 4, 7):
+    for seed in (0, 3):
         instance = drawn(seed, tree=seed % 2 == 1, equal=True)
         best = check(model, instance)
         contention = instance.contention.model_copy(update={"model": COUNT.name})

@@ -22,7 +22,7 @@ from rarmodel.files import parse_instance
 from rarmodel.formulations import Component, Formulation, Scope
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
-from rarmodel.model.features import PREEMPTION, RING_SIZES
+from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES
 from rarmodel.model.sharing_rule import COUNT, RULES, SharingRule
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
@@ -107,6 +107,11 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
             job |= {"gpus": [2, 3], "global_batch_size": 6}
             del job["batch_size"]
     data["tenants"] = [{"name": "t", "gpus": 3}]
+    if RESOURCES.name in formulation.handles:
+        windows = [{"from": 0, "to": 2, "capacity": 0.3}, {"from": 3, "to": 5, "capacity": 0.7}]
+        data["resources"] = [{"name": "power", "capacity": windows}]
+        for job in data["jobs"]:
+            job |= {"resources": {"power": 0.2}, "resources_per_gpu": {"power": 0.1}}
     data["cluster"]["reservations"] = [{"server": "s2", "gpus": 2, "from": 1, "to": 3}]
     data["cluster"]["servers"][2]["intra_server_gbps"] = 2.0
     if formulation.name == "time-indexed-compact":  # In others these change only the placements.

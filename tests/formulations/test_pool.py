@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from depth import examples
 from enumeration import count_vectors, optimal_makespan
 from hypothesis import given, settings
 from random_instances import instances, random_instance
@@ -77,7 +78,7 @@ def flat(instance: Instance, horizon: int) -> set[tuple[int, ...]]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15)
 @given(instances(jobs=6, servers=4))
 def test_the_pool_has_the_schedule_of_every_limit_and_parameter(instance: Instance) -> None:
     instance = small(instance)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from depth import examples
 from enumeration import optimal_makespan
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -81,7 +82,7 @@ def test_the_best_schedule_of_the_heuristics_is_chosen(instance: Instance) -> No
     assert chosen_makespan(SCHEDULE_SELECTION, scope) == best
 
 
-@settings(max_examples=25, deadline=None)
+@examples(8)
 @given(instances(jobs=5, servers=3))
 def test_the_choice_is_at_least_as_good_as_every_heuristic(instance: Instance) -> None:
     result = solve(instance, formulation="schedule-selection")

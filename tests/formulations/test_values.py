@@ -9,7 +9,8 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 from scopes import scope_of
@@ -64,7 +65,7 @@ def components(model: Any) -> dict[str, Any]:
 
 
 @exact
-@settings(max_examples=30, deadline=None)
+@examples(10)
 @given(instances(jobs=4, servers=3), st.integers(0, 3))
 def test_values_are_those_of_the_model(
     formulation: Formulation, instance: Instance, seed: int
@@ -78,7 +79,7 @@ def test_values_are_those_of_the_model(
 
 
 @exact
-@settings(max_examples=20, deadline=None)
+@examples(8)
 @given(st.data(), st.integers(0, 3))
 def test_values_of_wider_instances_are_those_of_the_model(
     formulation: Formulation, data: st.DataObject, spare_slots: int
@@ -93,7 +94,7 @@ def test_values_of_wider_instances_are_those_of_the_model(
     check_values(formulation, scope, schedule)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(8)
 @given(st.data())
 @pytest.mark.parametrize(
     "formulation", [*EXACT, TIME_INDEXED_PREEMPTIVE], ids=lambda formulation: formulation.name
@@ -142,7 +143,7 @@ def check_values(formulation: Formulation, scope: Scope, schedule: Schedule) -> 
 
 
 @pytest.mark.parametrize("base", [TIME_INDEXED, COMPACT], ids=lambda base: base.name)
-@settings(max_examples=20, deadline=None)
+@examples(8)
 @given(instances(jobs=4, servers=3), st.integers(0, 3), st.booleans())
 def test_a_verdict_without_the_model_is_that_of_the_model(
     base: Formulation, instance: Instance, seed: int, constrained: bool

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyomo.environ as pyo
 import pytest
+from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import broken_constraints
@@ -272,7 +273,7 @@ def test_what_is_cut_off_from_trying_everything_is_worth_nothing(seed: int) -> N
 
 
 @every_formulation
-@settings(max_examples=20, deadline=None)
+@examples(8)
 @given(st.data(), st.booleans(), st.integers(0, 3))
 def test_every_feasible_schedule_is_a_solution(
     formulation: Formulation, data: st.DataObject, every_schedule: bool, spare_slots: int

@@ -10,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import random_instance
@@ -165,7 +166,7 @@ def test_least_loaded_servers_come_in_order_and_are_left_as_they_are(
     assert run(case, both) > 0
 
 
-@settings(max_examples=40, deadline=None)
+@examples(15)
 @given(CASES, st.sampled_from([IGNORE, BREAK_TIES, FIRST]), st.randoms(use_true_random=False))
 def test_some_servers_are_gone_through_in_the_order_given(
     case: Case, occupied: int, random: Random

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from depth import examples
 from documents import instance_data, job_data
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from simple_decode import Made, SimpleDecoder
 from wide_instances import WIDE, random_wide
@@ -61,7 +62,7 @@ def check(random: Random, instance: Instance, times: int = 3) -> None:
         assert made(lists, order, option, earliest) == simple(order, option, earliest)
 
 
-@settings(max_examples=200, deadline=None, phases=NO_SHRINKING)
+@examples(40, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**32),
     st.sets(st.sampled_from(NAMES)),
@@ -81,7 +82,7 @@ def test_schedules_are_those_of_the_simple_decoder(
     check(random, instance)
 
 
-@settings(max_examples=12, deadline=None, phases=NO_SHRINKING)
+@examples(4, phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([70, 300, 4200]), st.sampled_from([4, 300]))
 def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None:
     random = Random(seed)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from depth import examples
 from documents import instance_data, job_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rules import RULES
 from wide_instances import WIDE, random_wide
@@ -17,7 +18,7 @@ from rarmodel.limits import Limits
 from rarmodel.verifier import verify
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([feature.name for feature in WIDE])),

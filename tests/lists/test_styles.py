@@ -7,7 +7,8 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
@@ -77,7 +78,7 @@ def beside(instance: Instance, solution: Solution) -> np.ndarray[tuple[int], np.
     return shares
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60)
 @given(instances(jobs=8), st.randoms(use_true_random=False))
 def test_a_plan_is_what_the_engine_makes_of_it(instance: Instance, random: Random) -> None:
     makespan, solution = decoded_at_random(instance, random)

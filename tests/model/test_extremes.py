@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from depth import examples
 from documents import job_data, tree_data
 from enumeration import count_vectors
 from hypothesis import given, settings
@@ -54,7 +55,7 @@ def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> No
         assert lone.completion == (extreme.least_slots,)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([feature.name for feature in WIDE])),
@@ -79,7 +80,7 @@ def test_check_at_reading_refuses_what_the_extremes_of_all_jobs_refuse(
     assert refusal(check_instance, shrunk) == refusal(job_extremes, shrunk)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(
     st.randoms(use_true_random=False),
     st.sets(st.sampled_from([SERVER_LISTS.name, SPREADS.name, RELEASES.name, RING_SIZES.name])),

@@ -6,7 +6,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from preemptive_optimum import optima as preemptive_optima
 from wide_instances import WIDE, random_wide
@@ -302,7 +303,7 @@ SOME = [
 ]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(40)
 @given(seed=st.integers(0, 2**32), jobs=st.integers(1, 2))
 def test_whoever_is_named_completes_in_no_schedule(seed: int, jobs: int) -> None:
     random = Random(seed)
@@ -317,7 +318,7 @@ def test_whoever_is_named_completes_in_no_schedule(seed: int, jobs: int) -> None
         assert too_short(instance) != ()
 
 
-@settings(deadline=None, max_examples=100)
+@examples(30)
 @given(seed=st.integers(0, 2**32))
 def test_whoever_is_named_completes_in_no_schedule_with_interruptions(seed: int) -> None:
     random = Random(seed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from lone_placements import placements, slots_alone_at, slots_of_placements
 from wide_instances import WIDE, random_wide, wide_instances
 
@@ -46,7 +47,7 @@ def check(instance: Instance) -> None:
         assert slots_alone(instance)[j] == min(slots_of_placements(instance, unbegun))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(wide_instances(jobs=3, servers=4))
 def test_least_slots_areas_and_best_placements_are_those_of_enumeration(
     instance: Instance,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
-from wide_instances import PLAYED, random_wide
+from wide_instances import PLAYED, random_wide, steady
 
 import rarmodel
 from rarmodel import registry
@@ -42,13 +43,13 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
         random, features, jobs=random.randint(1, 6), servers=random.randint(1, 4)
     )
     if not preemption:
-        return instance
+        return steady(instance)
     restore = random.choice([0.0, 1.0, 2.5]) * instance.time.slot_seconds
     return instance.model_copy(update={"preemption": Preemption(restore_seconds=restore)})
 
 
 @pytest.mark.parametrize("policy", QUICK)
-@settings(deadline=None, max_examples=25)
+@examples(10)
 @given(
     seed=st.integers(0, 2**32),
     placement=st.sampled_from(registry.names("placements")),

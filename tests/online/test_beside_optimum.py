@@ -7,7 +7,7 @@ from random import Random
 import preemptive_optimum
 import pytest
 import wide_optimum
-from wide_instances import OBJECTIVES, PLAYED, random_wide
+from wide_instances import OBJECTIVES, PLAYED, random_wide, steady
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
@@ -37,7 +37,7 @@ def tiny(random: Random, *, preemption: bool) -> Instance:
             stall=random.random() < 0.3,
         )
         if sum(server.gpus for server in found.cluster.servers) <= 4:
-            return found
+            return found if preemption else steady(found)
 
 
 def best_of(instance: Instance) -> dict[str, Value] | None:

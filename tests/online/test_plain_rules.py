@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain_online import RULES, played
 from random_instances import random_instance
@@ -44,7 +45,7 @@ def arriving(random: Random, *, preemption: bool, stall: bool) -> Instance:
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(deadline=None, max_examples=150)
+@examples(40)
 @given(
     random=st.randoms(use_true_random=False),
     preemption=st.booleans(),

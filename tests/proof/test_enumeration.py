@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from hypothesis import assume, given, settings
@@ -77,7 +78,7 @@ def check(instance: Instance) -> None:
     assert makespan == bound == optimal_makespan(instance, known=makespan)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(instances(jobs=4, servers=3))
 def test_the_optimum_is_found_and_proven(instance: Instance) -> None:
     check(instance)
@@ -93,7 +94,7 @@ def check_with_likes(seed: int, most_jobs: int) -> None:
     check(instance)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12)
 @given(st.integers(0, 2**32))
 def test_what_is_alike_hides_no_schedule(seed: int) -> None:
     check_with_likes(seed, most_jobs=3)

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import instance_data, job_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from wide_instances import WIDE, random_wide
@@ -44,7 +45,7 @@ def slow_outcome(data: dict[str, Any]) -> object:
         return outcome(data)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(80)
 @given(st.randoms(use_true_random=False), st.sampled_from(list(Job.model_fields)), st.booleans())
 def test_outcome_is_that_of_the_class(random: Random, field: str, plain: bool) -> None:
     features = [] if plain else [random.choice(WIDE).name]

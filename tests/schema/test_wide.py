@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import Data, instance_data, job_data, label, removed, replaced
 from hypothesis import given
 from wide_instances import wide_instances
@@ -553,6 +554,7 @@ def test_reservations_keep_their_names_in_files() -> None:
     assert second == {"server": "s0", "gpus": 1, "from": 50}
 
 
+@examples(30)
 @given(instance=wide_instances())
 def test_random_wide_files_round_trip(instance: Instance) -> None:
     assert parse_instance(to_json(instance)) == instance

@@ -10,6 +10,7 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 import random_instances
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def violation(model: pyo.ConcreteModel) -> float:
 
 
 @pytest.mark.parametrize("solver", INSTALLED, ids=lambda solver: solver.name)
-@settings(max_examples=40, deadline=None)
+@examples(15)
 @given(model=integer_models())
 def test_small_integer_models_have_the_optimum_of_brute_force(
     solver: Solver, model: pyo.ConcreteModel

@@ -9,6 +9,7 @@ nothing with engine, formulations and verifier.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from enumeration import count_vectors
 from lone_placements import within_one
 from naive_segments import restore_slots, speeds
+from resource_use import capacity, use
 
 from rarmodel.model.objectives import Objective, Value, objective
 from rarmodel.schema import Instance, Job
@@ -204,7 +206,7 @@ class _Search:
                 yield Choice(held, wait=self.restore if state.begun else 0)
 
     def _fits(self, slot: int, choices: tuple[Choice, ...]) -> bool:
-        """Whether servers, reservations and quotas have room."""
+        """Whether servers, reservations, quotas and resources have room."""
         for server in self.instance.cluster.servers:
             away = sum(
                 one.gpus
@@ -221,6 +223,15 @@ class _Search:
                 own, others = self._sums(choices, None, tenant.name)
                 if others > max(0, tenant.gpus - own):
                     return False
+        for resource in self.instance.resources:
+            there = capacity(resource, slot)
+            used = {True: Decimal(0), False: Decimal(0)}
+            for job, choice in zip(self.jobs, choices, strict=True):
+                if choice.held is not None:
+                    gpus = sum(count for _, count in choice.held)
+                    used[choice.own] += use(job, resource.name, gpus)
+            if there is not None and used[False] > max(Decimal(0), there - used[True]):
+                return False
         return True
 
     def _sums(

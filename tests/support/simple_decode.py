@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
+from resource_use import capacity, use
 
 from rarmodel.engine.arrays import NEVER, Ints, State, arrays_of, new_state
 from rarmodel.engine.kernel import (
@@ -106,7 +108,7 @@ class SimpleDecoder:
                 for j in waiting
                 if set(jobs[j].after) <= done
             ]
-            moments += [int(slot) for slot in self.facts.reserved.slot]
+            moments += [int(slot) for slot in self.facts.supplies.slot]
             later = [int(slot) for slot in moments if slot > now]
             if not later or min(later) == NEVER:
                 return None
@@ -134,18 +136,38 @@ class SimpleDecoder:
         others = sum(w.get(server, 0) for j, w in held.items() if j not in self.running)
         return max(0, self.instance.cluster.capacity(server, slot) - kept) - others
 
+    def _exceeded(self, slot: int, held: dict[int, Workers], used_by: set[int]) -> bool:
+        """Whether jobs use too much of what some of them use: a tenant's cap, or a resource."""
+        jobs = self.instance.jobs
+        gpus = {j: sum(workers.values()) for j, workers in held.items()}
+        limits: list[tuple[Decimal | None, dict[int, Decimal]]] = [
+            (
+                None if one.gpus is None else Decimal(one.gpus),
+                {j: Decimal(gpus[j]) for j in held if jobs[j].tenant == one.name},
+            )
+            for one in self.instance.tenants
+        ]
+        limits += [
+            (capacity(one, slot), {j: use(jobs[j], one.name, gpus[j]) for j in held})
+            for one in self.instance.resources
+        ]
+        for most, uses in limits:
+            ran, rest = Decimal(0), Decimal(0)
+            for j, amount in uses.items():
+                ran += amount if j in self.running else 0
+                rest += 0 if j in self.running else amount
+            mine = any(uses.get(j) for j in used_by)
+            if most is not None and mine and rest > max(Decimal(0), most - ran):
+                return True
+        return False
+
     def _placed(self, j: int, option: int, now: int) -> Workers:
         """Workers by server of a job that starts now; none if there is no room."""
-        facts, job = self.facts, self.instance.jobs[j]
+        facts = self.facts
         chosen = facts.options.at[j] + option
         size = int(facts.options.size[chosen]) if option >= 0 else sum(self.pins[~option].values())
-        caps = {one.name: one.gpus for one in self.instance.tenants if one.gpus is not None}
-        if job.tenant in caps:
-            of_tenant = [i for i in self.held if self.instance.jobs[i].tenant == job.tenant]
-            ran = sum(sum(self.held[i].values()) for i in of_tenant if i in self.running)
-            rest = sum(sum(self.held[i].values()) for i in of_tenant if i not in self.running)
-            if rest + size > max(0, caps[job.tenant or ""] - ran):
-                return {}
+        if self._exceeded(now, {**self.held, j: {0: size}}, {j}):
+            return {}
         if option < 0:
             pin = self.pins[~option]
             return pin if all(self._room(s, now, self.held) >= pin[s] for s in pin) else {}
@@ -249,15 +271,18 @@ class SimpleDecoder:
         return workers
 
     def _kept(self, running: State, jobs: dict[int, Workers], now: int) -> bool:
-        """Whether deadlines and reservations are kept if nothing starts any more."""
+        """Whether deadlines and capacities are kept if nothing starts any more."""
         if not self.facts.guarded:
             return True
         state = State._make(array.copy() for array in running)
         held = dict(jobs)
         while held:
             end = next_completion(self.arrays, state)
-            for slot in self.facts.reserved.slot:
-                if now < slot < end and min(self._room(s, slot, held) for s in self.servers) < 0:
+            for slot in self.facts.supplies.slot:
+                if now < slot < end and (
+                    min(self._room(s, slot, held) for s in self.servers) < 0
+                    or self._exceeded(int(slot), held, set(held))
+                ):
                     return False
             if end == NEVER:
                 return False

@@ -24,6 +24,7 @@ from rarmodel.model.features import (
     QUOTAS,
     RELEASES,
     RESERVATIONS,
+    RESOURCES,
     RING_SIZES,
     RUNNING_JOBS,
     SERVER_LISTS,
@@ -41,7 +42,7 @@ OBJECTIVES = (
 )
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
-    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS),
+    *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS, RESOURCES),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
@@ -113,6 +114,38 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
         data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+    if RESOURCES.name in features:
+        data["resources"] = [
+            {"name": "alone", "capacity": 1},
+            {"name": "power", "capacity": _capacity(random)},
+        ]
+
+
+def _capacity(random: Random) -> Any:
+    """A number, or windows, one of which may have no end."""
+    if random.random() < 0.5:
+        return round(random.uniform(0.3, 1.5), 1)
+    start, windows = random.randint(0, 3), []
+    for _ in range(random.randint(1, 2)):
+        end = start + random.randint(1, 4)
+        windows.append({"from": start, "to": end, "capacity": random.choice([0, 0.4, 0.75, 1.2])})
+        start = end + random.randint(0, 2)
+    if random.random() < 0.3:
+        del windows[-1]["to"]
+        windows[-1]["capacity"] = 1.2
+    return windows
+
+
+def steady(instance: Instance) -> Instance:
+    """The same, but each resource always has the greatest of its capacities.
+
+    Without preemption, `simulate` plays no instance in which a capacity falls.
+    """
+    resources = (
+        one.model_copy(update={"capacity": max(window.capacity for window in one.windows)})
+        for one in instance.resources
+    )
+    return instance.model_copy(update={"resources": tuple(resources)})
 
 
 def _levels(random: Random, cluster: dict[str, Any]) -> None:
@@ -174,6 +207,13 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
             }
         if QUOTAS.name in features and random.random() < 0.7:
             job["tenant"] = random.choice(["t", "u"])
+        if RESOURCES.name in features:
+            if random.random() < 0.4:
+                job["resources"] = {"alone": 1}
+            if random.random() < 0.3:
+                job.setdefault("resources", {})["power"] = random.choice([0, 0.1, 0.25])
+            if random.random() < 0.5:
+                job["resources_per_gpu"] = {"power": random.choice([0.1, 0.2, 0.3])}
 
 
 def _running(random: Random, data: dict[str, Any], features: Collection[str]) -> None:

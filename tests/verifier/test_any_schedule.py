@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from broken_schedules import broken
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
@@ -31,7 +32,7 @@ def some_schedule(instance: Instance, random: Random, latest: int) -> Schedule:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(80)
 @given(
     instances(jobs=5),
     st.randoms(use_true_random=False),
@@ -71,7 +72,7 @@ def overfull_slots(instance: Instance, schedule: Schedule, report: Report) -> se
     return shared
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(instances(jobs=5), st.randoms(use_true_random=False), st.sampled_from([0, 3, 20]))
 def test_capacity_is_broken_iff_some_slot_shows_it(
     instance: Instance, random: Random, latest: int
@@ -86,7 +87,7 @@ def test_capacity_is_broken_iff_some_slot_shows_it(
     assert {server for _, server in shared} == {server for _, server in told}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=4), st.randoms(use_true_random=False))
 def test_periods_tile_the_busy_time_and_do_all_iterations(
     instance: Instance, random: Random

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal
 
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from naive_segments import carried_out, same
+from resource_use import capacity, use
 from segmented import segmented
 
 from rarmodel.schema import Held, Instance, Schedule
@@ -16,7 +19,7 @@ LAST = 120
 Problem = tuple[Instance, Schedule]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(segmented())
 def test_slot_by_slot_gives_an_equal_report(problem: Problem) -> None:
     report = verify(*problem)
@@ -25,7 +28,7 @@ def test_slot_by_slot_gives_an_equal_report(problem: Problem) -> None:
     assert (report.objective is None) == (None in report.completion.values())
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(segmented())
 def test_completion_and_speeds_are_those_of_the_tiny_reading(problem: Problem) -> None:
     instance, schedule = problem
@@ -52,7 +55,7 @@ def every(held: list[dict[str, Held]]) -> list[Held]:
     return [one for each in held for one in each.values()]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(segmented())
 def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
     problem: Problem,
@@ -100,12 +103,16 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
             counts = {name: sum(map(len, one.gpus.values())) for name, one in own.items()}
             if tenant.gpus is not None and over(counts, stay, tenant.gpus):
                 expected.add("quota")
+        for resource in instance.resources:
+            if (most := capacity(resource, slot)) is not None:
+                counts = {name: sum(map(len, one.gpus.values())) for name, one in held.items()}
+                used = {name: use(jobs[name], resource.name, counts[name]) for name in held}
+                if over(used, stay, most):
+                    expected.add("resource")
     assert kinds == expected
 
 
-def over(counts: dict[str, int], stay: set[str], cap: int) -> bool:
+def over(amounts: Mapping[str, int | Decimal], stay: set[str], cap: int | Decimal) -> bool:
     """Whether the jobs that do not stay hold more than the cap and the others leave."""
-    sums = Counter[bool]()
-    for name, gpus in counts.items():
-        sums[name in stay] += gpus
-    return sums[False] > max(0, cap - sums[True])
+    sums = {stays: sum(v for n, v in amounts.items() if (n in stay) == stays) for stays in (0, 1)}
+    return sums[0] > max(0, cap - sums[1])

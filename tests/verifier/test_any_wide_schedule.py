@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 
 from broken_schedules import broken
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lone_placements import slots_of_placements, within_one
+from resource_use import capacity, use
 from wide_instances import OBJECTIVES, wide_instances
 
-from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
+from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Resource, Schedule
 from rarmodel.verifier import Report, verify
 
 Told = set[tuple[str, str, str | None, int | None]]
@@ -44,7 +47,7 @@ def some_schedule(instance: Instance, random: Random, latest: int) -> Schedule:
 schedules = st.tuples(wide_instances(), st.randoms(use_true_random=False), st.integers(0, 8))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(schedules, st.integers(0, 2))
 def test_slot_by_slot_gives_an_equal_report(
     drawn: tuple[Instance, Random, int], breaks: int
@@ -124,7 +127,7 @@ def stays(job: Job, one: AnyAssignment) -> bool:
     return here == there and one.start == 0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(schedules)
 def test_demands_of_jobs_are_broken_iff_a_recount_says_so(
     drawn: tuple[Instance, Random, int],
@@ -132,7 +135,7 @@ def test_demands_of_jobs_are_broken_iff_a_recount_says_so(
     instance, random, latest = drawn
     schedule = some_schedule(instance, random, latest)
     report = verify(instance, schedule)
-    others = {"capacity", "progress", "reservation", "quota", "horizon"}
+    others = {"capacity", "progress", "reservation", "quota", "resource", "horizon"}
     told = {(v.constraint, v.job, v.server, v.slot) for v in report.violations}
     assert {one for one in told if one[0] not in others} == recounted(instance, schedule, report)
 
@@ -157,7 +160,7 @@ def active(
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@examples(40)
 @given(schedules)
 def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
     drawn: tuple[Instance, Random, int],
@@ -210,6 +213,22 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
         expected += sorted(begins(above))
     quotas = [v.slot for v in report.violations if v.constraint == "quota"]
     assert sorted(slot or 0 for slot in quotas) == sorted(expected)
+    for resource in instance.resources:
+
+        def too_much(slot: int, one: Resource = resource) -> bool:
+            here = active(instance, schedule, report, slot)
+            uses = [
+                (use(job, one.name, sum(map(len, held.gpus.values()))), stays(job, held))
+                for held, job in here
+            ]
+            ran = sum((amount for amount, stayed in uses if stayed), Decimal(0))
+            used = sum((amount for amount, stayed in uses if not stayed), Decimal(0))
+            there = capacity(one, slot)
+            return there is not None and used > max(Decimal(0), there - ran)
+
+        told = [v for v in report.violations if v.constraint == "resource"]
+        slots = [v.slot or 0 for v in told if repr(resource.name) in v.message]
+        assert sorted(slots) == sorted(begins(too_much))
 
 
 def least_slots(instance: Instance, job: Job) -> int:
@@ -232,7 +251,7 @@ def links_of(instance: Instance, servers: Collection[str]) -> int:
     return len(set[str]().union(*ways)) - len(set.intersection(*ways))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(schedules)
 def test_values_are_naive_sums(drawn: tuple[Instance, Random, int]) -> None:
     instance, random, latest = drawn

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from depth import examples
 from documents import Data, instance_data, job_data, replaced, tree_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
@@ -345,7 +346,7 @@ def crowded_runs(draw: st.DrawFn) -> tuple[Instance, list[Run]]:
     return instance, [Run(job, draw(starts), y) for job, y in zip(jobs, per_job, strict=True)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(crowded_runs())
 def test_steps_from_change_to_change_are_those_of_the_naive_slot_by_slot(
     given_runs: tuple[Instance, list[Run]],

@@ -283,6 +283,60 @@ def test_running_job_above_its_tenants_cap_goes_on_alone() -> None:
     assert report_of(quota(1, running=run), *held, assignment_data("b", 2, s1=[0])).feasible
 
 
+def powered(capacity: Any, **fields: Any) -> Data:
+    """Job a draws 0.2 as a whole and 0.1 with each of two GPUs, job b 0.3, and job c nothing."""
+    data = instance_data(
+        job_data(
+            *("a",),
+            gpus=2,
+            iterations=20,
+            resources={"power": 0.2},
+            **{"resources_per_gpu": {"power": 0.1}, **fields},
+        ),
+        job_data("b", iterations=30, resources={"power": 0.3}),
+        job_data("c", iterations=90, resources={"power": 0}),
+    )
+    data["resources"] = [{"name": "power", "capacity": capacity}]
+    return data
+
+
+A, C = assignment_data("a", 0, s0=[0, 1]), assignment_data("c", 0, s1=[1])
+
+
+@pytest.mark.parametrize(
+    ("capacity", "start", "slot"),
+    [
+        (0.7, 0, None),  # In binary, 0.2 + 0.1 + 0.1 + 0.3 is more than 0.7.
+        (0.6, 0, 0),
+        (0.6, 1, 1),
+        (0.6, 2, None),
+        ([{"from": 2, "to": 4, "capacity": 0.2}], 0, 2),
+        ([{"from": 2, "to": 4, "capacity": 0.2}], 4, None),
+        ([{"from": 3, "capacity": 0.2}, {"from": 0, "to": 2, "capacity": 9}], 0, None),
+        ([{"from": 3, "capacity": 0.2}, {"from": 0, "to": 2, "capacity": 9}], 1, 3),
+    ],
+)
+def test_more_than_a_resource_has_is_a_violation(
+    capacity: Any, start: int, slot: int | None
+) -> None:
+    report = report_of(powered(capacity), A, assignment_data("b", start, s1=[0]), C)
+    assert kinds(report) == ([] if slot is None else [("resource", "b", None, slot)])
+
+
+def test_violation_of_a_resource_states_use_and_capacity() -> None:
+    (violation,) = report_of(powered(0.6), A, assignment_data("b", 0, s1=[0]), C).violations
+    assert violation.message == (
+        "at slot 0 jobs use 0.7 of resource 'power'; its capacity and running jobs leave 0.6"
+    )
+
+
+def test_running_job_above_a_capacity_goes_on_alone() -> None:
+    run = {"gpus": {"s0": [0, 1]}, "iterations_done": 0}
+    early = report_of(powered(0.3, running=run), A, assignment_data("b", 1, s1=[0]), C)
+    assert kinds(early) == [("resource", "b", None, 1)]
+    assert report_of(powered(0.3, running=run), A, assignment_data("b", 2, s1=[0]), C).feasible
+
+
 def test_reservation_and_quota_hold_for_jobs_that_never_complete() -> None:
     # Alone an iteration takes 0.1 s; two rings on a link take 0.2 s and more.
     ring: Data = {"gpus": 2, "gradient_mb": 125.0, "backward_ms": 0.0}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from resource_use import capacity, use
 
 import rarmodel
 from rarmodel.errors import UsageError
@@ -151,6 +152,35 @@ def test_quotas_leave_room_for_every_job_in_its_smallest_size() -> None:
     instance = paper("quotas:share=0.01", "ring-sizes")
     caps = {tenant.name: tenant.gpus or 0 for tenant in instance.tenants}
     assert all(job.sizes[0] <= caps[job.tenant or ""] for job in instance.jobs)
+
+
+def test_resources_leave_power_for_every_job_and_licences_for_some() -> None:
+    instance = paper("resources:power=0.01,licences=3,share=0.5", "ring-sizes")
+    power, licence = instance.resources
+    assert (licence.name, licence.capacity) == ("licence", 3)
+    least = max(job.sizes[0] for job in instance.jobs)
+    assert power.capacity == 300 * least
+    assert all(job.resources_per_gpu == {"power_w": 300} for job in instance.jobs)
+    assert sum(job.resources == {"licence": 1} for job in instance.jobs) == 80
+
+
+def test_deadlines_can_be_kept_beside_resources() -> None:
+    instance = rarmodel.generate(
+        "paper", seed=2, features=["resources:power=0.3", "deadlines:share=1,slack=0"]
+    )
+    runs = contention_free(instance)
+    assert all(
+        job.deadline is None or run.end <= job.deadline
+        for job, run in zip(instance.jobs, runs, strict=True)
+    )
+    for slot in {run.start for run in runs}:
+        held = [
+            (job, sum(run.workers.values()))
+            for job, run in zip(instance.jobs, runs, strict=True)
+            if run.start <= slot < run.end
+        ]
+        for one in instance.resources:
+            assert sum(use(job, one.name, gpus) for job, gpus in held) <= (capacity(one, slot) or 0)
 
 
 def test_server_lists_are_partitions() -> None:

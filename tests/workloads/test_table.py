@@ -19,6 +19,7 @@ from rarmodel.workloads import trace_table as tables
 from rarmodel.workloads.trace_table import open_table
 
 MB = 10**6
+LINES = (b"a,1,0,600,,vgg16,16,\n", b"1,2\r", b" \n", b",,,\n")
 
 
 def most_mb(action: Callable[[], object]) -> float:
@@ -36,10 +37,16 @@ def zipped(content: bytes, times: int) -> bytes:
     return gzip.compress(content, mtime=0) * times
 
 
-@pytest.mark.parametrize("line", [b"a,1,0,600,,vgg16,16,\n", b"1,2\r", b" \n", b",,,\n"])
-@pytest.mark.parametrize("command", ["import", "calibrate"])
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        *(("import", line) for line in LINES),
+        ("calibrate", LINES[0]),
+        *(pytest.param("calibrate", line, marks=pytest.mark.slow) for line in LINES[1:]),
+    ],
+)
 def test_small_file_of_gigabytes_is_refused_without_taking_them(
-    tmp_path: Path, line: bytes, command: str
+    tmp_path: Path, command: str, line: bytes
 ) -> None:
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(zipped(line * (MB // len(line)), 520))

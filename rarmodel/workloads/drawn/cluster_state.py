@@ -1,4 +1,4 @@
-"""What goes on in the cluster: jobs that run already, GPUs that are away, tenants with caps."""
+"""What goes on in the cluster: running jobs, GPUs that are away, caps of tenants, resources."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any, ClassVar
 
 from rarmodel.model import features, lone_options, topology
 from rarmodel.model.lone import allowed_servers, groups_of
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Resource
 from rarmodel.schema.base import Count
 from rarmodel.schema.cluster import Reservation
 from rarmodel.schema.instance import Tenant
 from rarmodel.schema.job import Job, Running
 
 from .feature import Drawn, Rng, Share, Shares, changed, drawn_from, rough_makespan, slots_of, some
+
+WATTS = 300
+"""Power that a GPU draws."""
 
 
 class RunningJobs(Drawn):
@@ -145,3 +148,38 @@ class Quotas(Drawn):
         )
         capped = instance.model_copy(update={"tenants": tenants})
         return changed(capped, {j: {"tenant": names[owner]} for j, owner in enumerate(owners)})
+
+
+class Resources(Drawn):
+    """GPUs draw power, of which there is not enough for all; some jobs share licences."""
+
+    name: ClassVar[str] = features.RESOURCES.name
+
+    power: Share = 0.75
+    """Part of the power of all GPUs that there is; always enough for each job in its smallest
+    size."""
+
+    licences: Count = 2
+    """Licences that there are."""
+
+    share: Share = 0.25
+    """Part of the jobs that use one licence."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Let every worker draw power, and some jobs use a licence."""
+        powered = max(
+            slots_of(self.power * instance.cluster.total_gpus),
+            *(job.sizes[0] for job in instance.jobs),
+        )
+        licensed = set(some(rng, range(len(instance.jobs)), self.share))
+        resources = (
+            Resource(name="power_w", capacity=WATTS * powered),
+            Resource(name="licence", capacity=self.licences),
+        )
+        limited = instance.model_copy(update={"resources": resources})
+        updates: dict[int, dict[str, Any]] = {
+            j: {"resources_per_gpu": {"power_w": WATTS}} for j in range(len(instance.jobs))
+        }
+        for j in licensed:
+            updates[j]["resources"] = {"licence": 1}
+        return changed(limited, updates)

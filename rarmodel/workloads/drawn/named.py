@@ -11,7 +11,7 @@ from rarmodel import registry
 from rarmodel.errors import UsageError
 from rarmodel.schema.problems import problems_of, show
 
-from .cluster_state import Quotas, Reservations, RunningJobs
+from .cluster_state import Quotas, Reservations, Resources, RunningJobs
 from .feature import Drawn
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
 from .racks import Levels
@@ -22,8 +22,18 @@ from .weights_and_prices import Preemption, Prices, Weights
 KNOWN: Mapping[str, type[Drawn]] = {
     kind.name: kind
     for kind in (
-        *(GpuTypes, ServerRates, ServerLists, RingSizes, Spreads, Levels, Quotas, RunningJobs),
-        *(Releases, Dependencies, Reservations, DueSlots, Deadlines, Weights, Prices, Preemption),
+        *(GpuTypes, ServerRates, ServerLists, RingSizes, Spreads, Levels, Quotas, Resources),
+        *(
+            RunningJobs,
+            Releases,
+            Dependencies,
+            Reservations,
+            DueSlots,
+            Deadlines,
+            Weights,
+            Prices,
+            Preemption,
+        ),
     )
 }
 """All features that can be drawn by name, in the order in which they are drawn."""

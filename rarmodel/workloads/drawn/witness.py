@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rarmodel.model import lone_options, pace, topology
 from rarmodel.model.lone import Lone, allowed_servers, realised, within_gbps
+from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
 
 
@@ -39,7 +40,8 @@ def contention_free(instance: Instance) -> tuple[Run, ...]:
     Raises
     ------
     AssertionError
-        If a job can never start, as what it needs is reserved for ever or above a quota.
+        If a job can never start, as what it needs is reserved for ever, or above a quota or
+        capacity.
     """
     return tuple(_Clock(instance).runs())
 
@@ -50,7 +52,10 @@ class _Clock:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.tree = topology(instance.cluster)
-        self.caps = {one.name: one.gpus for one in instance.tenants if one.gpus is not None}
+        self.caps = [  # At any time: what is drawn does not change.
+            min((most for most in limit.capacities if most is not None), default=0)
+            for limit in usage_limits(instance)
+        ]
         self.spread_rings = self._spread_rings()
         self.slot = 0
         self.active: list[tuple[Run, int]] = []
@@ -95,22 +100,23 @@ class _Clock:
     def _fitting(self, j: int) -> _Ring | None:
         """A ring of the job that can start now and go on to its end."""
         self.active = [(run, k) for run, k in self.active if run.end > self.slot]
-        job = self.instance.jobs[j]
-        room = self.instance.cluster.total_gpus
-        if job.tenant in self.caps:
-            room = self.caps[job.tenant] - sum(
-                sum(run.workers.values())
-                for run, k in self.active
-                if self.instance.jobs[k].tenant == job.tenant
+        uses = limits_of_jobs(self.instance)
+        room = {
+            i: self.caps[i]
+            - sum(
+                uses[k][i].at(sum(run.workers.values())) for run, k in self.active if i in uses[k]
             )
+            for i in uses[j]
+        }
         free = [server.gpus for server in self.instance.cluster.servers]
         for run, _ in self.active:
             for s, count in run.workers.items():
                 free[s] -= count
         used = {link for run, _ in self.active for link in self.tree.links_used(run.workers)}
         for ring in self._rings(j, free):
+            size = sum(ring.workers.values())
             if (
-                sum(ring.workers.values()) <= room
+                all(use.at(size) <= room[i] for i, use in uses[j].items())
                 and self._stays_free(ring, free)
                 and used.isdisjoint(self.tree.links_used(ring.workers))
             ):

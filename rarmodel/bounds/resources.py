@@ -1,0 +1,230 @@
+"""Bounds from what jobs use beside GPUs: resources, and caps of tenants (sections 9 and 19).
+
+A resource of capacity C is a machine that does C units in a slot; a job that uses u of it for t
+slots needs u·t of them. Scheduling calls this energetic reasoning (P. Baptiste, C. Le Pape,
+W. Nuijten, "Constraint-Based Scheduling", 2001). Jobs of which any two use more than there is run
+one after another: they are a machine that does one job at a time. So all that is known of one
+machine holds for these, whatever the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from rarmodel.model.caching import once_per_instance
+from rarmodel.model.objectives import MAKESPAN, Objective, Value
+from rarmodel.model.usage_limits import UsageLimit, limits_of_jobs, usage_limits
+from rarmodel.schema import Instance
+
+from .bound import ALWAYS, Bound
+from .least_demands import Machine, Work, least_areas, resizes, works
+from .relaxations import (
+    earliest_due_sets,
+    intervals_overfull,
+    late_by_area,
+    mean_busy_times,
+    shortest_first,
+)
+
+MOST_SEEDS = 40
+"""Jobs from which sets of jobs that exclude each other are grown."""
+MOST_USERS = 400
+"""Jobs that are looked at for such sets, the longest ones."""
+MOST_SETS = 5
+"""Such sets that are looked at."""
+
+RELAXATIONS: tuple[Callable[[Instance, Objective, Machine], Value | None], ...] = (
+    shortest_first,
+    mean_busy_times,
+    earliest_due_sets,
+    intervals_overfull,
+    late_by_area,
+)
+"""What one machine proves of sums, and of the greatest of terms."""
+
+
+class Supply(NamedTuple):
+    """A limit over time, with what jobs use of it.
+
+    Attributes
+    ----------
+    machine
+        The greatest capacity as a machine; None if there is no limit in some slot.
+    works
+        What each job that uses something needs at least, by index.
+    starts
+        Slots from which on there is another capacity, ascending from 0.
+    capacities
+        How much jobs can use from each of these on; None if there is no limit then. Jobs that run
+        at slot 0 keep what they use, and count as if they did for ever.
+    """
+
+    machine: Machine | None
+    works: Mapping[int, Work]
+    starts: tuple[int, ...]
+    capacities: tuple[int | None, ...]
+
+    def end_of(self, area: int, head: int) -> int:
+        """The slot before which jobs cannot have used so much, from a slot on."""
+        ends = (*self.starts[1:], None)
+        for start, end, capacity in zip(self.starts, ends, self.capacities, strict=True):
+            if end is not None and end <= head:
+                continue
+            begin = max(start, head)
+            if capacity is None:
+                return begin
+            if end is None or capacity * (end - begin) >= area:
+                return begin - (-area // capacity) if capacity else begin
+            area -= capacity * (end - begin)
+        return head
+
+
+@once_per_instance
+def supplies(instance: Instance) -> tuple[Supply, ...]:
+    """The limits of an instance, with the least that jobs use of each."""
+    return tuple(_supply(instance, limit) for limit in usage_limits(instance))
+
+
+def _supply(instance: Instance, limit: UsageLimit) -> Supply:
+    def use(j: int, gpus: int) -> int:
+        return limit.uses[j].at(gpus) if j in limit.uses else 0
+
+    areas, known = least_areas(instance, use), works(instance)
+    users = {}
+    for j, uses in limit.uses.items():
+        work = known[j]
+        if resizes(instance, j):
+            work = work._replace(span=areas[j] // uses.at(instance.jobs[j].sizes[-1]))
+        users[j] = work._replace(area=areas[j])
+    jobs = instance.jobs
+    kept = sum(
+        uses.at(running.size)
+        for j, uses in limit.uses.items()
+        if (running := jobs[j].running) is not None
+    )
+    capacities = tuple(None if one is None else max(one, kept) for one in limit.capacities)
+    most = None if limit.most is None else max(limit.most, kept)
+    machine = Machine(most, users) if most else None
+    return Supply(machine, users, limit.starts, capacities)
+
+
+def use_of_resources(instance: Instance, objective: Objective) -> Value | None:
+    """What jobs use of each resource, or of the cap of a tenant, fits into its capacity.
+
+    The makespan is no less than the slot by which the capacity from a slot on is enough for the
+    jobs that start no earlier. `relaxations` has the proofs for other objectives. Where the
+    capacity changes, these take the greatest.
+    """
+    found = list[Value]()
+    for supply in supplies(instance):
+        if objective is MAKESPAN:
+            area = 0
+            for work in sorted(supply.works.values(), key=lambda work: -work.head):
+                area += work.area
+                found.append(supply.end_of(area, work.head))
+        elif supply.machine is not None:
+            found += _proven(instance, objective, supply.machine)
+    return max(found, default=None)
+
+
+def one_after_another(instance: Instance, objective: Objective) -> Value | None:
+    """Jobs of which any two use more than there is run one after another.
+
+    With least uses u_i and u_j, and C the greatest capacity, jobs i and j exclude each other if
+    u_i + u_j > C: also if one of them runs at slot 0, as the other then has what is left of C. Two
+    that both run then do not. Jobs that together need more GPUs than the cluster has exclude each
+    other likewise.
+    """
+    found = list[Value]()
+    for machine in exclusive_sets(instance):
+        if objective is MAKESPAN:
+            slots = 0
+            for work in sorted(machine.works.values(), key=lambda work: -work.head):
+                slots += work.slots
+                found.append(work.head + slots)
+        else:
+            found += _proven(instance, objective, machine)
+    return max(found, default=None)
+
+
+@once_per_instance
+def exclusive_sets(instance: Instance) -> tuple[Machine, ...]:
+    """Sets of jobs that exclude each other, those that take the most time together.
+
+    They are grown job by job, the longest first, from each of the longest jobs.
+    """
+    if not usage_limits(instance):
+        return ()
+    excluded = _exclusions(instance)
+    known = works(instance)
+    longest = sorted(excluded, key=lambda j: -known[j].slots)
+    sets: dict[frozenset[int], int] = {}
+    for seed in longest[:MOST_SEEDS]:
+        chosen = [seed]
+        for j in longest:
+            if j in excluded[seed] and all(j in excluded[k] for k in chosen):
+                chosen.append(j)
+        if len(chosen) > 1:
+            sets[frozenset(chosen)] = sum(known[j].slots for j in chosen)
+    best = sorted(sets, key=lambda some: -sets[some])[:MOST_SETS]
+    return tuple(
+        Machine(1, {j: known[j]._replace(area=known[j].slots, span=known[j].slots) for j in some})
+        for some in map(sorted, best)
+    )
+
+
+def _exclusions(instance: Instance) -> dict[int, set[int]]:
+    """By job, those that it excludes, of the jobs that use something of a limit."""
+    jobs, limits = instance.jobs, usage_limits(instance)
+    users = [j for j, uses in enumerate(limits_of_jobs(instance)) if uses]
+    users = sorted(users, key=lambda j: -works(instance)[j].slots)[:MOST_USERS]
+    gpus = {j: jobs[j].sizes[0] for j in users}
+    found: dict[int, set[int]] = {}
+    for most, least in [
+        (instance.cluster.total_gpus, gpus),
+        *(
+            (
+                limit.most,
+                {j: min(map(limit.uses[j].at, jobs[j].sizes)) for j in users if j in limit.uses},
+            )
+            for limit in limits
+            if limit.most is not None
+        ),
+    ]:
+        for i, k in _beyond(least, most):
+            if jobs[i].running is None or jobs[k].running is None:
+                found.setdefault(i, set()).add(k)
+                found.setdefault(k, set()).add(i)
+    return found
+
+
+def _beyond(amounts: Mapping[int, int], most: int) -> Iterator[tuple[int, int]]:
+    """Pairs whose amounts together are beyond the most; each once."""
+    order = sorted(amounts, key=lambda j: (-amounts[j], j))
+    for at, i in enumerate(order):
+        for k in order[at + 1 :]:
+            if amounts[i] + amounts[k] <= most:
+                break
+            yield i, k
+
+
+def _proven(instance: Instance, objective: Objective, machine: Machine) -> Iterable[Value]:
+    each = (relaxation(instance, objective, machine) for relaxation in RELAXATIONS)
+    return [value for value in each if value is not None]
+
+
+USE_OF_RESOURCES = Bound(
+    "use of resources",
+    "what jobs use of a resource, or of a tenant's cap, fits into its capacity",
+    use_of_resources,
+    handles=ALWAYS,
+    rank=20,
+)
+ONE_AFTER_ANOTHER = Bound(
+    "one after another",
+    "jobs of which any two use more than there is run one after another",
+    one_after_another,
+    handles=ALWAYS,
+    rank=21,
+)

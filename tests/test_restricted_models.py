@@ -1,0 +1,357 @@
+"""Restricted models: what they return is admissible, whatever a user's additions ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from random_instances import random_instance
+from scopes import scope_of
+
+import rarmodel
+from rarmodel.engine import Engine
+from rarmodel.exact.admission import Verdict, evaluated, fixed_model, judge, judge_values
+from rarmodel.exact.freed_jobs import KINDS, Times, shape_of
+from rarmodel.exact.placement_pool import PlacementPool
+from rarmodel.exact.settling import settle
+from rarmodel.exact.violation import excess, relax, violation
+from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.constants import Constants
+from rarmodel.formulations.restricted import load, plan, restricted_model
+from rarmodel.formulations.restriction import Choice
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.heuristics import random_placement, run_policy
+from rarmodel.limits import Limits
+from rarmodel.schema import Instance
+from rarmodel.solvers.highs import HIGHS
+
+
+def few_at_once(model: Any, scope: Scope) -> None:
+    """GPUs at once, below what the cluster has."""
+    most = max(job.size for job in scope.instance.jobs)
+    model.few = pyo.Constraint(
+        range(scope.horizon),
+        rule=lambda m, t: sum(m.held[j, s, t] for j in scope.jobs for s in scope.servers) <= most,
+    )
+
+
+def apart(model: Any, scope: Scope) -> None:
+    """The first two jobs never run at once."""
+    one, other = list(scope.jobs)[:2]
+    model.apart = pyo.Constraint(
+        range(scope.horizon),
+        rule=lambda m, t: m.running[one, t] + m.running[other, t] <= 1,
+    )
+
+
+def three_sides(model: Any, scope: Scope) -> None:
+    """Completions within a range, as tuples, which Pyomo decides itself for constants."""
+    model.sides = pyo.Constraint(
+        list(scope.jobs), rule=lambda m, j: (0, m.completion[j] - m.start[j], scope.horizon)
+    )
+
+
+def not_at_once_in_a_row(model: Any, scope: Scope) -> None:
+    """The last job starts exactly when the first one ends."""
+    first, *_, last = scope.jobs
+    model.in_a_row = pyo.Constraint(expr=model.start[last] == model.completion[first])
+
+
+def slack_of_its_own(model: Any, scope: Scope) -> None:
+    """Added variables that count servers switched on."""
+    slots, servers = range(scope.horizon), list(scope.servers)
+    model.lit = pyo.Var(servers, slots, domain=pyo.Binary)
+    model.lit_if_held = pyo.Constraint(
+        servers,
+        slots,
+        rule=lambda m, s, t: (
+            sum(m.held[j, s, t] for j in scope.jobs) <= scope.servers[s].gpus * m.lit[s, t]
+        ),
+    )
+    model.few_lit = pyo.Constraint(
+        slots, rule=lambda m, t: sum(m.lit[s, t] for s in servers) <= max(1, len(servers) - 1)
+    )
+
+
+def work_after_the_end(model: Any, scope: Scope) -> None:
+    """Something runs in the last slot of the model: short horizons can, all slots cannot."""
+    model.busy_at_last = pyo.Constraint(
+        expr=sum(model.running[j, scope.horizon - 1] for j in scope.jobs) >= 1
+    )
+
+
+def weighted(model: Any, scope: Scope) -> Any:
+    return sum((1 + i % 3) * model.completion[j] for i, j in enumerate(scope.jobs))
+
+
+def servers_and_end(model: Any, scope: Scope) -> Any:
+    return model.makespan + 2 * sum(model.servers_used[j] for j in scope.jobs)
+
+
+HOSTILE = [
+    few_at_once,
+    apart,
+    three_sides,
+    not_at_once_in_a_row,
+    slack_of_its_own,
+    work_after_the_end,
+]
+OBJECTIVES = [None, weighted, servers_and_end]
+
+
+def small(seed: int, horizon: int = 40) -> Instance:
+    instance = random_instance(Random(seed), jobs=4, servers=2, tree=bool(seed % 2), most_slots=4)
+    time = instance.time.model_copy(update={"horizon": horizon})
+    return instance.model_copy(update={"time": time})
+
+
+def without_model(formulation: Formulation) -> Formulation:
+    return replace(formulation, unfit=lambda _: "no model today")
+
+
+def extended(seed: int) -> Formulation:
+    random = Random(seed)
+    added = random.sample(HOSTILE, random.randint(1, 3))
+    base = random.choice([TIME_INDEXED, COMPACT])
+    return base.extended("hostile", *added, objective=random.choice(OBJECTIVES))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_restricted_models_return_satisfies_the_additions(seed: int) -> None:
+    instance, formulation = small(seed), extended(seed)
+    found = rarmodel.solve(
+        instance, formulation=without_model(formulation), time_limit=1, threads=1
+    )
+    assert found.status in {"feasible", "optimal", "unknown"}
+    if found.schedule is None:
+        return
+    # Judged anew, in all slots, by the values of components and not by constants.
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    model = evaluated(formulation, scope, found.schedule)
+    verdict = judge_values(model, [HIGHS], Limits())
+    assert verdict.broken is None
+    if found.objective[0].name != "makespan":
+        assert found.objective[0].value == pytest.approx(verdict.value)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_restricted_models_find_a_schedule_where_no_method_does(seed: int) -> None:
+    instance = small(seed)
+    formulation = without_model(TIME_INDEXED.extended("row", not_at_once_in_a_row))
+    whole = rarmodel.solve(instance, formulation=TIME_INDEXED.extended("row", not_at_once_in_a_row))
+    found = rarmodel.solve(instance, formulation=formulation, time_limit=10, threads=1, gap=0.5)
+    assert whole.status == "optimal"
+    assert found.status in {"feasible", "optimal"}
+    assert found.makespan is not None
+    assert whole.makespan is not None
+    assert found.makespan >= whole.makespan
+    assert found.schedule_by != "one-after-another" or found.makespan == whole.makespan
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_verdict_on_constants_is_that_on_values(seed: int) -> None:
+    instance, formulation = small(seed), extended(seed)
+    made = run_policy(instance, random_placement, seed=seed)
+    if made is None:
+        pytest.skip("the policy finds no schedule")
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    model = fixed_model(formulation, scope, made.schedule)
+    assert model is not None
+    quick = judge_values(model, [HIGHS], Limits())
+    slow = judge_values(evaluated(formulation, scope, made.schedule), [HIGHS], Limits())
+    assert (quick.broken is None) == (slow.broken is None)
+    if quick.broken is None and formulation.objective != "makespan":
+        assert quick.value == pytest.approx(slow.value)
+
+
+def test_constants_compare_as_variables_do() -> None:
+    model: Any = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Binary)
+    constants = Constants(model)
+    zero, one = constants.of(0), constants.of(1)
+    model.kept = pyo.Constraint(expr=sum([zero, one, one]) <= 2)
+    model.broken = pyo.Constraint(expr=2 * one + zero >= 3)
+    model.mixed = pyo.Constraint(expr=one - model.x == zero)
+    model.x.value = 1
+    assert excess(model.kept) == 0
+    assert excess(model.broken) == 1
+    assert excess(model.mixed) == 0
+    assert str(zero + model.x) == str(model.x + zero) == str(one * model.x) == "x"
+    assert not constants.changed
+    zero.fix(0)
+    assert not constants.changed
+    zero.fix(1)
+    assert constants.changed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_restricted_model_of_all_starts_reaches_the_optimum_in_one_server(seed: int) -> None:
+    instance = small(seed)
+    scope = replace(scope_of(instance, 20), every_schedule=True)
+    server = max(scope.servers.values(), key=lambda one: one.gpus)
+    if any(job.size > server.gpus for job in instance.jobs):
+        pytest.skip("a job does not fit into one server")
+    formulation = TIME_INDEXED.extended("weighted", objective=weighted)
+    restriction = {
+        j: tuple(
+            Choice({s: job.size}, scope.least_slots[j], range(20 - scope.least_slots[j] + 1))
+            for s, one in scope.servers.items()
+            if one.gpus >= job.size
+        )
+        for j, job in scope.jobs.items()
+    }
+    model = restricted_model(formulation, scope, restriction)
+    answer = HIGHS.solve(model, Limits(time_limit=30))
+    alone = TIME_INDEXED.extended(
+        "alone",
+        objective=weighted,
+        allows=lambda _, __, workers, left: (
+            len(workers) + left < 2 or (len(workers) == 1 and left == 0)
+        ),
+    )
+    exact = rarmodel.solve(instance, formulation=alone)
+    assert answer.termination == "finished"
+    assert answer.value == pytest.approx(exact.objective[0].value)
+    made = plan(model, scope, restriction)
+    assert len(made.starts) == len(instance.jobs)
+
+
+def test_a_loaded_incumbent_satisfies_its_restricted_model() -> None:
+    instance = small(3)
+    made = run_policy(instance, random_placement, seed=3)
+    assert made is not None
+    report = rarmodel.verify(instance, made.schedule)
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    starts = {one.job: one.start for one in made.schedule.assignments}
+    workers = {
+        one.job: {s: len(g) for s, g in one.gpus.items()} for one in made.schedule.assignments
+    }
+    restriction = {
+        j: (
+            Choice(
+                workers[j],
+                (report.completion[j] or 0) - starts[j],
+                range(max(0, starts[j] - 3), starts[j] + 4),
+            ),
+        )
+        for j in scope.jobs
+    }
+    model = restricted_model(TIME_INDEXED.extended("apart", apart), scope, restriction)
+    load(model, scope, restriction, starts, workers)
+    for name in ("one_choice", "stays_begun", "capacity", "waits", "is_latest"):
+        for constraint in model.component(name).values():
+            assert excess(constraint) <= 1e-6
+    for j in scope.jobs:
+        assert pyo.value(model.start[j]) == starts[j]
+        assert pyo.value(model.completion[j]) == report.completion[j]
+
+
+def test_violation_is_what_slack_amounts_to() -> None:
+    instance = small(2)
+    made = run_policy(instance, random_placement, seed=2)
+    assert made is not None
+    formulation = TIME_INDEXED.extended("few", few_at_once)
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    model = fixed_model(formulation, scope, made.schedule)
+    verdict = judge(formulation, scope, made.schedule, [HIGHS], Limits())
+    assert isinstance(verdict, Verdict)
+    assert (violation(model) > 0) == (verdict.broken is not None)
+    relax(model)
+    assert model is not None
+    few: Any = model.component("few")
+    assert not any(one.active for one in few.values())
+
+
+def test_a_plan_that_expects_too_short_times_waits_for_room() -> None:
+    instance = small(5)
+    job = max(instance.jobs, key=lambda one: one.size)
+    server = max(range(2), key=lambda s: instance.cluster.servers[s].gpus)
+    if job.size > instance.cluster.servers[server].gpus:
+        pytest.skip("the job does not fit into one server")
+    alone = instance.model_copy(
+        update={"jobs": tuple(job.model_copy(update={"name": f"j{i}"}) for i in range(9))}
+    )
+    settled = settle(Engine(alone), [0] * 9, [{server: job.size}] * 9)
+    assert settled is not None
+    room = instance.cluster.servers[server].gpus
+    for t in range(max(settled.completions)):
+        runs = zip(settled.starts, settled.completions, strict=True)
+        assert sum(job.size for start, end in runs if start <= t < end) <= room
+
+
+def test_neighbourhoods_have_as_many_different_jobs_as_asked() -> None:
+    random = Random(1)
+    jobs = [f"j{i}" for i in range(12)]
+    starts = {j: random.randrange(20) for j in jobs}
+    ends = {j: starts[j] + random.randint(1, 5) for j in jobs}
+    times = Times(starts, ends, {j: {f"s{random.randrange(3)}": 1} for j in jobs})
+    for kind in KINDS:
+        for number in (2, 5, 12):
+            freed = kind(times, jobs, number, random)
+            assert len(set(freed)) == len(freed) == number
+    for size in (60, 1000, 40_000):
+        shape = shape_of(size, times, 8, random)
+        assert 2 <= shape.jobs <= 12
+        assert 1 <= shape.placements <= 8
+
+
+def test_the_pool_keeps_rules_and_learns_times() -> None:
+    instance = small(4)
+    scope = replace(
+        scope_of(instance, 40), allowed=(lambda _, __, workers, left: len(workers) == 1,)
+    )
+    pool = PlacementPool(scope)
+    assert not pool.add(instance.jobs[0].name, dict.fromkeys(scope.servers, 1) | {"s0": 99})
+    for job, number in pool.sizes().items():
+        for workers in pool.draw(job, number, Random(0)):
+            assert len(workers) == 1
+            pool.learn({job: (workers, 17)})
+            assert pool.expected(job, workers) == 17
+
+
+def test_the_limit_is_kept() -> None:
+    begun = perf_counter()
+    found = rarmodel.solve(
+        small(1),
+        formulation=without_model(TIME_INDEXED.extended("few", few_at_once)),
+        time_limit=2,
+        threads=1,
+    )
+    assert found.seconds <= perf_counter() - begun
+    assert "restricted models" in found.stopped or found.status == "optimal"
+
+
+def test_functions_that_somebody_has_replaced_are_not_taken_for_additions() -> None:
+    instance = small(1)
+    formulation = TIME_INDEXED.extended("few", few_at_once)
+    assert formulation.states_additions
+    assert formulation.extended("more", apart).states_additions
+    theirs = replace(formulation, evaluate=TIME_INDEXED.evaluate)
+    assert not theirs.states_additions
+    assert not theirs.extended("more", apart).states_additions
+    made = run_policy(instance, random_placement, seed=1)
+    assert made is not None
+    scope = replace(scope_of(instance, 40), every_schedule=True)
+    assert fixed_model(formulation, scope, made.schedule) is not None
+    assert fixed_model(theirs, scope, made.schedule) is None
+
+
+def test_placements_that_rules_refuse_are_replaced() -> None:
+    instance = random_instance(Random(7), jobs=4, servers=2, tree=False, most_slots=4, sizes=(1,))
+    instance = instance.model_copy(
+        update={"time": instance.time.model_copy(update={"horizon": 60})}
+    )
+    last = instance.cluster.servers[-1].name
+    formulation = TIME_INDEXED.extended(
+        "last-server", allows=lambda _, __, workers, left: set(workers) <= {last}
+    )
+    found = rarmodel.solve(
+        instance, formulation=without_model(formulation), time_limit=4, threads=1
+    )
+    assert found.schedule is not None
+    assert all(set(one.gpus) == {last} for one in found.schedule.assignments)

@@ -21,6 +21,7 @@ from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Solver, first_answer
+from rarmodel.solvers.choice import preferred
 
 TOLERANCE = 1e-6
 """Tolerance of a constraint relative to its sides: float noise, not a violation."""
@@ -232,7 +233,9 @@ def _with_added(
     if all(variable.value is not None for variable in added):
         known = _verdict(model, variables)
     values = [variable.value for variable in added]
-    if first_answer(solvers, model, _brief(limits)).has_solution:
+    # These are small models: HiGHS begins before CP-SAT's process does.
+    quick = preferred(solvers, "integer", 0)
+    if first_answer(quick, model, _brief(limits)).has_solution:
         found = _verdict(model, variables)
         if known is None or known.broken is not None:
             return found

@@ -10,6 +10,7 @@ counts. This proves nothing: bounds come from elsewhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
@@ -27,6 +28,7 @@ from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.schema import Schedule
 from rarmodel.solvers import first_answer
+from rarmodel.solvers.choice import preferred
 from rarmodel.verifier import Report
 
 from .admission import (
@@ -45,13 +47,17 @@ from .numbered_schedules import schedule_of
 from .placement_pool import PlacementPool
 from .settling import settle
 from .thinned_schedules import STRETCHES, on_less
-from .violation import added_constraints, excess, relax, violation
+from .violation import added_constraints, drop_settled, excess, relax, violation
 
 NAME = "restricted models"
 """The finder of a schedule, in results."""
 
-SOLVE_SECONDS = 2.0
-"""Seconds that a solver has for a restricted model, or as many as it took to build it."""
+SOLVE_SECONDS, MOST_SECONDS = 2.0, 10.0
+"""Seconds that a solver has for a restricted model, or as many as it took to build it; and the most
+where it does not even find the starting solution in that time."""
+
+SMALL_SIZE = 1_500
+"""Variables up to which HiGHS comes first, if there is a choice: it begins soonest."""
 
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 1_500, 60, 40_000
 """Variables of the first restricted model, and the least and most of one."""
@@ -65,9 +71,6 @@ MOST_OFFERED = 40
 FIRST_SHARE = 0.04
 """Share of the time for each search on a part of the cluster."""
 
-REPAIRABLE = 0.1
-"""Share of the greatest violation up to which a first schedule is worth a repair."""
-
 NEAR_ENOUGH = 1.2
 """Up to this multiple of the shortest schedule known, an admissible one is a good start."""
 
@@ -78,7 +81,7 @@ ROOM = 0.15
 """Share of the latest completion by which schedules may become longer, for objectives that may ask
 for that."""
 
-STALE = 12
+STALE = 8
 """Solves without a gain after which schedules may become longer, while additions are violated."""
 
 MOST_REFUSED = 5
@@ -146,7 +149,7 @@ class RestrictedModels:
         self._rules = rules_of(known.formulation)
         self._most = horizon_of(known.instance)
         self._pool = PlacementPool(self._scope(self._most))
-        self._size = float(FIRST_SIZE)
+        self._size, self._seconds = float(FIRST_SIZE), SOLVE_SECONDS
         self._judging, self._published = 0.0, perf_counter()
         self._pending: Incumbent | None = None
         self._whole = False
@@ -212,12 +215,13 @@ class RestrictedModels:
         if not best.violated and best is not admissible:
             admissible = best
             self._keep(best)
-        # Repair a short schedule that violates little, rather than a long one that does less.
-        worst = max(one.violated for one in candidates)
-        broken = [one for one in candidates if 0 < one.violated <= REPAIRABLE * worst]
-        if best.violated and not broken:
-            broken = [best]
-        repaired = min(broken, key=lambda one: one.times.latest, default=best)
+        broken = sorted((one for one in candidates if one.violated), key=lambda one: one.violated)
+        if not broken:
+            return admissible, best
+        # Of the most violated one half the length is as good as no violation.
+        worst = broken[-1].violated
+        repaired = min(broken, key=lambda one: one.times.latest * (1 + one.violated / worst))
+        self._extra = max(1, round(ROOM * repaired.times.latest))
         if admissible is not None and (
             admissible.times.latest <= NEAR_ENOUGH * repaired.times.latest
         ):
@@ -399,11 +403,16 @@ class RestrictedModels:
         if now >= deadline:
             return None, False
         # Where building takes long, as on a busy machine, so may the solver.
-        seconds = min(max(SOLVE_SECONDS, now - begun), deadline - now)
-        answer = first_answer(known.solvers, model, self._limits(seconds))
+        seconds = min(max(self._seconds, now - begun), deadline - now)
+        terms = 0 if self._size <= SMALL_SIZE else math.inf
+        solvers = preferred(known.solvers, known.formulation.model_class, terms)
+        answer = first_answer(solvers, model, self._limits(seconds))
         self.solved += 1
         factor = LARGER if answer.termination in {"finished", "infeasible"} else SMALLER
         self._size = min(MOST_SIZE, max(LEAST_SIZE, factor * self._size))
+        # A solver that has not even taken the starting solution needs more time.
+        lost = answer.termination == "time-limit" and not answer.has_solution
+        self._seconds = min(MOST_SECONDS, 1.5 * self._seconds) if lost else SOLVE_SECONDS
         interrupted = answer.termination == "interrupted"
         if not answer.has_solution:
             return None, interrupted
@@ -489,6 +498,7 @@ class RestrictedModels:
         if model is None:
             return None
         load(model, scope, restriction, best.times.starts, best.times.workers)
+        drop_settled(model)
         if best.violated:
             relax(model)
         elif known.by_makespan:

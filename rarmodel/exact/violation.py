@@ -15,6 +15,9 @@ from pyomo.repn import generate_standard_repn
 
 from .admission import is_settled
 
+NOISE = 1e-9
+"""Excess of a constraint that is noise of floats."""
+
 FAR = 1_000_000
 """Most slack of a constraint whose sides have no bounds."""
 
@@ -24,6 +27,13 @@ def added_constraints(model: Any) -> Iterator[Any]:
     for family in model.component_objects(pyo.Constraint, active=True):
         if family.local_name not in model.stated:
             yield from (one for one in family.values() if one.active)
+
+
+def drop_settled(model: Any) -> None:
+    """Leave out what constants keep: an addition may have a row for every job and slot."""
+    for constraint in list(added_constraints(model)):
+        if is_settled(constraint) and excess(constraint) <= NOISE:
+            constraint.deactivate()
 
 
 def relax(model: Any) -> None:

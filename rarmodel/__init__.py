@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from .lazy import exports
 
 if TYPE_CHECKING:
+    from .api.certifying import certificate as certificate
+    from .api.certifying import check as check
     from .api.comparison import Comparison as Comparison
     from .api.comparison import compare as compare
     from .api.inputs import calibrate as calibrate
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from .api.verification import verify as verify
     from .auditor import Audit as Audit
     from .calibration import Calibration as Calibration
+    from .checker import Checked as Checked
     from .description import Description as Description
     from .errors import InputError as InputError
     from .errors import NoScheduleError as NoScheduleError
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from .methods import Result as Result
     from .schema import Instance as Instance
     from .schema import Schedule as Schedule
+    from .schema.certificate import Certificate as Certificate
     from .verifier import Report as Report
 
 __version__: str

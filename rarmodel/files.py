@@ -69,6 +69,11 @@ def read_record(schema: type[_R], source: str | os.PathLike[str]) -> _R:
     return _record(schema, _document(_read_text(source), _name_of(source)), _name_of(source))
 
 
+def parse_record(schema: type[_R], content: str | Mapping[str, Any], source: str = "") -> _R:
+    """Make any record from JSON text or the decoded object; YAML as in `parse_instance`."""
+    return _record(schema, _document(content, source), source)
+
+
 def parse_instance(content: str | Mapping[str, Any], source: str = "") -> Instance:
     """Make an instance from JSON text or from the decoded object; errors as in `read_instance`.
 

@@ -20,9 +20,14 @@ from rarmodel.limits import most_threads
 
 GOOD = schedule_of(assignment_data("a", 0, s0=[0, 1]), assignment_data("b", 0, s1=[0]))
 
+TWO = rarmodel.load_instance("two-servers")
+RESULT = rarmodel.solve(TWO, method="first-fit")
+
 NEEDED: dict[str, dict[str, Any]] = {
     "audit": {"instance": "two-servers"},
     "calibrate": {},
+    "certificate": {"instance": "two-servers", "result": RESULT},
+    "check": {"instance": "two-servers", "certificate": rarmodel.certificate(TWO, RESULT)},
     "compare": {"instances": "two-servers"},
     "compare_models": {"table": []},
     "describe": {"instance": "two-servers"},

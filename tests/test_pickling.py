@@ -63,6 +63,10 @@ def listed(name: str, _: Path) -> Any:
 RETURNED: dict[str, Callable[[Path], Any]] = {
     "audit": lambda _: rarmodel.audit("lemma-3-fails"),
     "calibrate": lambda _: rarmodel.calibrate(EXAMPLES / "measured.csv", instance="two-servers"),
+    "certificate": lambda _: rarmodel.certificate(documents.instance_of(), solved()),
+    "check": lambda _: rarmodel.check(
+        documents.instance_of(), rarmodel.certificate(documents.instance_of(), solved())
+    ),
     "compare": lambda _: rarmodel.compare(documents.instance_of(), methods=["first-fit"]),
     "compare_models": lambda _: rarmodel.compare_models(
         EXAMPLES / "testbed.csv", instance="two-servers"

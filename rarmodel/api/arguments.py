@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rarmodel import argument_checks, limits
 from rarmodel.argument_checks import (
     Check,
@@ -17,6 +19,7 @@ from rarmodel.argument_checks import (
     truth,
     whole,
 )
+from rarmodel.schema.certificate import Certificate
 
 from .sources import (
     IS_DATA,
@@ -83,6 +86,21 @@ asked = checked(CHECKS)
 asked_with_schedule = checked({**CHECKS, "schedule": is_schedule})
 asked_to_audit = checked({**CHECKS, "schedule": optional(is_schedule)})
 asked_to_generate = checked({**CHECKS, "contention": truth})
+
+
+def _is_result(value: object) -> str | None:
+    from rarmodel.methods import Result  # noqa: PLC0415 - loads slowly
+
+    return expected("a result of solve", Result)(value)
+
+
+asked_to_certify = checked({**CHECKS, "result": _is_result})
+asked_to_check = checked(
+    {
+        **CHECKS,
+        "certificate": expected("a certificate, a dict or a file's name", Certificate, Mapping),
+    }
+)
 
 
 def _truth_or_numbers(value: object) -> str | None:

@@ -21,6 +21,7 @@ from rarmodel.model.features import (
 )
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import Argument
 
 ON_MAKESPAN = frozenset({MAKESPAN.name})
 UNINTERRUPTED = WINDOWS | CAPS | PLACES | BY_DUTY
@@ -41,6 +42,9 @@ Tighten = Callable[[Instance, Objective, Value, Value | None, Callable[[], bool]
 
 It also gets the value of a schedule, which no bound exceeds, or None; and a function to be called
 again and again, which says whether it is time to stop with what is proven so far."""
+
+Certify = Callable[[Instance, Objective, Value], Argument | None]
+"""The argument that no schedule is below a value, for `rarmodel.checker`; None if it has none."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Bound(registry.Part):
         Of equal bounds, results name the one of least rank.
     cost
         How long it takes on instances of some hundred jobs, in words.
+    certify
+        Gives what proves a value, as numbers that another program can check; None if it cannot.
     """
 
     kind = "bounds"
@@ -81,6 +87,7 @@ class Bound(registry.Part):
     of_limit: bool = False
     rank: int = 100
     cost: str = "milliseconds"
+    certify: Certify | None = None
 
     def supports(self, instance: Instance, objective: Objective) -> bool:
         """Whether it holds for an instance, and may say something about an objective."""

@@ -32,8 +32,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, PricedJob, PricedState, SlotPrices
 
+from .arguments import of_jobs_alone
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
 from .column_program import ColumnProgram, Solution
 from .destructive_bound import destructive_bound
@@ -322,6 +325,29 @@ def configuration_bound(
     )
 
 
+def certify(instance: Instance, objective: Objective, value: Value) -> EachJob | SlotPrices | None:
+    """Prices of states that refute all schedules below a value."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    configurations, length = Configurations(instance), int(value) - 1
+    cut = configurations.cut(length, only_refuting=True)
+    if cut is None or not cut.refutes:
+        return None
+    jobs = {}
+    for j, job in enumerate(instance.jobs):
+        states = tuple(
+            PricedState(gpus=state.size, servers=state.servers, rings=state.rings, price=price)
+            for k, spreading in enumerate(configurations.spreadings[j])
+            for state, price in zip(spreading, cut.prices.get((j, k), ()), strict=False)
+            if price
+        )
+        least = cut.least(j)
+        # A job that is not done in this length is worth any number.
+        worth = length * cut.dearest + 1 if least is None else least
+        jobs[job.name] = PricedJob(states=states, least=worth)
+    return SlotPrices(kind="slot-prices", length=length, jobs=jobs, dearest=cut.dearest)
+
+
 def prepare() -> None:
     """Compile this bound in advance, so that compilation does not count as its time."""
     state = RingState(1, 1, 1, 1)
@@ -337,4 +363,5 @@ CONFIGURATIONS = Bound(
     handles=UNINTERRUPTED,
     rank=8,
     cost="seconds",
+    certify=certify,
 )

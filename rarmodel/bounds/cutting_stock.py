@@ -19,16 +19,20 @@ which the knapsacks give exactly, then θ is too short.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 
 from rarmodel.model import least_slots_by_placement
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, LanePrices, ServerContent
 
+from .arguments import of_jobs_alone
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound, in_slots
 from .column_program import ColumnProgram
 from .destructive_bound import destructive_bound
@@ -57,6 +61,10 @@ class _Problem:
     """Items (kinds of jobs that look the same to every lane) and classes of lanes."""
 
     classes: tuple[_Lanes, ...]
+    class_of: dict[int, int]
+    """By GPUs of a server, the class of its lanes."""
+    item: tuple[int, ...]
+    """(jobs) The kind of each."""
     workers: Ints
     """(items) Workers of all its jobs."""
     jobs: Ints
@@ -99,21 +107,21 @@ def prepare() -> None:
     """Compile this bound in advance, so that compilation does not count as its time."""
     one = np.ones(1, np.int64)
     lane = _Lanes(1, one)
-    _Table(_Problem((lane,), one, one), lane, 1).best(one)
+    _Table(_Problem((lane,), {1: 0}, (0,), one, one), lane, 1).best(one)
 
 
 def _problem(instance: Instance) -> _Problem:
     """Classes of lanes and kinds of jobs."""
     least = least_slots_by_placement(instance)
     capacities = Counter(server.gpus for server in instance.cluster.servers)
+    each = list[tuple[int, ...]]()
     kinds: Counter[tuple[tuple[int, ...], int]] = Counter()
     for job, slots in zip(instance.jobs, least, strict=True):
         packed, spread = slots.packed or 0, slots.spread or 0
         # A ring may spread over servers that could hold all of it, but seldom gains by that.
         inside = min((value for value in (packed, spread) if value), default=0)
-        kinds[
-            tuple(inside if job.size <= gpus else spread for gpus in sorted(capacities)), job.size
-        ] += 1
+        each.append(tuple(inside if job.size <= gpus else spread for gpus in sorted(capacities)))
+        kinds[each[-1], job.size] += 1
     items = sorted({sizes for sizes, _ in kinds})
     index = {sizes: i for i, sizes in enumerate(items)}
     workers, jobs = np.zeros(len(items), np.int64), np.zeros(len(items), np.int64)
@@ -121,10 +129,15 @@ def _problem(instance: Instance) -> _Problem:
         workers[index[sizes]] += gpus * count
         jobs[index[sizes]] += count
     by_sizes: Counter[tuple[int, ...]] = Counter()
+    seen = {}
     for i, gpus in enumerate(sorted(capacities)):
-        by_sizes[tuple(sizes[i] for sizes in items)] += gpus * capacities[gpus]
+        seen[gpus] = tuple(sizes[i] for sizes in items)
+        by_sizes[seen[gpus]] += gpus * capacities[gpus]
+    classes = sorted(by_sizes)
     return _Problem(
-        classes=tuple(_Lanes(n, np.array(s, np.int64)) for s, n in sorted(by_sizes.items())),
+        classes=tuple(_Lanes(by_sizes[s], np.array(s, np.int64)) for s in classes),
+        class_of={gpus: classes.index(sizes) for gpus, sizes in seen.items()},
+        item=tuple(index[sizes] for sizes in each),
         workers=workers,
         jobs=jobs,
     )
@@ -137,18 +150,35 @@ def refuted(
 
     `columns` has the first columns, and receives the new ones.
     """
+    return refuting(problem, length, columns, stop) is not None
+
+
+class _Refuting(NamedTuple):
+    """Prices at which the workers are worth more than all lanes hold."""
+
+    prices: Sequence[int]
+    """(items)"""
+    dearest: Sequence[int]
+    """(classes) What a lane holds at most."""
+
+
+def refuting(
+    problem: _Problem, length: int, columns: list[Column], stop: Callable[[], bool]
+) -> _Refuting | None:
+    """Prices that prove that the lanes do not suffice, or None."""
     items = len(problem.workers)
     tables = _tables(problem, length)
     if items > MAX_ITEMS or any(t.cells > MAX_CELLS for t in tables):
-        return False
-    if not all(any(table.most(item) for table in tables) for item in range(items)):
-        return True  # Some item fits no lane.
+        return None
+    for item in range(items):
+        if not any(table.most(item) for table in tables):  # It fits no lane.
+            return _Refuting([int(i == item) for i in range(items)], [0] * len(tables))
     for multiple, proven in islice(_rounds(problem, tables, length, columns), MAX_COLUMNS):
-        if proven:
-            return True
+        if proven is not None:
+            return proven
         if multiple <= 1 + 1e-9 or stop():
-            return False
-    return False
+            return None
+    return None
 
 
 def share_needed(instance: Instance, length: int) -> float:
@@ -165,7 +195,7 @@ def _tables(problem: _Problem, length: int) -> list[_Table]:
 
 def _rounds(
     problem: _Problem, tables: list[_Table], length: int, columns: list[Column]
-) -> Iterator[tuple[float, bool]]:
+) -> Iterator[tuple[float, _Refuting | None]]:
     """Multiples of the lanes that suffice, while columns join; some are proven to be above one."""
     items = len(problem.workers)
     program = ColumnProgram(
@@ -182,18 +212,20 @@ def _rounds(
             program.add(dict(content), c)
     added = True
     while added and (solution := program.solve()) is not None:
-        yield solution.multiple, False
+        yield solution.multiple, None
         whole = np.floor(solution.prices * PRICE_SCALE).astype(np.int64)
         room, added = 0, False
+        dearest = []
         for c, table in enumerate(tables):
             value, content = table.best(whole)
             room += problem.classes[c].count * value
+            dearest.append(value)
             if value > solution.supply_prices[c] * PRICE_SCALE * (1 + 1e-9) + items:
                 program.add(dict(content), c)
                 columns.append((c, content))
                 added = True
         if sum(int(w) * int(y) for w, y in zip(problem.workers, whole, strict=True)) > room:
-            yield solution.multiple, True
+            yield solution.multiple, _Refuting([int(price) for price in whole], dearest)
 
 
 class _Table:
@@ -228,6 +260,26 @@ class _Table:
         return value, tuple((int(item), int(taken[item])) for item in np.flatnonzero(taken))
 
 
+def certify(instance: Instance, objective: Objective, value: Value) -> EachJob | LanePrices | None:
+    """Prices of workers that refute all schedules below a value."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    problem, length = _problem(instance), int(value) - 1
+    found = refuting(problem, length, [], lambda: False)
+    if found is None:
+        return None
+    each = zip(instance.jobs, problem.item, strict=True)
+    return LanePrices(
+        kind="lane-prices",
+        length=length,
+        prices={job.name: found.prices[item] for job, item in each if found.prices[item]},
+        dearest=tuple(
+            ServerContent(gpus=gpus, dearest=int(found.dearest[c]))
+            for gpus, c in problem.class_of.items()
+        ),
+    )
+
+
 CUTTING_STOCK = Bound(
     "cutting stock",
     "whole execution times must fit the time of single GPUs",
@@ -236,4 +288,5 @@ CUTTING_STOCK = Bound(
     handles=FIXED_SIZES,
     rank=7,
     cost="seconds",
+    certify=certify,
 )

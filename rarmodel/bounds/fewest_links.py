@@ -21,6 +21,7 @@ from rarmodel.model.objectives import Objective, Value, exact, heaviest
 from rarmodel.model.topology import Topology
 from rarmodel.schema import Instance, Spread
 
+from .arguments import of_each_job
 from .bound import ALWAYS, Bound
 
 MOST_PAIRS = 200_000
@@ -37,6 +38,11 @@ def fewest_links(instance: Instance, objective: Objective) -> Value | None:
     """
     if objective.link_weights is None:
         return None
+    return exact(Fraction(sum(least_links(instance, objective))))
+
+
+def least_links(instance: Instance, objective: Objective) -> list[Value]:
+    """(jobs) What the links of each ring count at least."""
     tree, weights = topology(instance.cluster), objective.link_weights_of(instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     caps = {one.name: one.gpus for one in instance.tenants if one.gpus is not None}
@@ -49,7 +55,7 @@ def fewest_links(instance: Instance, objective: Objective) -> Value | None:
         )
         return min((value for value in found if value is not None), default=None)
 
-    total: Value = 0
+    found: list[Value] = []
     every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
     for job, options, allowed in every:
         values: list[Value] = []
@@ -57,7 +63,7 @@ def fewest_links(instance: Instance, objective: Objective) -> Value | None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
             values.append(heaviest(tree, weights, [held]))
             if instance.preemption is None:
-                total += values[0]
+                found.append(values[0])
                 continue
         # Ring sizes and numbers of servers with which it makes progress, at the best rate.
         cap = caps.get(job.tenant or "", job.sizes[-1])
@@ -70,8 +76,8 @@ def fewest_links(instance: Instance, objective: Objective) -> Value | None:
             most = max((_most_servers(one.pace, one.gbps) for one in spread), default=0)
             if most > 1 and (value := least(allowed, job.spread, size, most)) is not None:
                 values.append(value)
-        total += min(values, default=0)
-    return exact(Fraction(total))
+        found.append(min(values, default=0))
+    return found
 
 
 def _most_servers(pace: Pace, gbps: float) -> int:
@@ -213,4 +219,7 @@ FEWEST_LINKS = Bound(
     fewest_links,
     handles=ALWAYS,
     rank=19,
+    certify=lambda instance, objective, _: of_each_job(
+        instance, dict(enumerate(least_links(instance, objective)))
+    ),
 )

@@ -31,10 +31,13 @@ from rarmodel.model.caching import once_per_instance
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import MAKESPAN, Objective, Term, Value, exact, objectives_of
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import Argument
 
+from .arguments import counted, of_jobs_alone
 from .bound import UNINTERRUPTED, Bound
 from .least_demands import works
-from .relaxations import counted, least_not_refuted, next_value
+from .price_proof import PriceProof
+from .relaxations import least_not_refuted, next_value
 from .time_for_bounds import seconds_left
 
 if TYPE_CHECKING:
@@ -85,10 +88,11 @@ class Known(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A bound on the value of an objective, and the plan that comes with it."""
+    """A bound on the value of an objective, the plan that comes with it, and what proves it."""
 
     value: Value
     plan: Plan
+    proof: PriceProof | None = None
 
 
 def gpu_prices(instance: Instance, objective: Objective) -> Value | None:
@@ -131,6 +135,7 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     most = max(latest)
     best: Fraction | None = None
     plan: Plan | None = None
+    proof: PriceProof | None = None
     last: Known | None = None
     for one in partitions(instance):
         for _ in range(MOST_LENGTHS):
@@ -142,15 +147,17 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
                 break  # Time is over.
             if _ascend(relaxed, prices, steps, hope, inf) == inf:
                 return None
-            proven = _proven(relaxed, prices)
-            if proven is not None and (best is None or proven > best):
-                best, plan = proven, _plan(one.kinds, relaxed, prices)
+            whole = _proven(one.kinds, relaxed, prices)
+            if whole is not None and (best is None or whole.value > best):
+                best, plan = whole.value, _plan(one.kinds, relaxed, prices)
+                proof = whole.proof._replace(scale=whole.proof.scale * common)
             if length >= most or not prices.best[:, -2].any():
                 break
             length = min(most, 2 * length)
     if best is None or plan is None:
         return None
-    return Outcome(ceil(best / common) if common == 1 else exact(best / common), plan)
+    value = ceil(best / common) if common == 1 else exact(best / common)
+    return Outcome(value, plan, proof)
 
 
 def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) -> Outcome | None:
@@ -170,6 +177,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
     widest = MOST_LENGTHS * _length(instance)
     known: Known | None = None
     plan: Plan | None = None
+    proof: PriceProof | None = None
     work = FAILED_WORK
 
     def latest(value: Value) -> list[int]:
@@ -185,7 +193,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         return any(one.head + one.slots > last[one.job] for one in works(instance))
 
     def refuted(value: Value, most_steps: int) -> bool:
-        nonlocal known, plan, work
+        nonlocal known, plan, proof, work
         last = latest(value)
         if too_late(last):
             return True
@@ -196,7 +204,9 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         steps = min(most_steps, _steps(relaxed))
         if steps > 0 and _ascend(relaxed, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
             known = Known(kinds, relaxed.width, prices)
-            if (_proven(relaxed, prices) or 0) > 0:
+            whole = _proven(kinds, relaxed, prices)
+            if whole is not None and whole.value > 0:
+                proof = whole.proof._replace(below=value)
                 return True
         plan = _plan(kinds, relaxed, prices)
         work -= steps * offers * relaxed.capacity.shape[1]
@@ -217,7 +227,7 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         value = next_value(terms.values(), Fraction(value))
         if work <= 0:
             break
-    return None if plan is None else Outcome(value, plan)
+    return None if plan is None else Outcome(value, plan, proof)
 
 
 def _plan(kinds: Kinds, relaxed: CapacityRelaxation, prices: Prices) -> Plan:
@@ -283,7 +293,14 @@ def _ascend(
     return float(ascend(relaxed, prices, steps, hope, enough))
 
 
-def _proven(relaxed: CapacityRelaxation, prices: Prices) -> Fraction | None:
+class _Whole(NamedTuple):
+    """The value at prices in whole numbers, and these."""
+
+    value: Fraction
+    proof: PriceProof
+
+
+def _proven(kinds: Kinds, relaxed: CapacityRelaxation, prices: Prices) -> _Whole | None:
     """The value at the best prices, exactly: these and the weights become whole numbers.
 
     None if the numbers are too great for that.
@@ -305,7 +322,23 @@ def _proven(relaxed: CapacityRelaxation, prices: Prices) -> Fraction | None:
     scale = 2 ** int(log2(EXACT / most))
     prices.now[:] = (prices.best * scale) // 1
     whole = relaxed._replace(weight=relaxed.weight * scale)
-    return Fraction(int(worth(whole, prices)), scale)
+    value = Fraction(int(worth(whole, prices)), scale)
+    kept = prices._replace(
+        now=prices.now.copy(), offer=prices.offer.copy(), begun=prices.begun.copy()
+    )
+    return _Whole(value, PriceProof(kinds, whole, kept, scale))
+
+
+def certify(instance: Instance, objective: Objective, value: Value) -> Argument | None:
+    """The prices that prove a value; or jobs that cannot do it alone. See `Bound.certify`."""
+    found = outcome(instance, objective)
+    if found is not None and found.proof is not None:
+        below, proven = found.proof.below, found.value
+        if below is not None:
+            proven = next_value(counted(instance, objective).values(), Fraction(below))
+        if proven >= value:
+            return found.proof.argument(instance)
+    return of_jobs_alone(instance, objective, value)
 
 
 GPU_PRICES = Bound(
@@ -315,4 +348,5 @@ GPU_PRICES = Bound(
     handles=UNINTERRUPTED,
     rank=18,
     cost="up to some seconds",
+    certify=certify,
 )

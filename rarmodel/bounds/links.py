@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil, fsum
 
 from rarmodel.model import best_share, least_slots_by_placement, plain_pace, topology
 from rarmodel.model.features import GPU_TYPES, PREEMPTION
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import SharedLinks
 
+from .arguments import in_file
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
 
 
@@ -24,25 +28,42 @@ def shared_links(instance: Instance) -> int | None:
     int or None
         None if every job fits a server.
     """
+    taken = _taken(instance)
+    if not taken:
+        return None
+    slots = fsum(float(slots) for slots in taken.values()) / len(instance.cluster.servers)
+    return ceil(slots * (1 - 1e-12))
+
+
+def _taken(instance: Instance) -> dict[int, Fraction]:
+    """Slots of links that each ring wider than every server takes at least."""
     cluster = instance.cluster
     largest = cluster.largest_server
     wide = [
-        (plain_pace(instance, j), least.fewest_servers)
+        (j, plain_pace(instance, j), least.fewest_servers)
         for j, least in enumerate(least_slots_by_placement(instance))
         if instance.jobs[j].size > largest and least.fewest_servers is not None
     ]
     if not wide:
-        return None
+        return {}
     tree = topology(cluster)
     fastest = max(tree.links[path[0]].gbps for path in tree.paths)
     rings = min(len(wide), largest)  # Each has a worker below the link.
     shares = [best_share(instance, fastest, p) for p in range(1, rings + 1)]
-    taken = []
-    for pace, servers in wide:
+    taken = {}
+    for j, pace, servers in wide:
         most = max(p * pace.speed(servers, gbps) for p, gbps in enumerate(shares, 1))
-        taken.append(servers * pace.iterations / most)
-    slots = fsum(taken) / len(cluster.servers)
-    return ceil(slots * (1 - 1e-12))
+        taken[j] = Fraction(servers * pace.iterations, most)
+    return taken
+
+
+def _certify(instance: Instance, _: Objective, value: Value) -> SharedLinks | None:
+    """The rings and what they take; None if they take no more than there is below the value."""
+    taken, length = _taken(instance), int(value) - 1
+    if sum(taken.values()) <= length * len(instance.cluster.servers):
+        return None
+    named = {instance.jobs[j].name: in_file(slots) for j, slots in taken.items()}
+    return SharedLinks(kind="shared-links", length=length, taken=named)
 
 
 SHARED_LINKS = Bound(
@@ -53,4 +74,5 @@ SHARED_LINKS = Bound(
     # A job has the same pace on all of its servers. Slots are looked at one by one.
     handles=FIXED_SIZES - {GPU_TYPES.name} | {PREEMPTION.name},
     rank=4,
+    certify=_certify,
 )

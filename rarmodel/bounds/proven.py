@@ -14,8 +14,10 @@ from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import Argument, EachJob, LastJob, Prices
 from rarmodel.verifier import Report
 
+from .arguments import of_each_job, of_jobs_alone
 from .bound import (
     ALWAYS,
     CHECKED_PROOF,
@@ -302,10 +304,55 @@ def last_job(instance: Instance, objective: Objective) -> Value | None:
     return min(values) if len(values) == len(terms) else None
 
 
+def _of_last_job(instance: Instance, objective: Objective, value: Value) -> Argument | None:
+    """The argument of the bound on the makespan, if that proves the value."""
+    bound = best_bound(instance)
+    proven = last_job(instance, objective)
+    if proven is None or proven < value:
+        return None
+    argument = certified(instance, MAKESPAN, ValueBound(*bound))
+    if argument is None:
+        return None
+    return LastJob(kind="last-job", makespan=bound.slots, argument=argument)
+
+
+def certified(instance: Instance, objective: Objective, bound: ValueBound) -> Argument | None:
+    """What proves a bound, in numbers that another program can check; None if nothing does.
+
+    The bound of this name is asked first, then the others that prove as much.
+    """
+    if bound.name == EARLIEST and not objective.of_completions:
+        return of_each_job(instance, {})
+    known = [one for one in bounds() if one.certify and _supports(one, instance, objective)]
+    for one in sorted(known, key=lambda one: one.name != bound.name):
+        if one.name != bound.name:
+            value = _value(one, instance, objective)
+            if value is None or value < bound.value:
+                continue
+        with registry.calling("bounds", one):
+            argument = one.certify(instance, objective, bound.value)  # type: ignore[misc]
+        if argument is not None:
+            return argument
+    return of_jobs_alone(instance, objective, bound.value)
+
+
+def jobs_behind(instance: Instance, objective: Objective, bound: ValueBound) -> tuple[str, ...]:
+    """Names of the jobs that make a bound, those that add most first; none if all jobs do."""
+    argument = certified(instance, objective, bound)
+    if isinstance(argument, LastJob):
+        argument = argument.argument
+    if not isinstance(argument, EachJob | Prices):
+        return ()
+    amounts = {name: Fraction(least) for name, least in argument.least.items() if least}
+    names = sorted(amounts, key=lambda name: -amounts[name])
+    return tuple(names) if len(names) < len(instance.jobs) else ()
+
+
 LAST_JOB = Bound(
     "makespan",
     "some job completes no earlier than the bound on the makespan",
     last_job,
     handles=ALWAYS,
     rank=11,
+    certify=_of_last_job,
 )

@@ -11,7 +11,7 @@ nothing of it count as alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil
@@ -20,12 +20,21 @@ from rarmodel.model import horizon_of, lone_options
 from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
 from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, OneMachine
 
+from .arguments import (
+    MOST_WORK,
+    Rule,
+    counted,
+    of_each_job,
+    of_jobs_alone,
+    of_late_jobs,
+    of_machine,
+    of_overfull,
+    on_machine,
+)
 from .bound import ALWAYS, Bound
 from .least_demands import Machine, all_gpus, works
-
-MOST_WORK = 100_000
-"""Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
 
 
 def jobs_alone(instance: Instance, objective: Objective) -> Value | None:
@@ -51,6 +60,11 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
     """
     if objective.prices is None:
         return None
+    return exact(sum(least_prices(instance, objective), Fraction(0)))
+
+
+def least_prices(instance: Instance, objective: Objective) -> list[Fraction]:
+    """(jobs) What each pays at least."""
     prices = objective.prices_of(instance)
     servers = instance.cluster.servers
     index = {server.name: s for s, server in enumerate(servers)}
@@ -67,7 +81,7 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
             known[allowed, size] = paid
         return known[allowed, size]
 
-    total = Fraction(0)
+    found = []
     for job, options in zip(instance.jobs, lone_options(instance), strict=True):
         costs = []
         for i, option in enumerate(options):
@@ -80,8 +94,8 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
                 slots = slots_needed(left, speed)
                 mixes = instance.preemption is not None and len(options) > 1
                 costs.append(a_slot * (Fraction(left, speed) if mixes else slots))
-        total += min(costs)
-    return exact(total)
+        found.append(min(costs))
+    return found
 
 
 def shortest_first(
@@ -197,27 +211,57 @@ def earliest_due_sets(
     A tardiness is at least `T − d`, also where that is below 0, so the two bounds above hold for
     the jobs of any set; and the rest of them is at least what `jobs_alone` says.
     """
-    if objective.greatest or not objective.of_completions:
-        return None
-    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
-    if not terms or any(term.shape is not Shape.TARDY for term in terms.values()):
+    if not _tardy(instance, objective):
         return None
     machine = machine or all_gpus(instance)
+    return max([0, *(value for *_, value in _due_sets(instance, objective, machine))])
+
+
+def _tardy(instance: Instance, objective: Objective) -> bool:
+    """Whether an objective is the sum of slots past due slots."""
+    terms = counted(instance, objective)
+    summed = objective.of_completions and not objective.greatest
+    return summed and bool(terms) and all(t.shape is Shape.TARDY for t in terms.values())
+
+
+def _due_sets(
+    instance: Instance, objective: Objective, machine: Machine
+) -> Iterator[tuple[list[int], Rule, Fraction, Value]]:
+    """Sets of the jobs due first: how the machine does them, their completions, and the bound."""
+    terms = counted(instance, objective)
     ends = [work.head + work.slots for work in works(instance)]
     alone = {j: term.at(ends[j]) for j, term in terms.items()}
     others = sum((Fraction(alone[j]) for j in terms if j not in machine.works), Fraction(0))
     order = sorted((j for j in terms if j in machine.works), key=lambda j: terms[j].offset)
     step = max(1, len(order) ** 2 // MOST_WORK)
-    best: Value = 0
     for number in range(len(order), 0, -step):
         some = {j: terms[j] for j in order[:number]}
         rest = sum((Fraction(alone[j]) for j in order[number:]), others)
-        found = sum_by_busy_time(machine, some)
+        found: list[tuple[Rule, Fraction]] = [("heaviest-first", sum_by_busy_time(machine, some))]
         if len({_weight(term) for term in some.values()}) == 1:
             weight = _weight(next(iter(some.values())))
-            found = max(found, weight * sum_by_remaining_area(machine, some))
-        best = max(best, exact(Fraction(_with_offsets(some, found)) + rest))
-    return best
+            found.append(("shortest-first", weight * sum_by_remaining_area(machine, some)))
+        for rule, completions in found:
+            value = exact(Fraction(_with_offsets(some, completions)) + rest)
+            yield order[:number], rule, completions, value
+
+
+def _of_earliest_due(
+    instance: Instance, objective: Objective, value: Value
+) -> EachJob | OneMachine | None:
+    """The set of jobs due first that proves a value."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    return next(
+        (
+            on_machine(instance, rule, some, completions)
+            for some, rule, completions, proven in _due_sets(
+                instance, objective, all_gpus(instance)
+            )
+            if proven >= value
+        ),
+        None,
+    )
 
 
 def intervals_overfull(
@@ -290,11 +334,6 @@ def next_value(terms: Iterable[Term], value: Fraction) -> Value:
     return exact(min(found for found in above if found is not None))
 
 
-def counted(instance: Instance, objective: Objective) -> dict[int, Term]:
-    """By job, the terms of those that count."""
-    return {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
-
-
 def _next_value(term: Term, value: Fraction) -> Fraction | None:
     """The least value above another that a term can have."""
     unit = _weight(term)
@@ -313,7 +352,7 @@ def late_by_area(
     those of the least weight by area are late first, and the last of them in part. Jobs that are
     late even alone count in full, and take no room.
     """
-    terms = {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+    terms = counted(instance, objective)
     if objective.greatest or not terms:
         return None
     if any(term.shape is not Shape.LATE for term in terms.values()):
@@ -390,6 +429,7 @@ JOBS_ALONE = Bound(
     jobs_alone,
     handles=ALWAYS,
     rank=10,
+    certify=of_jobs_alone,
 )
 OVERFULL_INTERVALS = Bound(
     "overfull intervals",
@@ -397,6 +437,7 @@ OVERFULL_INTERVALS = Bound(
     intervals_overfull,
     handles=ALWAYS,
     rank=12,
+    certify=of_overfull,
 )
 SHORTEST_REMAINING_AREA = Bound(
     "shortest remaining area",
@@ -404,6 +445,12 @@ SHORTEST_REMAINING_AREA = Bound(
     shortest_first,
     handles=ALWAYS,
     rank=13,
+    certify=of_machine(
+        "shortest-first",
+        lambda instance, terms: (
+            sum_by_remaining_area(all_gpus(instance), terms) * _weight(next(iter(terms.values())))
+        ),
+    ),
 )
 MEAN_BUSY_TIMES = Bound(
     "mean busy times",
@@ -411,6 +458,9 @@ MEAN_BUSY_TIMES = Bound(
     mean_busy_times,
     handles=ALWAYS,
     rank=14,
+    certify=of_machine(
+        "heaviest-first", lambda instance, terms: sum_by_busy_time(all_gpus(instance), terms)
+    ),
 )
 EARLIEST_DUE_JOBS = Bound(
     "earliest due jobs",
@@ -418,6 +468,7 @@ EARLIEST_DUE_JOBS = Bound(
     earliest_due_sets,
     handles=ALWAYS,
     rank=15,
+    certify=_of_earliest_due,
 )
 ROOM_BEFORE_DUE_SLOTS = Bound(
     "room before due slots",
@@ -425,6 +476,7 @@ ROOM_BEFORE_DUE_SLOTS = Bound(
     late_by_area,
     handles=ALWAYS,
     rank=16,
+    certify=of_late_jobs,
 )
 CHEAPEST_PLACEMENTS = Bound(
     "cheapest placements",
@@ -432,4 +484,7 @@ CHEAPEST_PLACEMENTS = Bound(
     cheapest_placements,
     handles=ALWAYS,
     rank=17,
+    certify=lambda instance, objective, _: of_each_job(
+        instance, dict(enumerate(least_prices(instance, objective)))
+    ),
 )

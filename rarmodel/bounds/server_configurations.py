@@ -31,13 +31,23 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import (
+    EachJob,
+    PricedGpus,
+    PricedRing,
+    ServerContent,
+    ServerPrices,
+)
 
+from .arguments import of_jobs_alone
 from .bound import ON_MAKESPAN, UNINTERRUPTED, Bound, in_slots
 from .cheapest_forms import IMPOSSIBLE, LONE, SHARING, Chosen, Cuts, Table, choose, forms_of
 from .column_program import ColumnProgram, Floats
@@ -116,6 +126,19 @@ class _Server:
         return value, {int(label): int(taken[label]) for label in np.flatnonzero(taken)}
 
 
+class _Proof(NamedTuple):
+    """Prices in whole numbers, and what follows from them."""
+
+    prices: Ints
+    """(labels)"""
+    least: list[int]
+    """(jobs) What the slots of each are worth at least."""
+    dearest: list[int]
+    """(sizes of servers) What such a server holds at most."""
+    excess: int
+    """By how much a group of rings is worth more than pieces, at most."""
+
+
 class _Pattern(NamedTuple):
     """What jobs do in a column of the linear program."""
 
@@ -143,6 +166,8 @@ class ServerConfigurations:
         Whether the instance and its numbers are small enough.
     whole
         Whether sharing rings have prices as wholes.
+    prices
+        Prices that prove the greatest bound; None before one is proven.
     sharing
         (jobs) The part of its slots in which each job shares links, where the linear program that
         the prices come from has its optimum; 0 before a bound is proven.
@@ -154,6 +179,7 @@ class ServerConfigurations:
         jobs, servers = instance.jobs, instance.cluster.servers
         capacities = Counter(server.gpus for server in servers)
         self._longest = IMPOSSIBLE if longest is None else longest
+        self.prices: _Proof | None = None
         self.sharing, self.whole = np.zeros(len(jobs)), False
         number = sum(min(size, len(servers)) for job in jobs for size in job.sizes)
         largest = max(size for job in jobs for size in job.sizes)
@@ -210,9 +236,11 @@ class ServerConfigurations:
             scaled = np.minimum(solution.prices[:labels], 1.0) * self._scale
             prices = np.floor(scaled).astype(np.int64)
             worth, added = 0, False
+            excess, dearest = 0, []
             for place, (server, number) in enumerate(self._servers):
                 value, content = server.dearest(prices)
                 worth += number * value
+                dearest.append(value)
                 if value > solution.supply_prices[place] * self._scale * (1 + 1e-9) + labels:
                     program.add(content, place)
                     added = True
@@ -228,14 +256,60 @@ class ServerConfigurations:
                     if group.excess > NOISE * self._scale:
                         program.add(self._group(*group[1:], cuts[LONE]))
                         added = True
-                most = max((group.excess for group in found), default=0)
-                worth += max(0, most) * self._most_groups
+                excess = max([0, *(group.excess for group in found)])
+                worth += excess * self._most_groups
             if worth > 0:  # The sum in Python's numbers, which have no end.
-                slots = -(-sum(chosen.price.tolist()) // worth)
-                proven = max(proven, min(slots, self._longest + 1))
+                slots = min(-(-sum(chosen.price.tolist()) // worth), self._longest + 1)
+                if slots > proven:
+                    proven = slots
+                    self.prices = _Proof(prices, chosen.price.tolist(), dearest, excess)
             if not added:
                 break
         return proven
+
+    def argument(self, instance: Instance, length: int) -> ServerPrices | None:
+        """What refutes schedules of so many slots, once prices are found that do."""
+        if self.prices is None:
+            return None
+        prices, least, dearest, excess = self.prices
+        labels, forms = self._labels, self._forms
+
+        def pieces(first: int) -> tuple[PricedGpus, ...]:
+            each = zip(count(1), prices[first : first + len(labels.lone)], strict=False)
+            return tuple(PricedGpus(gpus=gpus, price=int(price)) for gpus, price in each if price)
+
+        shared: dict[str, Any] = {}
+        if self.whole:
+            shared["rings"] = tuple(
+                PricedRing(
+                    job=instance.jobs[int(forms.job[form])].name,
+                    gpus=int(forms.size[form]),
+                    servers=int(forms.servers[form]),
+                    price=int(price),
+                )
+                for form, price in zip(self._rings.form, prices[labels.whole.start :], strict=True)
+                if price
+            )
+        else:
+            shared["sharing"] = pieces(labels.lone.stop)
+        gpus = sorted({server.gpus for server in instance.cluster.servers})
+        return ServerPrices(
+            kind="server-prices",
+            length=length,
+            packed=tuple(
+                PricedGpus(gpus=size, price=int(prices[label]))
+                for size, label in labels.packed.items()
+                if prices[label]
+            ),
+            lone=pieces(labels.lone.start),
+            least={job.name: one for job, one in zip(instance.jobs, least, strict=True)},
+            dearest=tuple(
+                ServerContent(gpus=number, dearest=int(one))
+                for number, one in zip(gpus, dearest, strict=True)
+            ),
+            excess=excess,
+            **shared,
+        )
 
     def _program(self) -> tuple[ColumnProgram, list[_Pattern]]:
         """The linear program with its first columns: each thing by itself."""
@@ -367,6 +441,20 @@ def server_configuration_bound(
     return proven if proven > known else None
 
 
+def certify(
+    instance: Instance, objective: Objective, value: Value
+) -> EachJob | ServerPrices | None:
+    """Prices of what servers hold that refute all schedules below a value."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    length = int(value) - 1
+    for whole in (True, False):
+        configurations = ServerConfigurations(instance, length, whole=whole)
+        if configurations.fits and configurations.prove(0) >= value:
+            return configurations.argument(instance, length)
+    return None
+
+
 SERVER_CONFIGURATIONS = Bound(
     "server configurations",
     "lone rings strand GPUs of their servers, and rings that share links slow each other down",
@@ -375,4 +463,5 @@ SERVER_CONFIGURATIONS = Bound(
     handles=UNINTERRUPTED,
     rank=6,
     cost="milliseconds",
+    certify=certify,
 )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from typing import Literal
 
 from rarmodel.model import job_extremes
 from rarmodel.model.features import PREEMPTION
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, Prices
 
-from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound
+from .arguments import of_area, of_interval, of_jobs_alone
+from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound, Certify
 from .least_demands import works
 
 
@@ -86,17 +90,43 @@ def greatest_area(weights: Mapping[int, int], capacity: int) -> int:
     capacity
         The size that the items share.
     """
+    return max((area for area, _ in _areas(weights, capacity)), default=0)
+
+
+def _areas(weights: Mapping[int, int], capacity: int) -> Iterator[tuple[int, int]]:
+    """The same area for each threshold ε that may be the best, with that threshold."""
     sizes = sorted(weights)
     weight = [0, *accumulate(weights[size] for size in sizes)]
     area = [0, *accumulate(size * weights[size] for size in sizes)]
-    greatest = 0
     # Of whole sizes, half of an odd capacity counts as the next number does.
     half = -(-capacity // 2)
     for threshold in [*(size for size in sizes if 2 * size <= capacity), half]:
         low, high = bisect_left(sizes, threshold), bisect_right(sizes, capacity - threshold)
-        counted = area[high] - area[low] + capacity * (weight[-1] - weight[high])
-        greatest = max(greatest, counted)
-    return greatest
+        yield area[high] - area[low] + capacity * (weight[-1] - weight[high]), threshold
+
+
+def _of_rounded(what: Literal["gpus", "slots"]) -> Certify:
+    """Jobs that block more than they are, by GPUs or by slots; or what their areas prove."""
+
+    def certify(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+        if (plain := of_area(instance, objective, value)) is not None:
+            return plain
+        below = int(value) - 1
+        whole = instance.cluster.total_gpus if what == "gpus" else below
+        each = zip(instance.jobs, job_extremes(instance), strict=True)
+        jobs = [(job.size, extreme.least_slots) for job, extreme in each]
+        jobs = jobs if what == "gpus" else [(slots, gpus) for gpus, slots in jobs]
+        weights: Counter[int] = Counter()
+        for number, weight in jobs:
+            weights[number] += weight
+        _, threshold = max(_areas(weights, whole))
+        least = {}
+        for j, (number, weight) in enumerate(jobs):
+            blocked = whole if number > whole - threshold else number
+            least[j] = 0 if number < threshold else weight * blocked
+        return of_interval(instance, below, 0, below, least, (what, threshold))
+
+    return certify
 
 
 LONGEST_JOB = Bound(
@@ -107,6 +137,7 @@ LONGEST_JOB = Bound(
     handles=ALWAYS,
     of_limit=True,
     rank=0,
+    certify=of_jobs_alone,
 )
 AREA = Bound(
     "area",
@@ -116,6 +147,7 @@ AREA = Bound(
     handles=ALWAYS,
     of_limit=True,
     rank=1,
+    certify=of_area,
 )
 WIDE_JOBS = Bound(
     "wide jobs",
@@ -124,6 +156,7 @@ WIDE_JOBS = Bound(
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES | {PREEMPTION.name},  # It looks at each slot by itself.
     rank=2,
+    certify=_of_rounded("gpus"),
 )
 LONG_JOBS = Bound(
     "long jobs",
@@ -133,4 +166,5 @@ LONG_JOBS = Bound(
     handles=FIXED_SIZES,
     of_limit=True,
     rank=3,
+    certify=_of_rounded("slots"),
 )

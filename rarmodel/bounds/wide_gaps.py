@@ -23,8 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.model import least_slots_by_placement
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, Prices, WideGaps
 
+from .arguments import of_area
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
 from .destructive_bound import destructive_bound
 from .least_demands import works
@@ -51,6 +54,8 @@ class _WideJobs(NamedTuple):
     """GPU slots that all jobs of the instance take, if these do not spread."""
     shortest: int
     """Slots of the shortest other job, or ring that spreads."""
+    width: int
+    """Their width, at least."""
 
 
 def wide_gaps(instance: Instance) -> int | None:
@@ -95,7 +100,7 @@ def _each_width(instance: Instance) -> list[_WideJobs]:
         if packed:
             many = sum(gpus >= width for gpus in servers)
             idle = 2 * width - max(servers)
-            found.append(_WideJobs(many, idle, packed, extra, busy, min(short, default=0)))
+            found.append(_WideJobs(many, idle, packed, extra, busy, min(short, default=0), width))
     return found
 
 
@@ -121,6 +126,24 @@ def _least_slots(wide: _WideJobs, slots: int) -> int:
     return wide.busy + int((extra[first:] + idle).min())
 
 
+def _certify(
+    instance: Instance, objective: Objective, value: Value
+) -> EachJob | Prices | WideGaps | None:
+    """The width of the jobs, and the GPU slots that are busy or idle at the least."""
+    if (simple := of_area(instance, objective, value)) is not None:
+        return simple
+    length = int(value) - 1
+    for wide in _each_width(instance):
+        needed = _least_slots(wide, length)
+        if needed > instance.cluster.total_gpus * length:
+            # A sum that no choice of jobs can reach stands for any number.
+            busy_or_idle = min(needed, NEVER)
+            return WideGaps(
+                kind="wide-gaps", length=length, width=wide.width, busy_or_idle=busy_or_idle
+            )
+    return None
+
+
 WIDE_GAPS = Bound(
     "wide gaps",
     "the time that wide jobs leave on their servers is too short for other jobs",
@@ -128,4 +151,5 @@ WIDE_GAPS = Bound(
     objectives=ON_MAKESPAN,
     handles=FIXED_SIZES,
     rank=5,
+    certify=_certify,
 )

@@ -2,6 +2,7 @@
 
 from .calibration_command import calibrate
 from .campaign_commands import campaign
+from .check_command import check
 from .commands import rarmodel
 from .compare_command import compare
 from .completion import complete
@@ -19,6 +20,7 @@ from .workload_commands import generate, import_trace
 
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
+rarmodel.add_command(check)
 rarmodel.add_command(compare)
 rarmodel.add_command(describe)
 rarmodel.add_command(generate)

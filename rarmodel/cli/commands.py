@@ -156,15 +156,17 @@ def audit(
 
 
 @rarmodel.command()
-@click.argument("kind", type=click.Choice(["instance", "schedule", "library"]))
+@click.argument("kind", type=click.Choice(["instance", "schedule", "certificate", "library"]))
 def schema(kind: str) -> int:
     """Print the JSON Schema of a file format, for editors and validators."""
     from rarmodel.instances import Library  # noqa: PLC0415
     from rarmodel.schema import Instance, Schedule  # noqa: PLC0415
+    from rarmodel.schema.certificate import Certificate  # noqa: PLC0415
 
     formats: dict[str, type[BaseModel]] = {
         "instance": Instance,
         "schedule": Schedule,
+        "certificate": Certificate,
         "library": Library,
     }
     answer_json(formats[kind].model_json_schema())

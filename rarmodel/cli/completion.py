@@ -107,6 +107,7 @@ BY_NAME = {
     "file": Completed(_campaigns, "file"),
     "plan": FILE,
     "schedule": FILE,
+    "certificate": FILE,
     "table": FILE,
     "trace": FILE,
     "source": FILE,

@@ -21,7 +21,19 @@ from rarmodel.errors import InputError, Problem
 from .completion import Completed
 
 OUTPUTS = frozenset(
-    ("output", "script", "undo", "csv", "rows_to", "plot", "picture", "report", "log", "record_to")
+    (
+        "output",
+        "script",
+        "undo",
+        "csv",
+        "rows_to",
+        "plot",
+        "picture",
+        "report",
+        "log",
+        "record_to",
+        "certificate_to",
+    )
 )
 """Options whose file or folder is written."""
 UPDATED = {("instances improve", "library")}

@@ -74,6 +74,12 @@ from .terminal import answer, answer_json, progress, say
 @limits
 @scheduler_option("search together instead of this machine")
 @click.option("--output", metavar="FILE", help="Write the schedule to this file; - for stdout.")
+@click.option(
+    "--certificate",
+    "certificate_to",
+    metavar="FILE",
+    help="Write what proves the lower bounds to this file, for `rarmodel check`.",
+)
 @JSON
 @click.option(
     "--json-log", is_flag=True, help="Print JSON, with incumbents and bounds over time as its log."
@@ -99,6 +105,7 @@ def solve(
     log: bool,  # noqa: FBT001
     scheduler: str | None,
     output: str | None,
+    certificate_to: str | None,
     as_json: bool,  # noqa: FBT001
     json_log: bool,  # noqa: FBT001
 ) -> int:
@@ -113,6 +120,8 @@ def solve(
 
     as_json = as_json or json_log
     check_output(output, as_json=as_json)
+    if certificate_to is not None:
+        check_output(certificate_to)
     share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
@@ -141,6 +150,10 @@ def solve(
         )
     if output is not None and result.schedule is not None:
         write_json(files.to_json(result.schedule), output)
+    if certificate_to is not None:
+        from rarmodel.api import certifying  # noqa: PLC0415
+
+        certifying.certificate(problem, result, output=certificate_to)
     if as_json:
         answer_json(result.summary(log=json_log))
     else:

@@ -13,10 +13,12 @@ from rarmodel.bounds import (
     all_bounds,
     best_bound,
     impossible,
+    jobs_behind,
     objective_bounds,
     value_bounds,
 )
 from rarmodel.duration import duration
+from rarmodel.errors import listed
 from rarmodel.model import horizon_of, never_complete
 from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
 from rarmodel.model.objectives import number as plain
@@ -81,6 +83,14 @@ class Description:
         return best_bound(self.instance)
 
     @property
+    def behind(self) -> tuple[str, ...]:
+        """Names of the jobs that make the best bound, those that add most first.
+
+        None are there if all jobs do.
+        """
+        return jobs_behind(self.instance, MAKESPAN, ValueBound(*self.best))
+
+    @property
     def by_length(self) -> bool:
         """Whether the makespan alone is minimised."""
         return [one for one, _ in self.objectives] == [MAKESPAN]
@@ -134,7 +144,8 @@ class Description:
         """A bound on each objective."""
         time = self.instance.time
         if self.by_length:
-            return {"lower bound": time.told(self.best.slots, self.best.name)}
+            behind = {"behind it": f"jobs {listed(self.behind)}"} if self.behind else {}
+            return {"lower bound": time.told(self.best.slots, self.best.name)} | behind
         return {
             one.name: f"at least {one.told(bound.value, time, bound.name)}"
             for one, bound in self.objectives
@@ -270,6 +281,7 @@ class Description:
             "load": self.load,
             "bounds": [bound._asdict() for bound in self.bounds],
             "lower_bound": self.best.slots,
+            "bound_jobs": list(self.behind),
             "bound_name": self.best.name,
             "objectives": [
                 {"name": one.name, "bound": plain(bound.value), "bound_name": bound.name}

@@ -82,7 +82,7 @@ def own_names(kind: Kind, *, but: str = "") -> set[str]:
             "file",
         ),
         ("rarmodel campaign status ", set(), "dir"),
-        ("rarmodel schema ", {"instance", "schedule", "library"}, None),
+        ("rarmodel schema ", {"instance", "schedule", "certificate", "library"}, None),
         ("rarmodel list ", set(LISTED), None),
         ("rarmodel list p", {"policies", "placements"}, None),
         ("rarmodel instances ", {"write", "check", "improve"}, None),

@@ -1,0 +1,222 @@
+"""Arguments of certificates for the bounds that look at jobs, areas and one machine.
+
+Each function gives what proves that no schedule is below a value, as `rarmodel.checker` reads it;
+None if its bound does not prove that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from math import ceil, lcm
+from typing import Literal
+
+from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
+from rarmodel.schema import Instance
+from rarmodel.schema.certificate import EachJob, OneMachine, PricedServers, Prices, Rounded
+
+from .least_demands import Work, works
+
+MOST_WORK = 100_000
+"""Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
+Rule = Literal["shortest-first", "heaviest-first"]
+"""Which job the machine goes on with."""
+
+
+def in_file(value: Value) -> int | str:
+    """A value as a file has it."""
+    return int(value) if value.denominator == 1 else str(value)
+
+
+def value_below(terms: Iterable[Term], value: Value) -> Value | None:
+    """The greatest value below another that some term can have; None if none has any."""
+    found = []
+    for term in terms:
+        unit = Fraction(term.weight, term.divisor)
+        if term.shape is Shape.LATE:
+            below = unit if value > unit else Fraction(0)
+        else:
+            below = (ceil(value / unit) - 1) * unit
+        if below < value and (below >= 0 or term.shape is Shape.LINEAR):
+            found.append(below)
+    return exact(max(found)) if found else None
+
+
+def counted(instance: Instance, objective: Objective) -> dict[int, Term]:
+    """By job, the terms of those that count."""
+    return {j: term for j, term in enumerate(objective.terms(instance)) if term is not None}
+
+
+def of_jobs_alone(instance: Instance, objective: Objective, value: Value) -> EachJob | None:
+    """Each job completes no earlier than alone; where the greatest counts, one job is enough."""
+    if not objective.of_completions:
+        return None
+    terms = counted(instance, objective)
+    ends = {j: work.head + work.slots for j, work in enumerate(works(instance)) if j in terms}
+    values = {j: term.at(ends[j]) for j, term in terms.items()}
+    if objective.greatest:
+        last = max(values, key=lambda j: values[j], default=None)
+        if (0 if last is None else values[last]) < value:
+            return None
+        ends = {} if last is None else {last: ends[last]}
+    elif sum(values.values()) < value:
+        return None
+    return of_each_job(instance, ends)
+
+
+def of_each_job(instance: Instance, least: Mapping[int, Value]) -> EachJob:
+    """What each job needs at least, whatever the others do."""
+    named = {instance.jobs[j].name: in_file(value) for j, value in least.items()}
+    return EachJob(kind="each-job", least=named)
+
+
+def of_interval(
+    instance: Instance,
+    below: Value,
+    begin: int,
+    end: int,
+    least: Mapping[int, int],
+    rounded: tuple[Literal["gpus", "slots"], int] | None = None,
+) -> Prices | None:
+    """Jobs that must run from one slot to another need more than there is room for.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    below
+        The value that is refuted.
+    begin, end
+        The slots: GPUs have the price 1 there.
+    least
+        GPU slots that jobs need in between, by index.
+    rounded
+        Which numbers count as more than they are, and the threshold for that.
+    """
+    room = instance.cluster.total_gpus * max(0, end - begin)
+    if begin >= end or sum(least.values()) <= room:
+        return None
+    how = {}
+    if rounded is not None:
+        how["rounded"] = Rounded(what=rounded[0], threshold=rounded[1])
+    return Prices(
+        kind="prices",
+        below=in_file(below),
+        edges=(begin, end),
+        kinds=(PricedServers(prices=(1,)),),
+        least={instance.jobs[j].name: area for j, area in least.items() if area},
+        room=room,
+        **how,
+    )
+
+
+def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+    """The jobs that need their area from some slot on; or the longest job."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    below, speed = int(value) - 1, instance.cluster.total_gpus
+    late, area = dict[int, int](), 0
+    for work in sorted(works(instance), key=lambda work: -work.head):
+        area += work.area
+        late[work.job] = work.area
+        if area > speed * (below - work.head) and below > work.head:
+            return of_interval(instance, below, work.head, below, late)
+    return None
+
+
+def of_overfull(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+    """The jobs that have too little room between two slots, if no term is above a value."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    terms = counted(instance, objective)
+    below = value_below(terms.values(), value)
+    if below is None:
+        return None
+    speed = instance.cluster.total_gpus
+    latest = [
+        (terms[work.job].latest(below), work) for work in works(instance) if work.job in terms
+    ]
+    known = sorted(((end, work) for end, work in latest if end is not None), key=lambda one: one[0])
+    begins = sorted({work.head for _, work in known})
+    for begin in begins[:: max(1, len(begins) * len(known) // MOST_WORK)]:
+        area, inside = 0, dict[int, int]()
+        for end, work in known:
+            if work.head >= begin:
+                area += work.area
+                inside[work.job] = work.area
+                if area > speed * (end - begin):
+                    return of_interval(instance, below, begin, end, inside)
+    return None
+
+
+def of_late_jobs(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+    """A price of GPUs between two slots at which jobs are on time or late, whichever costs less."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    terms = counted(instance, objective)
+    weights = {j: Fraction(term.weight, term.divisor) for j, term in terms.items()}
+    lost, waiting = list[Work](), list[Work]()
+    for work in (works(instance)[j] for j in terms):
+        late = terms[work.job].at(work.head + work.slots)
+        (lost if late else waiting).append(work)
+    by_weight = sorted(waiting, key=lambda work: weights[work.job] / work.area)
+    divisor = lcm(*(term.divisor for term in terms.values()))
+    begins = sorted({work.head for work in waiting})
+    ends = sorted({terms[work.job].offset for work in waiting})
+    thinner = max(1, len(begins) * len(ends) * len(waiting) // MOST_WORK)
+    for begin in begins[::thinner]:
+        for end in ends:
+            inside = [w for w in by_weight if w.head >= begin and terms[w.job].offset <= end]
+            room = instance.cluster.total_gpus * (end - begin)
+            excess = sum(work.area for work in inside) - room
+            last = None
+            for work in inside:
+                if excess > 0:
+                    last, excess = work, excess - work.area
+            if last is None:
+                continue
+            scale = divisor * last.area
+            price = int(weights[last.job] * divisor)
+            least = {work.job: int(scale * weights[work.job]) for work in lost}
+            for work in inside:
+                least[work.job] = min(int(scale * weights[work.job]), price * work.area)
+            proven = Fraction(sum(least.values()) - price * room, scale)
+            if (ceil(proven) if divisor == 1 else proven) >= value:
+                return Prices(
+                    kind="prices",
+                    edges=(begin, end),
+                    kinds=(PricedServers(prices=(price,)),),
+                    scale=scale,
+                    least={instance.jobs[j].name: paid for j, paid in least.items()},
+                    room=price * room,
+                )
+    return None
+
+
+def of_machine(
+    rule: Rule,
+    completions: Callable[[Instance, dict[int, Term]], Fraction],
+) -> Callable[[Instance, Objective, Value], EachJob | OneMachine | None]:
+    """A bound on sums of completions on one machine, as `Bound.certify`; see `on_machine`."""
+
+    def certify(
+        instance: Instance, objective: Objective, value: Value
+    ) -> EachJob | OneMachine | None:
+        if (alone := of_jobs_alone(instance, objective, value)) is not None:
+            return alone
+        terms = counted(instance, objective)
+        return on_machine(instance, rule, terms, completions(instance, terms))
+
+    return certify
+
+
+def on_machine(
+    instance: Instance,
+    rule: Rule,
+    some: Iterable[int],
+    completions: Fraction,
+) -> OneMachine:
+    """The sum of completions of some jobs, by weight, on one machine; the others are alone."""
+    names = tuple(instance.jobs[j].name for j in some)
+    total = in_file(exact(completions))
+    return OneMachine(kind="one-machine", rule=rule, jobs=names, completions=total)

@@ -1,0 +1,447 @@
+"""The checker of certificates: true ones pass, tampered ones fail, and no false bound is proven."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from documents import instance_data, job_data
+from preemptive_optimum import optima as preemptive_optima
+from rules import RULES
+from wide_instances import FEATURES, OBJECTIVES, random_wide
+from wide_optimum import optima
+
+import rarmodel
+from rarmodel import Instance
+from rarmodel.bounds import bounds, tightened
+from rarmodel.bounds.arguments import in_file
+from rarmodel.bounds.proven import objective_bounds
+from rarmodel.checker import check, digest
+from rarmodel.files import parse_instance, to_json
+from rarmodel.instances import names
+from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
+from rarmodel.model.features import PREEMPTION
+from rarmodel.model.objectives import Value, objective
+from rarmodel.schema.certificate import BoundClaim, Certificate
+
+Data = dict[str, Any]
+FILES = Path(__file__).parents[1] / "instances"
+BUNDLED = [name for name in names() if (FILES / f"{name}.json").exists()]
+LIBRARY = [name for name in names() if name not in BUNDLED]
+LARGE = ("paper-160", "philly-2869ce")
+
+
+def certificate_of(instance: Instance, name: str, value: Value, bound: str) -> Certificate | None:
+    """The certificate of a bound by its own argument, once through its file."""
+    aim = objective(name)
+    found = next(one for one in bounds() if one.name == bound)
+    argument = found.certify and found.certify(instance, aim, value)
+    if argument is None:
+        return None
+    claim = BoundClaim(objective=name, value=in_file(value), bound=bound, argument=argument)
+    made = Certificate(
+        schema_version=1,
+        instance=instance.name,
+        instance_sha256=digest(instance),
+        claims=(claim,),
+    )
+    return Certificate.model_validate(json.loads(to_json(made)))
+
+
+def certificates(instance: Instance, *, slow: bool = True) -> Iterator[Certificate]:
+    """One for each bound that proves something, of each objective."""
+    for name in OBJECTIVES:
+        asked = instance.model_copy(update={"objective": name})
+        aim = objective(name)
+        proven = list(objective_bounds(asked, aim))
+        for one in bounds() if slow else ():
+            if one.tighten and one.supports(asked, aim):
+                tight = tightened(one, asked, aim, 0)
+                proven += [] if tight is None else [tight]
+        certifying = {one.name for one in bounds() if one.certify}
+        for value, bound in proven:
+            if bound not in certifying:
+                continue
+            found = certificate_of(asked, name, value, bound)
+            assert found is not None, (name, bound, value)
+            yield found
+
+
+def require_proven(instance: Instance, *, slow: bool = True) -> int:
+    """All its certificates pass; their number."""
+    found = list(certificates(instance, slow=slow))
+    for certificate in found:
+        checked = check(instance, certificate)
+        assert checked.outcome == "proven", checked.findings
+    return len(found)
+
+
+# True certificates
+
+
+@pytest.mark.parametrize("name", [name for name in BUNDLED if name not in LARGE])
+def test_certificates_of_bundled_instances_pass(name: str) -> None:
+    assert require_proven(rarmodel.load_instance(name)) > 15
+
+
+@pytest.mark.parametrize("name", [*LARGE, *LIBRARY[::20]])
+def test_certificates_of_quick_bounds_of_large_instances_pass(name: str) -> None:
+    assert require_proven(rarmodel.load_instance(name), slow=False) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIBRARY)
+def test_certificates_of_the_library_pass(name: str) -> None:
+    assert require_proven(rarmodel.load_instance(name)) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["contention", "paper", "small", "spread", "wide"])
+@pytest.mark.parametrize("seed", range(5))
+def test_certificates_of_families_pass(family: str, seed: int) -> None:
+    assert require_proven(rarmodel.generate(family, seed=seed)) > 15
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_certificates_with_any_features_pass(seed: int) -> None:
+    random = Random(seed)
+    some = FEATURES if seed % 4 == 0 else random.sample(FEATURES, random.randint(0, 6))
+    instance = random_wide(random, {*some, *([PREEMPTION.name] if seed % 3 == 0 else [])})
+    assert require_proven(instance) > 5
+
+
+# Tampered ones
+
+TIGHT = rarmodel.load_instance("two-servers")  # Its optimum is 12 slots, and all bounds meet it.
+GAPS = rarmodel.generate("contention", seed=6)
+
+
+def rings(servers: tuple[int, ...], *jobs: tuple[int, int], due: int | None = None) -> Instance:
+    """Jobs of so many GPUs and slots, due after so many."""
+    fields = {} if due is None else {"due": due}
+    rows = [
+        job_data(f"j{i}", gpus=gpus, iterations=10 * slots, **fields)
+        for i, (gpus, slots) in enumerate(jobs)
+    ]
+    return parse_instance(instance_data(*rows, servers=servers))
+
+
+WIDE = rings((4,), (3, 2), (3, 2), (3, 1))  # One after another: 5 slots.
+LONG = rings((2,), (1, 3), (1, 3), (1, 3))  # No two after each other in 5 slots.
+LATE = rings((2,), (1, 3), (1, 3), (2, 2), (1, 1), due=4)
+DUE = rings((1,), (1, 3), (1, 2), (1, 1), due=1)  # Shortest first: 0 and 2 and 5 slots late.
+WHOLE: list[tuple[str, Instance, str, str, Value]] = [
+    ("each-job", TIGHT, "makespan", "longest job", 8),
+    ("each-job", TIGHT, "cost", "cheapest placements", Fraction(1, 75)),
+    ("each-job", TIGHT, "total-links", "fewest links", 2),
+    ("prices", TIGHT, "makespan", "area", 12),
+    ("prices", TIGHT, "max-flow", "overfull intervals", 12),
+    ("prices", TIGHT, "total-completion", "prices of GPUs", 32),
+    ("prices", TIGHT, "max-stretch", "prices of GPUs", Fraction(3, 2)),
+    ("prices", WIDE, "makespan", "wide jobs", 5),
+    ("prices", LONG, "makespan", "long jobs", 6),
+    ("prices", LATE, "late-jobs", "room before due slots", 1),
+    ("prices", LATE, "max-tardiness", "overfull intervals", 2),
+    ("one-machine", DUE, "total-tardiness", "earliest due jobs", 7),
+    ("one-machine", TIGHT, "total-completion", "mean busy times", 30),
+    ("one-machine", TIGHT, "total-flow", "mean busy times", 30),
+    ("slot-prices", TIGHT, "makespan", "configurations", 12),
+    ("server-prices", TIGHT, "makespan", "server configurations", 12),
+    ("lane-prices", TIGHT, "makespan", "cutting stock", 12),
+    ("last-job", TIGHT, "max-flow", "makespan", 12),
+    ("shared-links", TIGHT, "makespan", "shared links", 8),
+    ("wide-gaps", GAPS, "makespan", "wide gaps", 273),
+]
+UP = {"value", "below", "length", "makespan", "completions", "busy_or_idle"}
+"""Numbers that claim more if they are greater, as those by job do."""
+DOWN = {"room", "dearest", "excess"}
+"""Those that claim more if they are less."""
+BY_JOB = {"least", "taken"}
+
+
+@cache
+def whole(place: int) -> Data:
+    """One of the certificates, as its file has it."""
+    kind, instance, name, bound, value = WHOLE[place]
+    asked = instance.model_copy(update={"objective": name})
+    found = certificate_of(asked, name, value, bound)
+    assert found is not None
+    assert check(instance, found).outcome == "proven"
+    data: Data = json.loads(to_json(found))
+    assert data["claims"][0]["argument"]["kind"] == kind
+    return data
+
+
+def leaves(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """All numbers, with their places."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*path, key))
+        elif isinstance(value, int) or re.fullmatch(r"-?\d+/\d+", str(value)):
+            yield (*path, key), value
+
+
+def changed(data: Data, path: tuple[Any, ...], number: Any) -> Certificate:
+    """The certificate with another number."""
+    other: Any = copy.deepcopy(data)
+    inner = other
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = number
+    return Certificate.model_validate(other)
+
+
+def false(path: tuple[Any, ...], number: Any) -> int | str | None:
+    """A number that makes the claim false; None where no number alone does."""
+    name, above = path[-1], path[-2]
+    exact = Fraction(number)
+    if name in UP or above in BY_JOB or name == "least":
+        return in_file(2 * exact + 1 if name not in UP else exact + 1)
+    if name in DOWN:
+        return int(exact) // 2 if exact > 0 else None
+    if path[-3:-1] == ("argument", "prices"):  # Of a worker.
+        return int(10 * exact)
+    if above == "prices" or name == "price":
+        return 0 if exact > 0 else None
+    return None
+
+
+@pytest.mark.parametrize("place", range(len(WHOLE)))
+def test_each_tampered_number_is_found(place: int) -> None:
+    instance, data = WHOLE[place][1], whole(place)
+    for path, number in leaves(data["claims"]):
+        other = false(path, number)
+        if other is not None:
+            found = check(instance, changed(data, ("claims", *path), other))
+            assert found.outcome == "wrong", (path, number, other)
+
+
+def test_a_hundred_numbers_are_tampered_with() -> None:
+    every = [
+        path
+        for place in range(len(WHOLE))
+        for path, number in leaves(whole(place)["claims"])
+        if false(path, number) is not None
+    ]
+    assert len(every) >= 100
+
+
+def test_certificates_of_tampered_instances_are_wrong() -> None:
+    other = rarmodel.load_instance("rack-tree")
+    for place in range(len(WHOLE)):
+        found = check(other, Certificate.model_validate(whole(place)))
+        assert (found.outcome, found.findings[0].place) == ("wrong", "instance_sha256")
+
+
+# A liar: numbers drawn at random, and changed to what the checker says where it refuses
+
+REFUSED = re.compile(r"and it is (\S+) at (?:most|least)")
+FOLLOWS = re.compile(r"and (\S+) is what follows")
+WORTH = re.compile(r"and jobs worth (\d+) run")
+MOST_LIES = 200
+
+
+def greatest_proven(instance: Instance, name: str, argument: Data) -> Value | None:
+    """The greatest bound that a liar gets through, who claims all that is not refused."""
+    claim: Data = {"objective": name, "value": 10**9, "bound": "a lie", "argument": argument}
+    data: Data = {"schema_version": 1, "instance": instance.name, "claims": [claim]}
+    data["instance_sha256"] = digest(instance)
+    for _ in range(MOST_LIES):
+        found = check(instance, Certificate.model_validate(data)).findings[0]
+        if found.outcome != "wrong":
+            return Fraction(claim["value"]) if found.outcome == "proven" else None
+        field = found.place.removeprefix("claims[0].").removeprefix("argument.")
+        if follows := FOLLOWS.search(found.message):
+            if follows[1] in {"inf", "-inf"}:
+                return None
+            claim["value"] = in_file(Fraction(follows[1]))
+        elif worth := WORTH.search(found.message):
+            argument[field] = int(worth[1])
+        elif refused := REFUSED.search(found.message):
+            number = in_file(Fraction(refused[1]))
+            if field.startswith("dearest of"):
+                size = int(field.split()[2])
+                for one in argument["dearest"]:
+                    if one["gpus"] == size:
+                        one["dearest"] = number
+            elif "." in field:
+                *above, last = field.split(".")
+                inner = argument
+                for key in above:
+                    inner = inner[key]
+                inner[last] = number
+            else:
+                argument[field] = number
+        else:
+            return None
+    raise AssertionError(found)
+
+
+def random_prices(random: Random, instance: Instance, *, refuting: bool) -> Data:
+    """Prices of GPUs over time, and jobs that pay more than they can."""
+    edges = sorted(random.sample(range(9), random.randint(2, 4)))
+    names = [server.name for server in instance.cluster.servers]
+    cut = random.randint(0, len(names))
+    kinds = [some for some in (names[:cut], names[cut:]) if some]
+    rounded = {}
+    if random.random() < 0.4:
+        kinds, edges = [names], edges[:2]
+        what = random.choice(["gpus", "slots"])
+        whole = instance.cluster.total_gpus if what == "gpus" else edges[1] - edges[0]
+        rounded = {"rounded": {"what": what, "threshold": random.randint(1, (whole + 1) // 2)}}
+    return {
+        "kind": "prices",
+        **({"below": random.randint(0, 6)} if refuting else {"scale": random.choice([1, 2, 12])}),
+        "edges": edges,
+        "kinds": [
+            {"servers": some, "prices": [random.randint(0, 3) for _ in edges[1:]]} for some in kinds
+        ],
+        **rounded,
+        "least": {job.name: 10**6 for job in instance.jobs},
+        "room": 0,
+    }
+
+
+def random_states(random: Random, instance: Instance) -> Data:
+    """Prices of what rings do in a slot."""
+
+    def states(most: int) -> list[Data]:
+        shapes = [(w, n, p) for w in range(1, most + 1) for n in range(1, w + 1) for p in (1, 2, 3)]
+        some = random.sample(shapes, random.randint(0, len(shapes)))
+        return [
+            {"gpus": w, "servers": n, "rings": p, "price": random.randint(0, 9)} for w, n, p in some
+        ]
+
+    return {
+        "kind": "slot-prices",
+        "length": random.randint(1, 8),
+        "jobs": {
+            job.name: {"states": states(job.sizes[-1]), "least": 10**6} for job in instance.jobs
+        },
+        "dearest": 0,
+    }
+
+
+def random_contents(random: Random, instance: Instance) -> Data:
+    """Prices of what servers hold."""
+    largest = instance.cluster.largest_server
+    shared: Data = {"sharing": random_pieces(random, largest)}
+    if random.random() < 0.6:
+        shared = {
+            "rings": [
+                {"job": job.name, "gpus": w, "servers": n, "price": random.randint(0, 15)}
+                for job in instance.jobs
+                for w in job.sizes
+                for n in range(2, w + 1)
+            ]
+        }
+    return {
+        "kind": "server-prices",
+        "length": random.randint(1, 8),
+        "packed": random_pieces(random, largest),
+        "lone": random_pieces(random, largest),
+        **shared,
+        "least": {job.name: 10**6 for job in instance.jobs},
+        "dearest": [
+            {"gpus": gpus, "dearest": 0}
+            for gpus in sorted({server.gpus for server in instance.cluster.servers})
+        ],
+        "excess": 0,
+    }
+
+
+def random_pieces(random: Random, largest: int) -> list[Data]:
+    return [{"gpus": w, "price": random.randint(0, 9)} for w in range(1, largest + 1)]
+
+
+def random_lanes(random: Random, instance: Instance) -> Data:
+    """Prices of workers."""
+    return {
+        "kind": "lane-prices",
+        "length": random.randint(1, 8),
+        "prices": {job.name: random.randint(0, 9) for job in instance.jobs},
+        "dearest": [
+            {"gpus": gpus, "dearest": 0}
+            for gpus in sorted({server.gpus for server in instance.cluster.servers})
+        ],
+    }
+
+
+def random_others(random: Random, instance: Instance) -> Iterator[tuple[str, Data]]:
+    """Arguments with fewer numbers to choose."""
+    names = [job.name for job in instance.jobs]
+    large = dict.fromkeys(names, 10**6)
+    for name in OBJECTIVES:
+        yield name, {"kind": "each-job", "least": dict(large)}
+        rule = random.choice(["shortest-first", "heaviest-first"])
+        some = random.sample(names, random.randint(1, len(names)))
+        for jobs in (names, some):
+            machine = {"kind": "one-machine", "rule": rule, "jobs": jobs, "completions": 10**6}
+            yield name, machine
+    length = random.randint(1, 8)
+    yield "makespan", {"kind": "shared-links", "length": length, "taken": dict(large)}
+    width = random.randint(1, instance.cluster.largest_server)
+    gaps = {"kind": "wide-gaps", "length": length, "width": width, "busy_or_idle": 10**6}
+    yield "makespan", gaps
+
+
+def lies(random: Random, instance: Instance) -> Iterator[tuple[str, Data]]:
+    """Arguments with random numbers, and the objective that they are about."""
+    yield from random_others(random, instance)
+    for name in OBJECTIVES[:-2]:
+        refuting = objective(name).greatest
+        yield name, random_prices(random, instance, refuting=refuting)
+    for make in (random_states, random_contents, random_lanes):
+        for _ in range(3):
+            yield "makespan", make(random, instance)
+
+
+def require_no_lie(seed: int) -> int:
+    """No lie that gets through is above the optimum of enumeration; how many got through."""
+    random = Random(seed)
+    interrupted = seed % 4 == 0
+    some = random.sample(FEATURES, random.randint(0, 4))
+    if interrupted:
+        instance = random_wide(random, {*some, PREEMPTION.name}, jobs=2, objectives=OBJECTIVES)
+        if instance.cluster.total_gpus > 4:
+            return 0
+        best = preemptive_optima(instance, 7)
+    else:
+        instance = random_wide(random, some, most_slots=3, objectives=OBJECTIVES)
+        starts = [rule(instance, Limits()).schedule for rule in RULES]
+        known = [one for one in starts if one is not None]
+        best = optima(instance, horizon_of(instance) + 1, known)
+    if best is None:
+        return 0
+    told = 0
+    for name, argument in lies(random, instance):
+        value = greatest_proven(instance, name, argument)
+        if value is not None:
+            told += 1
+            assert value <= best[name], (name, value, best[name], argument)
+    return told
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_lie_is_above_the_optimum(seed: int) -> None:
+    require_no_lie(seed)
+
+
+def test_lies_get_through_where_they_are_true() -> None:
+    assert sum(require_no_lie(seed) for seed in (1, 2, 3)) > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_no_lie_of_thousands_is_above_the_optimum(part: int) -> None:
+    for seed in range(100 + 40 * part, 140 + 40 * part):
+        require_no_lie(seed)

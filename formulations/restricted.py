@@ -13,7 +13,7 @@ i of job j, that is a placement with an expected execution time d_ji and starts 
 ```
 Σ_i chosen_ji = 1      begun_jit ≤ begun_ji(t+1)      begun_ji(b−1) ≤ chosen_ji
 active_jit = begun_jit − begun_ji(t−d)                begun is 0 before a_ji, chosen_ji from b_ji on
-Σ_{j, i on s} y_jis·active_jit ≤ O_s                  likewise quotas of tenants
+Σ_{j, i on s} y_jis·active_jit ≤ O_s                  likewise quotas of tenants, and resources
 Σ_i begun_jit ≤ Σ_i begun_ki(t−d)                     for jobs k that job j waits for
 ```
 
@@ -32,8 +32,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.usage_limits import UsageLimit
+
 from .aims import OBJECTIVES
-from .caps import server_caps, tenant_caps
+from .caps import limit_caps, limits_in, server_caps
 from .constants import Constant, Constants
 from .formulation import Formulation
 from .placements import label_of
@@ -275,21 +277,24 @@ def _on_server(server: str, job: str, choice: Choice) -> int:
     return choice.workers.get(server, 0)
 
 
-def _of_tenant(scope: Scope, tenant: str, job: str, choice: Choice) -> int:
-    return sum(choice.workers.values()) if scope.jobs[job].tenant == tenant else 0
+def _of_limit(scope: Scope, limit: UsageLimit, job: str, choice: Choice) -> int:
+    use = limit.uses.get(scope.index[job])
+    return 0 if use is None else use.at(sum(choice.workers.values()))
 
 
 def _keep_caps(m: Any, jobs: _Jobs) -> None:
-    """Capacities of servers and quotas of tenants, in slots in which there is a choice."""
+    """Capacities of servers, quotas and resources, in slots in which there is a choice."""
     scope, restriction = jobs.scope, jobs.restriction
     fixed = [j for j, choices in restriction.items() if is_fixed(choices)]
     free = [j for j in scope.jobs if j not in set(fixed)]
-    caps: dict[tuple[str, str], tuple[Sequence[int], Callable[[str, Choice], int]]] = {}
+    caps: dict[tuple[str, str], tuple[Sequence[int | float], Callable[[str, Choice], int]]] = {}
     for s, cap in server_caps(scope).items():
         caps["server", s] = cap.room, partial(_on_server, s)
-    for c, cap in tenant_caps(scope).items():
-        caps["tenant", c] = cap.room, partial(_of_tenant, scope, c)
-    rows: dict[tuple[str, str, int], tuple[Any, int]] = {}
+    for kind in ("tenant", "resource"):
+        limits = limits_in(scope, of_tenants=kind == "tenant")
+        for c, cap in limit_caps(scope, of_tenants=kind == "tenant").items():
+            caps[kind, c] = cap.room, partial(_of_limit, scope, limits[c])
+    rows: dict[tuple[str, str, int], tuple[Any, int | float]] = {}
     for key, (room, of) in caps.items():
         left = list(room)
         for j in fixed:
@@ -309,7 +314,8 @@ def _keep_caps(m: Any, jobs: _Jobs) -> None:
                 most[j] = max(most.get(j, 0), count)
             if sum(most.values()) > left[t]:
                 used = sum((n * jobs.active(j, i, t) for j, i, _, n in here), jobs.zero)
-                rows[*key, t] = used, left[t]
+                # Jobs that run at slot 0 may hold more than there is; others then hold nothing.
+                rows[*key, t] = used, max(0, left[t])
     m.capacity = pyo.Constraint(
         list(rows), rule=lambda _, *key: rows[key][0] <= rows[key][1], doc="capacity"
     )

@@ -314,7 +314,8 @@ def _keep_caps(m: Any, jobs: _Jobs) -> None:
                 most[j] = max(most.get(j, 0), count)
             if sum(most.values()) > left[t]:
                 used = sum((n * jobs.active(j, i, t) for j, i, _, n in here), jobs.zero)
-                rows[*key, t] = used, left[t]
+                # Jobs that run at slot 0 may hold more than there is; others then hold nothing.
+                rows[*key, t] = used, max(0, left[t])
     m.capacity = pyo.Constraint(
         list(rows), rule=lambda _, *key: rows[key][0] <= rows[key][1], doc="capacity"
     )

@@ -27,7 +27,7 @@ from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Resource
 from rarmodel.solvers.highs import HIGHS
 
 
@@ -189,9 +189,22 @@ def test_constants_compare_as_variables_do() -> None:
     assert constants.changed
 
 
+def licensed(instance: Instance) -> Instance:
+    """The same, if each of its jobs uses one of two licences, and the first one both."""
+    jobs = (
+        job.model_copy(update={"resources": {"licence": 2 - bool(j)}})
+        for j, job in enumerate(instance.jobs)
+    )
+    licence = Resource(name="licence", capacity=2)
+    return instance.model_copy(update={"jobs": tuple(jobs), "resources": (licence,)})
+
+
+@pytest.mark.parametrize("with_licences", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_restricted_model_of_all_starts_reaches_the_optimum_in_one_server(seed: int) -> None:
-    instance = small(seed)
+def test_a_restricted_model_of_all_starts_reaches_the_optimum_in_one_server(
+    seed: int, *, with_licences: bool
+) -> None:
+    instance = licensed(small(seed)) if with_licences else small(seed)
     scope = replace(scope_of(instance, 20), every_schedule=True)
     server = max(scope.servers.values(), key=lambda one: one.gpus)
     if any(job.size > server.gpus for job in instance.jobs):

@@ -72,7 +72,11 @@ def own_names(kind: Kind, *, but: str = "") -> set[str]:
         ("rarmodel verify lab.json ", set(), "file"),
         ("rarmodel testbed run ", set(), "file"),
         ("rarmodel report lab.json a.json ", set(), "file"),
-        ("rarmodel plot lab.json a.json --part ", {"gantt", "contention", "utilisation"}, None),
+        (
+            "rarmodel plot lab.json a.json --part ",
+            {"gantt", "contention", "utilisation", "resources"},
+            None,
+        ),
         ("rarmodel generate ", set(FAMILIES), None),
         ("rarmodel import trace.csv --format ", set(FORMATS), None),
         ("rarmodel import trace.csv --model resnet15", {"resnet152"}, None),

@@ -33,6 +33,7 @@ from .objective_arrays import ObjectiveArrays, term_of, values
 from .order_moves import (
     BEST,
     CURRENT,
+    LEAST,
     NOTHING,
     PASS,
     TRIAL,
@@ -87,7 +88,7 @@ class OrderAnnealing:
         encodings.order[CURRENT] = order
         encodings.option[CURRENT] = option
         encodings.earliest[CURRENT] = earliest
-        encodings.energy[CURRENT] = NOTHING
+        encodings.energy[CURRENT] = encodings.energy[LEAST] = NOTHING
 
     def begin_from(self, row: int) -> None:
         """Continue with one of the rows."""
@@ -99,6 +100,7 @@ class OrderAnnealing:
         if aim != self.encodings.aim[0]:
             self.encodings.aim[0] = aim
             self.encodings.energy[CURRENT] = NOTHING  # Not known for this aim.
+            self.encodings.energy[LEAST] = NOTHING
 
     def heat(self, hot: float, cold: float, moves: int) -> None:
         """Cool from one temperature to another in so many moves; 0 for no heat at all."""
@@ -175,7 +177,8 @@ def _energy(
         for job in range(len(instance.release)):
             finish = schedule.state.rings[job].finish
             if objectives.weight[0, job] > 0.0:
-                over += max(0.0, term_of(objectives, 0, job, finish) - encodings.aim[0])
+                past = max(0.0, term_of(objectives, 0, job, finish) - encodings.aim[0])
+                over += past * encodings.bulk[job]
             total += max(1e-3, objectives.weight[0, job]) * finish
         over /= encodings.scale[0] * len(instance.release)
         if encodings.scale[count] == 0.0:
@@ -221,7 +224,7 @@ def anneal(
     cooling: float,
     generator: Generator,
 ) -> int:
-    """Anneal; how many of the moves were made.
+    """Anneal until nothing is left to gain for the aim; how many of the moves were made.
 
     Parameters
     ----------
@@ -284,4 +287,8 @@ def anneal(
         limit = encodings.energy[CURRENT] - temperature * log(fraction(generator))
         if encodings.energy[TRIAL] <= limit:
             copy_row(encodings, TRIAL, CURRENT)
+            if encodings.energy[CURRENT] < encodings.energy[LEAST]:
+                copy_row(encodings, CURRENT, LEAST)
+        if encodings.energy[CURRENT] == 0.0:
+            return move + 1
     return moves

@@ -23,7 +23,7 @@ from .placement_options import ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED
 
 _inner = partial(compiled, inner=True)
 
-CURRENT, BEST, TRIAL, PASS = range(4)
+CURRENT, BEST, LEAST, TRIAL, PASS = range(5)
 NOTHING = 1e300
 """Energy of what gives no schedule."""
 EVENLY = -1.0
@@ -71,30 +71,43 @@ class Numbers(NamedTuple):
 
 NUMBERS = Numbers()
 JUSTIFIED = Numbers(
-    passes=3, most_changes=4, option_share=0.1, delay_share=0.01, near_share=0.0, hurry_share=0.0
+    passes=3,
+    most_changes=4,
+    option_share=0.1,
+    delay_share=0.01,
+    near_share=0.0,
+    hurry_share=0.0,
+    greatest=0.0,
+    smoothing=0.0,
 )
 """For the makespan without releases, deadlines and the like."""
 
 
 class Encodings(NamedTuple):
-    """What schedules are decoded from, in rows CURRENT, BEST, TRIAL and PASS."""
+    """What schedules are decoded from, in rows CURRENT, BEST, LEAST, TRIAL and PASS.
+
+    BEST has the best values of all. LEAST has the least energy for the present aim since the
+    annealing began from another order.
+    """
 
     order: Ints
-    """(4, jobs) Jobs, most urgent first."""
+    """(5, jobs) Jobs, most urgent first."""
     option: Ints
-    """(4, jobs) Which of its options each takes."""
+    """(5, jobs) Which of its options each takes."""
     earliest: Ints
-    """(4, jobs) Slot from which on each may start."""
+    """(5, jobs) Slot from which on each may start."""
     value: Floats
-    """(4, objectives) Values."""
+    """(5, objectives) Values."""
     energy: Floats
-    """(4) What is annealed."""
+    """(5) What is annealed."""
     aim: Floats
     """(1) What the terms of a greatest one should be at most: those up to it count nothing."""
     cap: Floats
     """(objectives) Value up to which an objective counts nothing; infinite to minimise it."""
     odds: Floats
     """(jobs) How often a new option lets the job share links; or EVENLY."""
+    bulk: Floats
+    """(jobs) What each slot past the aim counts: the job's GPUs, relative to their mean, or 1."""
     scale: Floats
     """(objectives + 1) What values, and the sum for smoothing, are divided by; 0 if not yet set."""
 
@@ -102,14 +115,15 @@ class Encodings(NamedTuple):
 def new_encodings(jobs: int, objectives: int) -> Encodings:
     """Memory for the orders of so many jobs."""
     return Encodings(
-        order=np.zeros((4, jobs), np.int64),
-        option=np.zeros((4, jobs), np.int64),
-        earliest=np.zeros((4, jobs), np.int64),
-        value=np.full((4, objectives), NOTHING),
-        energy=np.full(4, NOTHING),
+        order=np.zeros((5, jobs), np.int64),
+        option=np.zeros((5, jobs), np.int64),
+        earliest=np.zeros((5, jobs), np.int64),
+        value=np.full((5, objectives), NOTHING),
+        energy=np.full(5, NOTHING),
         aim=np.zeros(1),
         cap=np.full(objectives, np.inf),
         odds=np.full(jobs, EVENLY),
+        bulk=np.ones(jobs),
         scale=np.zeros(objectives + 1),
     )
 

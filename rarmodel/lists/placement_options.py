@@ -188,6 +188,8 @@ def _options(
         for (size, allowed), slots in packed.items()
     ]
     for (size, allowed), (slots, fewest) in spreads.items():
+        if packed.get((size, allowed), slots + 1) <= slots:
+            continue  # It packs first: to spread while a server has room gains nothing.
         parts = network.widest(allowed, spread)
         for style in SPREADING:
             row = network.switches(parts, nearest=style != EMPTIEST)

@@ -24,9 +24,11 @@ class Numbers(NamedTuple):
     most_steps: int = 160
     """Steps of the first turn, and most steps; each turn is twice as long as the last."""
     hot: float = 0.05
+    warm: float = 0.03
     cold: float = 0.003
-    """First and last temperature of a turn, as a share of the mean execution time, by which all
-    jobs together are past the target. The first turn is cold, to find a good solution soon."""
+    """First temperature of a turn, of the first turn, and the last one, as a share of the mean
+    execution time, by which all jobs together are past the target. The first turn is less hot, to
+    find a good solution soon; without any heat it would soon be stuck."""
 
 
 NUMBERS = Numbers()
@@ -45,7 +47,7 @@ class OrderTurns:
         self._thread = thread
         layout = thread.layout
         self._nested = thread.nested
-        self._incumbent = 0
+        self._incumbent, self._begun = 0, False
         self._least = float(layout.least.mean())
         self._packed = option_of_style(thread.options, PACK, NEVER_PACKS)
         self._trials = max(1, NUMBERS.work // (len(layout.size) + 40))
@@ -68,9 +70,7 @@ class OrderTurns:
         thread, orders = self._thread, self._thread.orders
         encodings = orders.encodings
         if not self._nested:  # Otherwise the turns are too short for that.
-            scale = max(1.0, encodings.scale[0])  # It is 0 while no order has a schedule.
-            unit = JUSTIFIED.excess * self._least / (scale * len(thread.layout.size))
-            orders.heat(NUMBERS.hot * unit, NUMBERS.cold * unit, self._trials * self.left)
+            self._heat(NUMBERS.hot)
         incumbent = NEVER if best is None else best.makespan
         stagnant = incumbent == self._incumbent and not self._nested
         self._incumbent = incumbent
@@ -90,5 +90,16 @@ class OrderTurns:
         incumbent = NEVER if best is None else best.makespan
         orders = thread.orders
         orders.aim_at(thread.aim(incumbent, bound))
+        if not (self._nested or self._begun):
+            self._begun = orders.step(1)
+            if self._begun:
+                self._heat(NUMBERS.warm)
         orders.step(self._trials)
         return thread.decoded(BEST) if orders.encodings.value[BEST, 0] < incumbent else None
+
+    def _heat(self, hot: float) -> None:
+        """Cool during this turn, from a temperature on."""
+        orders = self._thread.orders
+        scale = max(1.0, orders.encodings.scale[0])  # It is 0 while no order has a schedule.
+        unit = JUSTIFIED.excess * self._least / (scale * len(self._thread.layout.size))
+        orders.heat(hot * unit, NUMBERS.cold * unit, self._trials * self.left)

@@ -19,7 +19,7 @@ from rarmodel.lists.instance_arrays import InstanceArrays
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.objective_arrays import objective_arrays
 from rarmodel.lists.order_annealing import OrderAnnealing
-from rarmodel.lists.order_moves import BEST, JUSTIFIED, NOTHING
+from rarmodel.lists.order_moves import BEST, JUSTIFIED, LEAST, NOTHING
 from rarmodel.lists.placement_options import (
     ANY,
     ANY_ALONE,
@@ -166,7 +166,9 @@ class Thread:
         self.leader = next((one.name for one in some if one.leads(layout)), None)
         lists = ListSchedules(instance, arrays, stop)
         self.orders = OrderAnnealing(lists, objective_arrays(instance), JUSTIFIED, generator)
-        self.orders.encodings = self.orders.encodings._replace(odds=odds)
+        self.orders.encodings = self.orders.encodings._replace(
+            odds=odds, bulk=layout.size / layout.size.mean()
+        )
         self.orders.begin(*starts[index % len(starts)])
         self.turn = 0
         self.missed: Missed | None = None
@@ -203,8 +205,15 @@ class Thread:
         return max(bound, incumbent - 1 - int((incumbent - 1 - bound) * part))
 
     def own(self, best: Solution | None) -> Solution | None:
-        """The solution of the thread's best order; the best of all if that is not known."""
-        return self.decoded(BEST) if self.known else best
+        """The solution of the thread's order of least energy; the best of all if there is none.
+
+        It is of the present aim and the present start: the shortest order that the thread ever had
+        would lead packings to the same place again and again.
+        """
+        if self.nested:
+            return self.decoded(BEST) if self.known else best
+        least = self.orders.encodings.energy[LEAST]
+        return self.decoded(LEAST) if least < NOTHING else best
 
     def decoded(self, row: int) -> Solution:
         """The solution of one of the orders, whoever asked to stop."""

@@ -11,7 +11,7 @@ from random_instances import random_instance
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.objective_arrays import objective_arrays
 from rarmodel.lists.order_annealing import OrderAnnealing
-from rarmodel.lists.order_moves import BEST, CURRENT, JUSTIFIED, NOTHING, NUMBERS, Numbers
+from rarmodel.lists.order_moves import BEST, CURRENT, JUSTIFIED, LEAST, NOTHING, NUMBERS, Numbers
 from rarmodel.lists.placement_options import ANY_ALONE, FEWEST_ALONE, FEWEST_PAIRED
 from rarmodel.verifier import verify
 
@@ -47,7 +47,7 @@ def test_the_best_order_is_kept_however_hot_it_gets(hot: float, numbers: Numbers
 
 def test_heat_takes_changes_for_the_worse() -> None:
     hot, cold = searched(1e9).encodings, searched(0.0).encodings
-    assert hot.energy[CURRENT] > hot.energy[BEST]
+    assert hot.energy[CURRENT] > hot.energy[LEAST]
     assert cold.energy[CURRENT] < hot.energy[CURRENT]
 
 

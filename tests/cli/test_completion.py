@@ -24,7 +24,8 @@ from rarmodel.workloads import FAMILIES, FORMATS
 VARIABLE = "_RARMODEL_COMPLETE"
 BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {
-    *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named", "every")
+    *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named"),
+    *("every", "solver_options"),
 }
 """Texts that only the user knows."""
 PROGRAM = "import sys; sys.argv[0] = 'rarmodel'; from rarmodel.cli import main; main()"

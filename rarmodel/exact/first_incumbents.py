@@ -46,15 +46,15 @@ class First(NamedTuple):
 def first_incumbents(ranking: Ranking, deadline: float) -> First:
     """Find where to begin, in a part of the time until a reading of `perf_counter`."""
     known, pool = ranking.known, ranking.pool
-    offered = [one for one in known.offered[-MOST_OFFERED:] if pool.add_schedule(one[0])]
+    shortest_first = sorted(known.offered, key=lambda one: one[1].makespan or ranking.most)
+    offered = [one for one in shortest_first[:MOST_OFFERED] if pool.add_schedule(one[0])]
     found = list[Incumbent]()
     if known.schedule is not None:
         pool.add_schedule(known.schedule)
         own = ranking.ranked(known.schedule)
         found += [own] if own is not None and not own.violated else []
     if offered:
-        schedule, _ = min(offered, key=lambda one: one[1].makespan or ranking.most)
-        shortest = ranking.ranked(schedule)
+        shortest = ranking.ranked(offered[0][0])
     else:  # The rules on placements allow none of the schedules of methods.
         shortest = _in_a_row(ranking)
     if shortest is None:

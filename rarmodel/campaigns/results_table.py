@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.files import write_bytes
-from rarmodel.tabular import check_table, flat, table_bytes
+from rarmodel.table_files import check_table, table_bytes
+from rarmodel.tabular import flat
 
 from .ledger import Ledger
 from .planned_runs import Planned
@@ -69,7 +70,7 @@ BY_OBJECTIVE = ("objective_value_", "objective_bound_", "proved_by_")
 PROVEN = ("bounds_", "ratios_")
 """Columns of each objective, where a run is a simulation."""
 
-MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
+MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host", "log")
 """Columns that may differ if the same runs are repeated."""
 
 VERSIONS = ("rarmodel", "solver_version", "python", "numpy", "numba", "pyomo")
@@ -121,7 +122,14 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "process_seconds": outcome.process_seconds,
         "peak_memory_mb": outcome.peak_memory_mb,
         "host": outcome.host,
+        "log": _log(result),
     }
+
+
+def _log(result: Mapping[str, Any]) -> str | None:
+    """Incumbents and bounds over time as JSON: a list of seconds, value and bound."""
+    entries = result.get("log")
+    return canonical([list(one.values()) for one in entries]) if entries else None
 
 
 def _state(outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ import rich_click as click
 
 from rarmodel.errors import UsageError
 
+from .options import SEVERAL
 from .terminal import answer, answer_text
 
 PAGE = click.option(
@@ -24,6 +25,15 @@ SIMULATIONS = click.option(
     "contention over time, fairness, by job size and by tenant.",
 )
 
+SOLVE_PARTS = click.option(
+    "--part",
+    "solve_parts",
+    multiple=True,
+    metavar="NAME",
+    help="Draw this part: profile or time-profile (performance profiles), gap or own-gap (gaps "
+    f"over time). By default all that say something. {SEVERAL}",
+)
+
 
 def check_output(output: str | None, *, as_json: bool = False) -> None:
     """Before any work, refuse an output that cannot be written, or two answers on stdout."""
@@ -37,7 +47,7 @@ def check_output(output: str | None, *, as_json: bool = False) -> None:
 
 def check_rows(output: str | None, *, as_json: bool) -> None:
     """The same of a CSV file."""
-    from rarmodel.tabular import check_table  # noqa: PLC0415
+    from rarmodel.table_files import check_table  # noqa: PLC0415
 
     if output == "-" and as_json:
         raise UsageError("--csv - and --json both write to stdout; choose one")
@@ -49,7 +59,7 @@ def check_rows(output: str | None, *, as_json: bool) -> None:
 def write_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
     """Write rows as CSV to a file, whole or not at all, or to stdout if the name is `-`."""
     from rarmodel import files  # noqa: PLC0415
-    from rarmodel.tabular import table_bytes  # noqa: PLC0415
+    from rarmodel.table_files import table_bytes  # noqa: PLC0415
 
     content = table_bytes(rows, ".csv")
     if output == "-":
@@ -66,6 +76,32 @@ def write_json(text: str, output: str) -> None:
         answer_text(text.rstrip("\n"))
     else:
         files.write_text(output, text)
+
+
+def picture_form(output: str) -> str:
+    """The format of a picture, by the ending of its name, before any work.
+
+    Raises
+    ------
+    UsageError
+        If there is no such format, or Altair or vl-convert is not installed.
+    InputError
+        If the file cannot be written.
+    """
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import form_of  # noqa: PLC0415 - an extra
+
+    form = form_of(output)
+    files.check_writable(output)
+    return form
+
+
+def write_picture(chart: Any, form: str, output: str) -> None:
+    """Write a chart as a picture, whole or not at all."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+
+    files.write_bytes(output, image_of(chart, form))
 
 
 def write_page(output: str, make: Callable[[], str]) -> None:

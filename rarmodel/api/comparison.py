@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import registry
+from rarmodel.argument_checks import several
 from rarmodel.bounds import best_bound, relative_gap
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
@@ -40,8 +41,10 @@ from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
     import pandas as pd
+    from altair import VConcatChart
 
     from rarmodel.bounds import Bound
+    from rarmodel.drawing import Trial
     from rarmodel.formulations import Formulation
     from rarmodel.solvers import Solver
 
@@ -190,6 +193,36 @@ class Comparison:
         logs = ((result.name, result.log) for result in self.results)
         return [{"instance": self.instance, **row} for row in joined(logs)]
 
+    def trials(self, problem: str = "") -> list[Trial]:
+        """The results as charts of solves need them.
+
+        Formulations that add something to the instance answer another question and are left out.
+
+        Parameters
+        ----------
+        problem
+            Name of the problem among those of other comparisons.
+        """
+        from rarmodel.drawing import Moment, Trial  # noqa: PLC0415 - few need it
+
+        results = self._on_the_instance
+        return [
+            Trial(
+                problem=problem or self.instance,
+                method=name,
+                value=result.objective[0].value,
+                seconds=result.seconds,
+                proven=result.status == "optimal",
+                bound=self.first_bound,
+                log=[Moment(*entry) for entry in result.log],
+            )
+            for name, result in zip(_distinct(results), results, strict=True)
+        ]
+
+    def plot(self, parts: Sequence[str] | None = None) -> VConcatChart:
+        """Draw how the results compare; see `Comparisons.plot`."""
+        return Comparisons([self]).plot(parts)
+
     def _repr_html_(self) -> str:
         return html_rows(self.instance, self.table())
 
@@ -254,8 +287,56 @@ class Comparisons(list[Comparison]):
         """
         return frame(row for comparison in self for row in comparison.log_rows())
 
+    def plot(self, parts: Sequence[str] | None = None) -> VConcatChart:
+        """Draw performance profiles over all instances, and mean gaps over time.
+
+        Parameters
+        ----------
+        parts
+            `profile`: on which share of the instances a method is within a factor of the least
+            value. `time-profile`: the same of the time to a proven optimum. `gap`: the gap over
+            time to the greatest bound that any row proves. `own-gap`: to the bound that the method
+            itself has proven by then. By default all that say something.
+
+        Returns
+        -------
+        VConcatChart
+            A chart of Vega-Altair, which a notebook shows. `save` writes it as SVG, PNG, PDF or
+            HTML.
+
+        Raises
+        ------
+        UsageError
+            If a part does not exist, there is nothing to show, or Altair or vl-convert is not
+            installed.
+        """
+        from rarmodel.drawing import solves_chart  # noqa: PLC0415 - few need it
+
+        trials = [
+            trial
+            for i, comparison in enumerate(self)
+            for trial in comparison.trials(f"{comparison.instance} {i}")
+        ]
+        return solves_chart({"": trials}, _names_of(parts))
+
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)
+
+
+def _distinct(results: Sequence[Result]) -> list[str]:
+    """Names of results, with numbers where several have the same."""
+    names = [result.name for result in results]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}"
+        for i, name in enumerate(names)
+    ]
+
+
+def _names_of(parts: Sequence[str] | None) -> Sequence[str] | None:
+    """Names of parts, if they are a list of names."""
+    if parts is not None and (why := several(parts)):
+        raise UsageError(f"parts {parts!r}: {why}" if isinstance(parts, str) else f"parts: {why}")
+    return parts
 
 
 def _refused(names: Sequence[str], why: str) -> str:

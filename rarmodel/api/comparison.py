@@ -14,6 +14,7 @@ from rarmodel.bounds import best_bound, relative_gap
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
+from rarmodel.latex import latex_table
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
     Method,
@@ -223,6 +224,10 @@ class Comparison:
         """Draw how the results compare; see `Comparisons.plot`."""
         return Comparisons([self]).plot(parts)
 
+    def to_latex(self) -> str:
+        """The table in LaTeX; see `Comparisons.to_latex`."""
+        return Comparisons([self]).to_latex()
+
     def _repr_html_(self) -> str:
         return html_rows(self.instance, self.table())
 
@@ -266,6 +271,22 @@ NOT_OWN = (
 
 class Comparisons(list[Comparison]):
     """Comparisons on several instances, one per instance."""
+
+    def table(self) -> list[dict[str, str]]:
+        """The rows of all comparisons as one table of formatted values; see `Comparison.table`."""
+        rows = [{"instance": one.instance, **row} for one in self for row in one.table()]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return [{name: row.get(name, NONE) for name in names} for row in rows]
+
+    def to_latex(self) -> str:
+        """The table as a `tabular` of LaTeX with the lines of the package booktabs.
+
+        With several instances, the instance is the first column, and each has a group of rows.
+        """
+        rows = self.table()
+        several = len(self) > 1
+        names = [name for name in (rows[0] if rows else ()) if several or name != "instance"]
+        return latex_table(names, rows, "instance" if several else None)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows of all comparisons as one pandas data frame.

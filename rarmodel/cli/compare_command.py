@@ -21,7 +21,15 @@ from .options import (
     SEVERAL,
     limits,
 )
-from .output_files import SOLVE_PARTS, check_rows, picture_form, write_picture, write_rows
+from .output_files import (
+    SOLVE_PARTS,
+    check_rows,
+    check_shown,
+    picture_form,
+    write_picture,
+    write_rows,
+    write_shown,
+)
 from .terminal import answer, answer_json, progress, say, show
 
 
@@ -71,6 +79,13 @@ from .terminal import answer, answer_json, progress, say, show
     "tables.",
 )
 @click.option(
+    "--table",
+    "table_to",
+    metavar="FILE",
+    help="Write the tables as they are shown to this file, as one table; its name ends in .tex "
+    "(LaTeX with booktabs) or .csv.",
+)
+@click.option(
     "--plot",
     metavar="FILE",
     help="Draw performance profiles and gaps over time to this .png, .svg or .pdf file.",
@@ -93,6 +108,7 @@ def compare(
     seed: int,
     log: bool,  # noqa: FBT001
     rows_to: str | None,
+    table_to: str | None,
     plot: str | None,
     solve_parts: tuple[str, ...],
     as_json: bool,  # noqa: FBT001
@@ -108,6 +124,7 @@ def compare(
 
     share_stdin(*instances, data)
     check_rows(rows_to, as_json=as_json)
+    check_shown(table_to)
     if solve_parts and plot is None:
         raise UsageError("--part is for --plot FILE")
     form = None if plot is None else picture_form(plot)
@@ -134,6 +151,8 @@ def compare(
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
         write_rows([flat(row) for row in rows], rows_to)
+    if table_to is not None:
+        write_shown(comparisons, table_to)
     if plot is not None and form is not None:
         write_picture(comparisons.plot(solve_parts or None), form, plot)
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import rich_click as click
 
@@ -11,6 +11,19 @@ from rarmodel.errors import UsageError
 
 from .options import SEVERAL
 from .terminal import answer, answer_text
+
+
+class Shown(Protocol):
+    """What is shown as a table of text, also in LaTeX."""
+
+    def table(self) -> list[dict[str, str]]:
+        """Rows of formatted values."""
+        ...
+
+    def to_latex(self) -> str:
+        """The same in LaTeX."""
+        ...
+
 
 PAGE = click.option(
     "--output",
@@ -54,6 +67,30 @@ def check_rows(output: str | None, *, as_json: bool) -> None:
     if output not in {None, "-"}:
         check_table(output, [".csv"])
         check_output(output)
+
+
+TABLES = (".tex", ".csv")
+"""Endings of tables as they are shown."""
+
+
+def check_shown(output: str | None) -> None:
+    """Before any work, refuse a file for a table as it is shown."""
+    from rarmodel.table_files import check_table  # noqa: PLC0415
+
+    if output is not None:
+        check_table(output, TABLES)
+        check_output(output)
+
+
+def write_shown(table: Shown, output: str) -> None:
+    """Write a table as it is shown: in LaTeX or as CSV, as the name of the file says."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.table_files import check_table, table_bytes  # noqa: PLC0415
+
+    if check_table(output, TABLES) == ".tex":
+        files.write_bytes(output, table.to_latex().encode("utf-8", "backslashreplace"))
+    else:
+        files.write_bytes(output, table_bytes(table.table(), ".csv"))
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:

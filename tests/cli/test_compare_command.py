@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -178,3 +180,26 @@ def test_wrong_plot_is_refused_before_any_work(
     assert (refused.code, refused.out) == (2, "")
     assert said in refused.err
     assert refused.err.count("\n") == 1
+
+
+def test_tables_are_written_as_they_are_shown(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    methods = ("--method", "first-fit", "--method", "sjf-bco")
+    latex, text = tmp_path / "table.tex", tmp_path / "table.csv"
+    outcome = invoke("compare", instance_file, "two-servers", *methods, "--table", latex)
+    assert outcome.code == 0, outcome
+    assert "sjf-bco" in outcome.out
+    lines = latex.read_text(encoding="utf-8").splitlines()
+    assert lines[2].startswith("instance & method & status & makespan")
+    assert lines[6] == r"\midrule"
+    assert lines[7].startswith("two-servers & first-fit & feasible & 20 & ")
+    assert invoke("compare", "two-servers", *methods, "--table", text).code == 0
+    rows = list(csv.DictReader(io.StringIO(text.read_text(encoding="utf-8"))))
+    assert [(row["method"], row["makespan"]) for row in rows] == [
+        ("first-fit", "20"),
+        ("sjf-bco", "20"),
+    ]
+    refused = invoke("compare", "two-servers", "--table", "table.xlsx")
+    assert (refused.code, refused.out) == (2, "")
+    assert "table.xlsx: the name of a table ends in .tex or .csv" in refused.err

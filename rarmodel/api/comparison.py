@@ -20,6 +20,7 @@ from rarmodel.methods import (
     Method,
     Neighbourhood,
     Result,
+    frame_row,
     gap_of,
     joined,
     prepare_method,
@@ -29,7 +30,7 @@ from rarmodel.methods import (
 from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance
-from rarmodel.tabular import NONE, flat, frame, html_rows, number
+from rarmodel.tabular import NONE, frame, html_rows, number
 
 from .arguments import asked
 from .solving import (
@@ -170,14 +171,19 @@ class Comparison:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas data frame.
+        """The rows as a pandas data frame; see `Comparisons.to_frame`.
 
         Raises
         ------
         UsageError
             If pandas is not installed.
         """
-        return frame(map(flat, self.rows()))
+        return frame(self.frame_rows())
+
+    def frame_rows(self) -> list[dict[str, Any]]:
+        """The same as rows of plain data."""
+        pairs = zip(self.rows(), self.results, strict=True)
+        return [frame_row(row, result.name) for row, result in pairs]
 
     def log_to_frame(self) -> pd.DataFrame:
         """Incumbents and bounds over time of all rows: instance, method, seconds, value, bound.
@@ -289,14 +295,18 @@ class Comparisons(list[Comparison]):
         return latex_table(names, rows, "instance" if several else None)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows of all comparisons as one pandas data frame.
+        """The rows of all comparisons as one pandas data frame, with one value in each cell.
+
+        `method` is the name of each row, for formulations too, as in `log_to_frame`. Of several
+        objectives, `objective_value`, `objective_bound` and `proved_by` are those of the first, and
+        each has columns of its own, such as `objective_value_makespan`.
 
         Raises
         ------
         UsageError
             If pandas is not installed.
         """
-        return frame(flat(row) for comparison in self for row in comparison.rows())
+        return frame(row for comparison in self for row in comparison.frame_rows())
 
     def log_to_frame(self) -> pd.DataFrame:
         """Incumbents and bounds over time of all comparisons; see `Comparison.log_to_frame`.

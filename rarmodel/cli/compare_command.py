@@ -6,7 +6,6 @@ import rich_click as click
 
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.errors import UsageError, one_line
-from rarmodel.tabular import flat
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
@@ -150,7 +149,7 @@ def compare(
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
-        write_rows([flat(row) for row in rows], rows_to)
+        write_rows([row for one in comparisons for row in one.frame_rows()], rows_to)
     if table_to is not None:
         write_shown(comparisons, table_to)
     if plot is not None and form is not None:

@@ -282,11 +282,10 @@ def _of_limit(scope: Scope, limit: UsageLimit, job: str, choice: Choice) -> int:
     return 0 if use is None else use.at(sum(choice.workers.values()))
 
 
-def _keep_caps(m: Any, jobs: _Jobs) -> None:
-    """Capacities of servers, quotas and resources, in slots in which there is a choice."""
-    scope, restriction = jobs.scope, jobs.restriction
-    fixed = [j for j, choices in restriction.items() if is_fixed(choices)]
-    free = [j for j in scope.jobs if j not in set(fixed)]
+def caps_of_choices(
+    scope: Scope,
+) -> dict[tuple[str, str], tuple[Sequence[float], Callable[[str, Choice], int]]]:
+    """Servers, quotas and resources: their room by slot, and how much of it a choice takes."""
     caps: dict[tuple[str, str], tuple[Sequence[float], Callable[[str, Choice], int]]] = {}
     for s, cap in server_caps(scope).items():
         caps["server", s] = cap.room, partial(_on_server, s)
@@ -294,6 +293,15 @@ def _keep_caps(m: Any, jobs: _Jobs) -> None:
         limits = limits_in(scope, of_tenants=of_tenants)
         for c, cap in limit_caps(scope, of_tenants=of_tenants).items():
             caps[name, c] = cap.room, partial(_of_limit, scope, limits[c])
+    return caps
+
+
+def _keep_caps(m: Any, jobs: _Jobs) -> None:
+    """Capacities of servers, quotas and resources, in slots in which there is a choice."""
+    scope, restriction = jobs.scope, jobs.restriction
+    fixed = [j for j, choices in restriction.items() if is_fixed(choices)]
+    free = [j for j in scope.jobs if j not in set(fixed)]
+    caps = caps_of_choices(scope)
     rows: dict[tuple[str, str, int], tuple[Any, float]] = {}
     for key, (room, of) in caps.items():
         left = list(room)

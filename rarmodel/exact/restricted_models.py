@@ -11,50 +11,31 @@ counts. This proves nothing: bounds come from elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from random import Random
 from time import perf_counter
 from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.engine import Engine
-from rarmodel.errors import VerificationError
-from rarmodel.formulations import Plan, Scope
-from rarmodel.formulations.restricted import load, plan, restricted_model, rules_of
+from rarmodel.formulations import Scope
+from rarmodel.formulations.restricted import load, plan, restricted_model
 from rarmodel.formulations.restriction import Choice, Restriction
-from rarmodel.limits import Limits
-from rarmodel.model import horizon_of
-from rarmodel.schema import Schedule
 from rarmodel.solvers import first_answer
 from rarmodel.solvers.choice import preferred
-from rarmodel.verifier import Report
 
-from .admission import (
-    ModelNeeded,
-    built_on_constants,
-    fixed_model,
-    judge,
-    judge_values,
-    short_scope,
-    takes_constants,
-)
+from .admission import ModelNeeded, built_on_constants, judge, short_scope, takes_constants
 from .building import OutOfTime, built_until
-from .freed_jobs import KINDS, Shape, Times, shape_of
+from .first_incumbents import first_incumbents
+from .freed_jobs import KINDS, Shape, shape_of
 from .known import Known
-from .numbered_schedules import schedule_of
-from .placement_pool import PlacementPool
-from .settling import settle
-from .thinned_schedules import STRETCHES, on_less
-from .violation import added_constraints, drop_settled, excess, relax, violation
+from .ranking import SOLVE_SECONDS, Incumbent, Ranking
+from .violation import drop_settled, relax
 
 NAME = "restricted models"
 """The finder of a schedule, in results."""
 
-SOLVE_SECONDS, MOST_SECONDS = 2.0, 10.0
-"""Seconds that a solver has for a restricted model, or as many as it took to build it; and the most
-where it does not even find the starting solution in that time."""
+MOST_SECONDS = 10.0
+"""Most seconds that a solver has for a restricted model, where it does not even find the starting
+solution in less. As a rule it has `SOLVE_SECONDS`, or as many as it took to build the model."""
 
 SMALL_SIZE = 1_500
 """Variables up to which HiGHS comes first, if there is a choice: it begins soonest."""
@@ -64,15 +45,6 @@ FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 1_500, 60, 40_000
 
 LARGER, SMALLER = 1.25, 0.7
 """Factors of the size after a solve that finishes, and after one that does not."""
-
-MOST_OFFERED = 40
-"""Most schedules whose placements are in the pool."""
-
-FIRST_SHARE = 0.04
-"""Share of the time for each search on a part of the cluster."""
-
-NEAR_ENOUGH = 1.2
-"""Up to this multiple of the shortest schedule known, an admissible one is a good start."""
 
 VIOLATION_SHARE = 0.5
 """Most of the time for a better first schedule where an admissible one is known."""
@@ -87,38 +59,8 @@ STALE = 8
 MOST_REFUSED = 5
 """Models that could not be built, after which there is no use in others."""
 
-BROKEN = 1e-6
-"""Least excess of a constraint that is broken; less is noise."""
-
 PUBLISH_AFTER = 5.0
 """Seconds of solves for each second of judging an improvement in all slots of the instance."""
-
-
-@dataclass(frozen=True)
-class Incumbent:
-    """A verified schedule, and what it is worth.
-
-    Attributes
-    ----------
-    schedule, report, times
-        The schedule.
-    violated
-        By how much it violates what was added; 0 if it is admissible.
-    value
-        The value of the formulation's own objective.
-    rank
-        What it is compared by: violation, values, and the sum of completions.
-    broken
-        The constraint that it breaks, or None.
-    """
-
-    schedule: Schedule
-    report: Report
-    times: Times
-    violated: float
-    value: float
-    rank: tuple[Any, ...]
-    broken: str | None = None
 
 
 def can_restrict(known: Known) -> bool:
@@ -144,197 +86,67 @@ class RestrictedModels:
 
     def __init__(self, known: Known) -> None:
         self.known, self.solved = known, 0
-        self._random = Random(known.limits.seed)  # noqa: S311 - no secrets
-        self._engine = Engine(known.instance)
-        self._rules = rules_of(known.formulation)
-        self._most = horizon_of(known.instance)
-        self._pool = PlacementPool(self._scope(self._most))
+        self._ranking = Ranking(known)
+        self._random, self._pool = self._ranking.random, self._ranking.pool
         self._size, self._seconds = float(FIRST_SIZE), SOLVE_SECONDS
         self._judging, self._published = 0.0, perf_counter()
         self._pending: Incumbent | None = None
-        self._whole = False
         self._extra = 0
         self._refused = 0
 
     def run(self, deadline: float) -> int:
         """Solve restricted models until a reading of `perf_counter`, or until the gap is closed.
 
+        Later objectives have their turn after earlier ones, whose values are kept.
+
         Returns
         -------
         int
             Number of models solved.
         """
+        before, stages = self.known.stage, len(self.known.bounds)
         try:
-            self._run(deadline)
+            self.known.stage = 0
+            best = self._admissible(deadline)
+            for stage in range(stages):
+                self.known.stage = stage
+                if best is None or self.known.closed_at(stage):
+                    continue
+                now = perf_counter()
+                best = self._ranking.ranked(best.schedule) or best
+                best = self._improve(best, now + (deadline - now) / (stages - stage))
+                self._publish()  # The next models keep what it is worth.
         finally:
             self._publish()
+            self.known.stage = before
         return self.solved
 
-    def _run(self, deadline: float) -> None:
-        admissible, first = self._first(deadline)
-        if first is not None and first.violated:
-            until = deadline
-            if admissible is not None:
-                now = perf_counter()
-                until = now + VIOLATION_SHARE * (deadline - now)
-            repaired = self._improve(first, until)
-            if not repaired.violated and (admissible is None or repaired.rank < admissible.rank):
-                admissible = repaired
-            if not repaired.violated or admissible is None:
-                first = repaired
+    def _admissible(self, deadline: float) -> Incumbent | None:
+        """The best admissible schedule to begin with."""
+        admissible, broken = first_incumbents(self._ranking, deadline)
         if admissible is not None:
-            self._improve(admissible, deadline)
-
-    def _first(self, deadline: float) -> tuple[Incumbent | None, Incumbent | None]:
-        """The best admissible schedule known, and the one from which to begin."""
-        known = self.known
-        offered = [one for one in known.offered[-MOST_OFFERED:] if self._pool.add_schedule(one[0])]
-        admissible = None
-        if known.schedule is not None:
-            self._pool.add_schedule(known.schedule)
-            admissible = self._ranked(known.schedule)
-            if admissible is not None and admissible.violated:
-                admissible = None
-        if offered:
-            schedule, _ = min(offered, key=lambda one: one[1].makespan or self._most)
-            shortest = self._ranked(schedule)
-        else:  # The rules on placements allow none of the schedules of methods.
-            shortest = self._in_a_row()
-        if shortest is None:
-            return admissible, admissible
-        if admissible is not None and (
-            admissible.times.latest <= NEAR_ENOUGH * shortest.times.latest
-        ):
-            return admissible, admissible
-        candidates = [] if admissible is None else [admissible]
-        for found in self._thinner(shortest, deadline):
-            candidates.append(found)
-            if perf_counter() > deadline or not found.violated:
-                break
-        best = min(candidates, key=lambda one: one.rank)
-        if not best.violated and best is not admissible:
-            admissible = best
-            self._keep(best)
-        broken = sorted((one for one in candidates if one.violated), key=lambda one: one.violated)
-        if not broken:
-            return admissible, best
-        # Of the most violated one half the length is as good as no violation.
-        worst = broken[-1].violated
-        repaired = min(broken, key=lambda one: one.times.latest * (1 + one.violated / worst))
-        self._extra = max(1, round(ROOM * repaired.times.latest))
-        if admissible is not None and (
-            admissible.times.latest <= NEAR_ENOUGH * repaired.times.latest
-        ):
-            return admissible, admissible
-        return admissible, repaired
-
-    def _in_a_row(self) -> Incumbent | None:
-        """Jobs one after another, each in a placement that its rules allow."""
-        starts, workers, end = list[int](), dict[str, Mapping[str, int]](), 0
-        for job in self.known.instance.jobs:
-            drawn = self._pool.draw(job.name, 1, self._random)
-            if not drawn:
-                return None
-            workers[job.name] = drawn[0]
-            starts.append(max(end, job.release))
-            end = starts[-1] + self._pool.expected(job.name, drawn[0])
-        return self._settled(starts, workers)
-
-    def _thinner(self, found: Incumbent, deadline: float) -> Iterator[Incumbent]:
-        """The shortest schedule, and schedules in which less and less runs at once."""
-        yield found
-        seconds = max(0.5, FIRST_SHARE * (deadline - perf_counter()))
-        for schedule in on_less(self.known.instance, self.known.limits, seconds):
-            thin = self._ranked(schedule) if self._pool.add_schedule(schedule) else None
-            if thin is not None:
-                yield thin
-        jobs = [job.name for job in self.known.instance.jobs]
-        for factor in STRETCHES:
-            starts = [round(factor * found.times.starts[j]) for j in jobs]
-            thin = self._settled(starts, found.times.workers)
-            if thin is not None:
-                yield thin
-
-    def _scope(self, horizon: int) -> Scope:
-        scope = self.known.scope(horizon)
-        return replace(scope, allowed=(*scope.allowed, *self._rules))
-
-    # How good is a schedule?
-
-    def _settled(
-        self, starts: list[int], workers: Mapping[str, Mapping[str, int]]
-    ) -> Incumbent | None:
-        """The schedule of a plan, ranked; None if it is none."""
-        instance = self.known.instance
-        index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-        placed = tuple(
-            {index[s]: count for s, count in workers[job.name].items()} for job in instance.jobs
-        )
-        settled = settle(self._engine, starts, placed)
-        if settled is None or max(settled.completions) > self._most:
-            return None
-        try:
-            schedule = schedule_of(
-                instance, Plan(settled.starts, placed), self.known.formulation.name
-            )
-            return self._ranked(schedule)
-        except VerificationError:
-            return None
-
-    def _ranked(self, schedule: Schedule) -> Incumbent | None:
-        """A schedule with its rank; None if its additions cannot be judged here."""
-        known, formulation = self.known, self.known.formulation
-        report = known.checked(schedule)
-        times = _times_of(schedule, report)
-        self._pool.learn(
-            {j: (w, times.ends[j] - times.starts[j]) for j, w in times.workers.items()}
-        )
-        scope = known.scope(self._most if self._whole else times.latest)
-        model = fixed_model(formulation, scope, schedule)
-        if model is None:
-            return None
-        verdict = judge_values(model, known.solvers, known.brief(SOLVE_SECONDS))
-        violated = 0.0
-        if verdict.broken is not None:
-            violated = max(1e-6, self._violation(model))
-        values = known.values_of(report, verdict.value)[: known.stage + 1]
-        total = sum(times.ends.values())
-        rank = (violated, *values, total) if not violated else (violated, times.latest, total)
-        return Incumbent(schedule, report, times, violated, verdict.value, rank, verdict.broken)
-
-    def _violation(self, model: Any) -> float:
-        """By how much a schedule violates the additions, with the best values of new variables."""
-        constant = violation(model)
-        if all(one.fixed for one in model.component_data_objects(pyo.Var)):
-            return constant
-        relax(model)
-        answer = first_answer(self.known.solvers, model, self._limits(SOLVE_SECONDS))
-        if not answer.has_solution:
-            return constant + 1.0
-        return constant + float(sum(pyo.value(one) for one in model.slack.values()))
-
-    def _limits(self, seconds: float) -> Limits:
-        """Limits of a solver for a restricted model, with a seed of its own."""
-        return replace(
-            self.known.limits,
-            time_limit=seconds,
-            gap=0.0,
-            log=None,
-            progress=None,
-            stop=(),
-            seed=self._random.randrange(2**31),
-        )
+            self._keep(admissible)
+        if broken is None:
+            return admissible
+        now = perf_counter()
+        share = 1.0 if admissible is None else VIOLATION_SHARE
+        self._extra = max(1, round(ROOM * broken.times.latest))
+        repaired = self._improve(broken, now + share * (deadline - now), until_admissible=True)
+        if repaired.violated:
+            return admissible
+        return min((admissible or repaired, repaired), key=lambda one: one.rank)
 
     # Improvement.
 
-    def _improve(self, begin: Incumbent, deadline: float) -> Incumbent:
-        """Improve a schedule by restricted models; until it is admissible, if it is not."""
+    def _improve(
+        self, begin: Incumbent, deadline: float, *, until_admissible: bool = False
+    ) -> Incumbent:
+        """Improve a schedule by restricted models."""
         best, stale, turn = begin, 0, 0
-        repairing = best.violated > 0
         while perf_counter() < deadline and not self._closed() and self._refused < MOST_REFUSED:
-            if repairing and not best.violated:
+            if until_admissible and not best.violated:
                 return best
-            if repairing and stale >= STALE:
+            if best.violated and stale >= STALE:
                 self._extra += max(1, round(ROOM * best.times.latest))
                 stale = 0
             found, interrupted = self._solve(best, turn, deadline)
@@ -343,8 +155,7 @@ class RestrictedModels:
                 stale = 0 if found.rank < best.rank else stale + 1
                 best = found
                 if not best.violated and not self._keep(best):
-                    best = self._ranked(best.schedule) or best
-                    repairing = best.violated > 0
+                    best = self._ranking.ranked(best.schedule) or best
             else:
                 stale += 1
             if interrupted:
@@ -352,17 +163,17 @@ class RestrictedModels:
         return best
 
     def _closed(self) -> bool:
-        return self.known.closed
+        return self.known.closed_at(self.known.stage)
 
     def _keep(self, found: Incumbent) -> bool:
         """Keep an admissible schedule; return False if it is not, in all slots of the instance.
 
         It is judged there now and then, and at the end.
         """
-        before, self._pending = self._whole, found
+        before, self._pending = self._ranking.whole, found
         if perf_counter() - self._published >= PUBLISH_AFTER * self._judging:
             self._publish()
-        return self._whole == before
+        return self._ranking.whole == before
 
     def _publish(self) -> None:
         """Judge the best schedule in all slots of the instance, and hand it over."""
@@ -371,12 +182,13 @@ class RestrictedModels:
             return
         known = self.known
         begun = perf_counter()
-        scope = known.scope(self._most)
+        scope = known.scope(self._ranking.most)
         verdict = judge(
             known.formulation, scope, found.schedule, known.solvers, known.brief(SOLVE_SECONDS)
         )
         if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
-            self._whole = True  # Something asks for more than the slots up to the last completion.
+            # Something asks for more than the slots up to the last completion.
+            self._ranking.whole = True
         else:
             known.improve(found.schedule, found.report, verdict.value, NAME)
         self._published = perf_counter()
@@ -386,7 +198,7 @@ class RestrictedModels:
         """Solve one restricted model; return its schedule, and whether Ctrl-C was pressed."""
         known = self.known
         horizon = self._horizon(best)
-        scope = self._scope(horizon)
+        scope = self._ranking.scope(horizon)
         placements = max(self._pool.sizes().values())
         shape = shape_of(round(self._size), best.times, placements, self._random)
         freed = self._freed(best, turn, shape)
@@ -406,7 +218,7 @@ class RestrictedModels:
         seconds = min(max(self._seconds, now - begun), deadline - now)
         terms = 0 if self._size <= SMALL_SIZE else math.inf
         solvers = preferred(known.solvers, known.formulation.model_class, terms)
-        answer = first_answer(solvers, model, self._limits(seconds))
+        answer = first_answer(solvers, model, self._ranking.limits(seconds))
         self.solved += 1
         factor = LARGER if answer.termination in {"finished", "infeasible"} else SMALLER
         self._size = min(MOST_SIZE, max(LEAST_SIZE, factor * self._size))
@@ -422,45 +234,29 @@ class RestrictedModels:
             j: {names[s]: count for s, count in ring.items()}
             for j, ring in zip(scope.jobs, made.workers, strict=True)
         }
-        return self._settled(list(made.starts), workers), interrupted
+        return self._ranking.settled(list(made.starts), workers), interrupted
 
     def _horizon(self, best: Incumbent) -> int:
         """Slots of a restricted model: no more than the incumbent's if the makespan counts."""
-        if self._whole:
-            return self._most
+        if self._ranking.whole:
+            return self._ranking.most
         if best.violated:
-            return min(self._most, best.times.latest + self._extra)
+            return min(self._ranking.most, best.times.latest + self._extra)
         if self.known.by_makespan:
             return best.times.latest
-        return min(self._most, best.times.latest + max(2, round(ROOM * best.times.latest)))
+        return min(self._ranking.most, best.times.latest + max(2, round(ROOM * best.times.latest)))
 
     def _freed(self, best: Incumbent, turn: int, shape: Shape) -> list[str]:
         """The jobs to free."""
         around = list(best.times.starts)
         if best.broken is not None and turn % 2 == 0:
-            around = self._of_broken(best) or around
+            around = self._in_conflict(best) or around
         return KINDS[turn % len(KINDS)](best.times, around, shape.jobs, self._random)
 
-    def _of_broken(self, best: Incumbent) -> list[str]:
-        """Jobs of a constraint that a schedule breaks, by its index: names of jobs, and slots."""
-        model = fixed_model(
-            self.known.formulation, self.known.scope(best.times.latest), best.schedule
-        )
-        if model is None:
-            return []
-        found: dict[str, None] = {}
-        for one in added_constraints(model):
-            if excess(one) <= BROKEN:
-                continue
-            index = one.index()
-            parts = index if isinstance(index, tuple) else (index,)
-            jobs = [part for part in parts if part in best.times.starts]
-            slots = [part for part in parts if isinstance(part, int)]
-            for j in jobs or best.times.starts:
-                runs = best.times.starts[j], best.times.ends[j]
-                if jobs or any(runs[0] <= t < runs[1] for t in slots):
-                    found[j] = None
-        return list(found)
+    def _in_conflict(self, best: Incumbent) -> list[str]:
+        """The jobs of constraints that a schedule breaks."""
+        conflicts = self._ranking.conflicts(best)
+        return list(dict.fromkeys(j for one in conflicts for j in one.jobs))
 
     def _restriction(
         self, best: Incumbent, freed: set[str], shape: Shape, scope: Scope
@@ -512,16 +308,3 @@ def _shorten(model: Any, scope: Scope) -> None:
     model.objective.deactivate()
     weight = 1 + len(scope.jobs) * scope.horizon
     model.sooner = pyo.Objective(expr=weight * model.makespan + total)
-
-
-def _times_of(schedule: Schedule, report: Report) -> Times:
-    """When and where jobs run."""
-    by_job = {one.job: one for one in schedule.assignments}
-    return Times(
-        {j: one.start for j, one in by_job.items()},
-        {j: end or 0 for j, end in report.completion.items()},
-        {
-            j: {s: len(gpus) for s, gpus in one.segments[0].gpus.items() if gpus}
-            for j, one in by_job.items()
-        },
-    )

@@ -56,7 +56,7 @@ def own_names(kind: Kind, *, but: str = "") -> set[str]:
     ("line", "names", "other"),
     [
         ("rarmodel so", {"solve"}, None),
-        ("rarmodel campaign ", {"run", "status", "export", "report", "figures"}, None),
+        ("rarmodel campaign ", {"run", "status", "export", "report", "figures", "plot"}, None),
         ("rarmodel solve two-servers --form", {"--formulation"}, None),
         ("rarmodel solve ", set(BUNDLED), "file"),
         ("rarmodel compare lab.json two", {"two-servers"}, "file"),

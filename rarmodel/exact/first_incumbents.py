@@ -53,10 +53,8 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
         pool.add_schedule(known.schedule)
         own = ranking.ranked(known.schedule)
         found += [own] if own is not None and not own.violated else []
-    if offered:
-        shortest = ranking.ranked(offered[0][0])
-    else:  # The rules on placements allow none of the schedules of methods.
-        shortest = _in_a_row(ranking)
+    # The rules on placements may allow none of the schedules of methods.
+    shortest = ranking.ranked(offered[0][0]) if offered else _in_a_row(ranking)
     if shortest is None:
         return First(_best(found), None)
     near = NEAR_ENOUGH * shortest.times.latest

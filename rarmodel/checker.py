@@ -161,7 +161,7 @@ def _require(case: _Case, argument: form.Argument) -> None:
         if argument.model is None:
             raise _NotCheckedError(f"{argument.by} refuted {argument.below}")
         raise _NotCheckedError(f"ask a solver to refute {argument.model}")
-    if not isinstance(argument, form.EachJob | form.Prices | form.OneMachine | form.LastJob):
+    if not isinstance(argument, form.EachJob | form.GpuPrices | form.OneMachine | form.LastJob):
         _of_makespan(case, argument.length + 1)
     known = {job.name for job in case.instance.jobs}
     for name in ("least", "jobs", "prices", "taken"):
@@ -170,7 +170,7 @@ def _require(case: _Case, argument: form.Argument) -> None:
                 raise _WrongError(f"argument.{name}", f"the instance has no job {job!r}")
     checks: dict[type[Any], Callable[[_Case, Any], None]] = {
         form.EachJob: _each_job,
-        form.Prices: _prices,
+        form.GpuPrices: _prices,
         form.OneMachine: _one_machine,
         form.SlotPrices: _slot_prices,
         form.ServerPrices: _server_prices,
@@ -463,7 +463,7 @@ def _joined(
 # Prices of GPUs over time
 
 
-def _prices(case: _Case, argument: form.Prices) -> None:
+def _prices(case: _Case, argument: form.GpuPrices) -> None:
     """Jobs pay at least the sum of `least`, and all GPUs cost at most `room`."""
     instance, terms = case.instance, _terms(case)
     edges = argument.edges
@@ -506,7 +506,7 @@ def _latest(term: Term, value: Fraction) -> int:
     return term.offset + int(value / _unit(term) // 1)
 
 
-def _kinds(instance: Instance, argument: form.Prices) -> list[int]:
+def _kinds(instance: Instance, argument: form.GpuPrices) -> list[int]:
     """(servers) The kind of each."""
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     kinds = [-1] * len(index)
@@ -531,7 +531,7 @@ class _Payments:
     def __init__(
         self,
         instance: Instance,
-        argument: form.Prices,
+        argument: form.GpuPrices,
         kinds: Sequence[int],
         terms: Mapping[int, Term],
         ends: Sequence[int],

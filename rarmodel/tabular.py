@@ -1,11 +1,7 @@
-"""Values as text in tables, as HTML for notebooks, as data frames, and as files with tables."""
+"""Values as text in tables, as HTML for notebooks, and as data frames."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -52,7 +48,7 @@ def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | Non
         Number of all rows, if `rows` has only the first.
     """
     names = list(rows[0]) if rows else []
-    sides = ["right" if all(_is_number(row[name]) for row in rows) else "left" for name in names]
+    sides = ["right" if all(is_number(row[name]) for row in rows) else "left" for name in names]
 
     def line(tag: str, values: Iterable[object]) -> str:
         cells = (_cell(tag, value, side) for value, side in zip(values, sides, strict=True))
@@ -64,6 +60,16 @@ def html_rows(title: str, rows: Sequence[Mapping[str, object]], total: int | Non
     return (
         f"<table>{_caption(title)}<thead>{line('th', names)}</thead><tbody>{body}</tbody></table>"
     )
+
+
+def is_number(cell: object) -> bool:
+    """Whether a cell is a number, or text of one: a sign, thousands, decimals, percent, or a dash.
+
+    Columns of such cells are aligned to the right.
+    """
+    text = NONE if cell is None else str(cell)
+    digits = text.removeprefix("-").rstrip("%").replace(",", "").replace(".", "", 1)
+    return text == NONE or digits.isdecimal()
 
 
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,81 +99,6 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(list(rows))
 
 
-TABLES = (".csv", ".parquet", ".tex", ".xlsx")
-"""Endings of files with tables."""
-
-
-def check_table(output: str | os.PathLike[str], endings: Sequence[str] = TABLES) -> str:
-    """The ending of a table's name, which says what is written.
-
-    Raises
-    ------
-    UsageError
-        If no table is written to files of this name.
-    """
-    name = os.fspath(output)
-    ending = os.path.splitext(name)[1].lower()  # noqa: PTH122 - the name may be no path
-    if ending not in endings:
-        *others, last = endings
-        known = f"{', '.join(others)} or {last}" if others else last
-        raise UsageError(f"{one_line(name)}: the name of a table ends in {known}")
-    return ending
-
-
-def table_bytes(rows: Sequence[Mapping[str, Any]], ending: str) -> bytes:
-    """Rows of plain data as a file with this ending: CSV, Parquet, LaTeX or Excel.
-
-    Missing values are empty. In CSV and LaTeX, lists and the like are JSON.
-
-    Raises
-    ------
-    UsageError
-        If a library for the format is not installed, or the format cannot hold the rows.
-    """
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if ending == ".csv":
-        return _csv(names, rows)
-    if ending == ".parquet":
-        import pyarrow as pa  # noqa: PLC0415 - takes a while to load
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        written = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(list(rows)), written)
-        return written.getvalue()
-    try:
-        if ending == ".tex":
-            texts = [{name: _plain_text(row.get(name)) for name in names} for row in rows]
-            latex: str = frame(texts).to_latex(index=False, escape=True)
-            return latex.encode("utf-8", "backslashreplace")
-        written = io.BytesIO()
-        frame(rows).astype(object).to_excel(written, index=False)
-    except ImportError as error:
-        library = "jinja2" if ending == ".tex" else "openpyxl"
-        raise UsageError(
-            f"tables that end in {ending} need {library}, which is not installed; install it with: "
-            f"pip install {library}"
-        ) from error
-    except ValueError as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"no {ending} file can hold this table: {one_line(str(error))}") from error
-    return written.getvalue()
-
-
-def _csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\n")
-    lines.writerow(names)
-    lines.writerows([_plain_text(row.get(name)) for name in names] for row in rows)
-    return written.getvalue().encode("utf-8", "backslashreplace")
-
-
-def _plain_text(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
 def _text(value: object) -> str:
     text = one_line(str(value))
     return escape(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
@@ -180,9 +111,3 @@ def _caption(title: str) -> str:
 def _cell(tag: str, value: object, side: str) -> str:
     text = _text(NONE if value is None else value)
     return f'<{tag} style="text-align: {side}; padding: 2px 8px">{text}</{tag}>'
-
-
-def _is_number(value: object) -> bool:
-    """Whether a column with this value is aligned to the right; numbers may already be text."""
-    text = str(value).rstrip("%").replace(",", "").replace(".", "")
-    return value is None or value == NONE or text.isdecimal()

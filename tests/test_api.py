@@ -164,7 +164,8 @@ def test_limits_reach_the_method() -> None:
     (given,) = method.calls
     assert given.time_limit is not None
     assert 1.5 <= given.time_limit <= 3.0  # Bounds have taken some of it.
-    assert replace(given, time_limit=3.0) == Limits(3.0, 0.1, 2, 9, None, None)
+    assert given.progress is not None  # The log of the result listens.
+    assert replace(given, time_limit=3.0, progress=None) == Limits(3.0, 0.1, 2, 9, None, None)
 
 
 def test_interrupted_method_gives_a_result() -> None:

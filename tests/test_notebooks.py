@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -17,7 +17,7 @@ import rarmodel
 from rarmodel.errors import NoScheduleError, UsageError, one_line
 from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
-from rarmodel.methods import Attempt, Goal
+from rarmodel.methods import Attempt, Goal, ModelRun
 from rarmodel.schema import Instance, Schedule
 from rarmodel.tabular import LONGEST, MOST_ROWS, frame, html_lines, html_rows
 
@@ -187,13 +187,21 @@ def test_text_beside_the_table_is_short() -> None:
         assert len(repr(one)) < 600
 
 
+AFTER = ("total-completion", "total-links")
+
+
 def test_comparisons_become_one_frame() -> None:
     pytest.importorskip("pandas")
     comparisons = rarmodel.compare(["two-servers", "start-later"], methods=["first-fit", "sjf-bco"])
     found = comparisons.to_frame()
     assert list(found["instance"]) == ["two-servers"] * 2 + ["start-later"] * 2
     rows = [row for one in comparisons for row in one.rows()]
-    assert list(found.columns) == list(rows[0])
+    of_models = [f"model_{one.name}" for one in fields(ModelRun)]
+    ties = [f"tie_{part}_{aim}" for aim in AFTER for part in ("value", "bound")]
+    instead = {"model": of_models, "ties": ties}
+    assert list(found.columns) == [
+        column for name in rows[0] for column in instead.get(name, [name])
+    ]
     assert list(found["makespan"]) == [row["makespan"] for row in rows]
     assert comparisons[1].to_frame()["makespan"].tolist() == found["makespan"].tolist()[2:]
 
@@ -253,3 +261,26 @@ def test_without_pandas_the_message_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match=r"pip install 'rarmodel\[pandas\]'"):
         frame([{"a": 1}])
+
+
+def test_each_cell_of_a_frame_is_one_value() -> None:
+    pytest.importorskip("pandas")
+    comparisons = rarmodel.compare(
+        "two-servers",
+        methods=["search"],
+        formulations=["time-indexed"],
+        solvers=["highs"],
+        objective=["makespan", "total-flow"],
+        time_limit=2,
+    )
+    found = comparisons.to_frame()
+    for column in found.columns:
+        assert not found[column].map(lambda cell: isinstance(cell, list | dict | tuple)).any()
+    assert list(found["method"]) == ["search", "time-indexed/highs"]
+    assert set(comparisons.log_to_frame()["method"]) == set(found["method"])
+    assert set(found["objective"]) == {"makespan,total-flow"}
+    row, result = found.iloc[0], comparisons[0].results[0]
+    assert row["objective_value"] == row["objective_value_makespan"] == result.makespan
+    assert row["objective_value_total-flow"] == result.objective[1].value
+    assert row["proved_by"] == result.objective[0].proved_by
+    assert "model" not in found.columns

@@ -108,8 +108,10 @@ def test_a_bound_is_kept_though_the_schedule_fails() -> None:
             list(scope.jobs), rule=lambda m, j: m.completion[j] - m.start[j] >= 5
         )
 
-    # Spread over both servers, as it must be, the job takes 3 slots.
-    instance = instance_of(job_data("a", gpus=2, iterations=30), servers=(1, 1), horizon=7)
+    # Spread over both servers, as they must be, the jobs take 3 slots, or 4 beside each other.
+    spread = {"gradient_mb": 10.0, "spread": {"min_servers": 2}}
+    jobs = (job_data(name, gpus=2, iterations=25, **spread) for name in "ab")
+    instance = instance_of(*jobs, servers=(2, 2), horizon=7)
     long = TIME_INDEXED.extended("long", five_slots)
     result = solve(instance, formulation=long, solver="highs", model_only=True)
     assert (result.status, result.schedule) == ("unknown", None)

@@ -134,7 +134,7 @@ def test_a_small_model_judges_what_only_a_model_can(objective: Any) -> None:
         model.one_by_one = pyo.Constraint(
             list(pairwise(scope.jobs)), rule=lambda m, i, j: m.start[j] >= m.completion[i]
         )
-        model.harmless = pyo.Constraint(expr=sum(model.reaches.values()) >= 0)
+        model.harmless = pyo.Constraint(expr=sum(model.active_in.values()) >= 0)
 
     stated = replace(
         TIME_INDEXED.extended("chain", one_by_one, objective=objective),

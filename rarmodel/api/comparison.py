@@ -9,15 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import registry
+from rarmodel.argument_checks import several
 from rarmodel.bounds import best_bound, relative_gap
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
+from rarmodel.latex import latex_table
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
     Method,
     Neighbourhood,
     Result,
+    frame_row,
     gap_of,
     joined,
     prepare_method,
@@ -27,7 +30,7 @@ from rarmodel.methods import (
 from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance
-from rarmodel.tabular import NONE, flat, frame, html_rows, number
+from rarmodel.tabular import NONE, frame, html_rows, number
 
 from .arguments import asked
 from .solving import (
@@ -40,8 +43,10 @@ from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
     import pandas as pd
+    from altair import VConcatChart
 
     from rarmodel.bounds import Bound
+    from rarmodel.drawing import Trial
     from rarmodel.formulations import Formulation
     from rarmodel.solvers import Solver
 
@@ -166,14 +171,19 @@ class Comparison:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas data frame.
+        """The rows as a pandas data frame; see `Comparisons.to_frame`.
 
         Raises
         ------
         UsageError
             If pandas is not installed.
         """
-        return frame(map(flat, self.rows()))
+        return frame(self.frame_rows())
+
+    def frame_rows(self) -> list[dict[str, Any]]:
+        """The same as rows of plain data."""
+        pairs = zip(self.rows(), self.results, strict=True)
+        return [frame_row(row, result.name) for row, result in pairs]
 
     def log_to_frame(self) -> pd.DataFrame:
         """Incumbents and bounds over time of all rows: instance, method, seconds, value, bound.
@@ -189,6 +199,40 @@ class Comparison:
         """The same as rows of plain data."""
         logs = ((result.name, result.log) for result in self.results)
         return [{"instance": self.instance, **row} for row in joined(logs)]
+
+    def trials(self, problem: str = "") -> list[Trial]:
+        """The results as charts of solves need them.
+
+        Formulations that add something to the instance answer another question and are left out.
+
+        Parameters
+        ----------
+        problem
+            Name of the problem among those of other comparisons.
+        """
+        from rarmodel.drawing import Moment, Trial  # noqa: PLC0415 - few need it
+
+        results = self._on_the_instance
+        return [
+            Trial(
+                problem=problem or self.instance,
+                method=name,
+                value=result.objective[0].value,
+                seconds=result.seconds,
+                proven=result.status == "optimal",
+                bound=self.first_bound,
+                log=[Moment(*entry) for entry in result.log],
+            )
+            for name, result in zip(_distinct(results), results, strict=True)
+        ]
+
+    def plot(self, parts: Sequence[str] | None = None) -> VConcatChart:
+        """Draw how the results compare; see `Comparisons.plot`."""
+        return Comparisons([self]).plot(parts)
+
+    def to_latex(self) -> str:
+        """The table in LaTeX; see `Comparisons.to_latex`."""
+        return Comparisons([self]).to_latex()
 
     def _repr_html_(self) -> str:
         return html_rows(self.instance, self.table())
@@ -234,15 +278,35 @@ NOT_OWN = (
 class Comparisons(list[Comparison]):
     """Comparisons on several instances, one per instance."""
 
+    def table(self) -> list[dict[str, str]]:
+        """The rows of all comparisons as one table of formatted values; see `Comparison.table`."""
+        rows = [{"instance": one.instance, **row} for one in self for row in one.table()]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return [{name: row.get(name, NONE) for name in names} for row in rows]
+
+    def to_latex(self) -> str:
+        """The table as a `tabular` of LaTeX with the lines of the package booktabs.
+
+        With several instances, the instance is the first column, and each has a group of rows.
+        """
+        rows = self.table()
+        several = len(self) > 1
+        names = [name for name in (rows[0] if rows else ()) if several or name != "instance"]
+        return latex_table(names, rows, "instance" if several else None)
+
     def to_frame(self) -> pd.DataFrame:
-        """The rows of all comparisons as one pandas data frame.
+        """The rows of all comparisons as one pandas data frame, with one value in each cell.
+
+        `method` is the name of each row, for formulations too, as in `log_to_frame`. Of several
+        objectives, `objective_value`, `objective_bound` and `proved_by` are those of the first, and
+        each has columns of its own, such as `objective_value_makespan`.
 
         Raises
         ------
         UsageError
             If pandas is not installed.
         """
-        return frame(flat(row) for comparison in self for row in comparison.rows())
+        return frame(row for comparison in self for row in comparison.frame_rows())
 
     def log_to_frame(self) -> pd.DataFrame:
         """Incumbents and bounds over time of all comparisons; see `Comparison.log_to_frame`.
@@ -254,8 +318,56 @@ class Comparisons(list[Comparison]):
         """
         return frame(row for comparison in self for row in comparison.log_rows())
 
+    def plot(self, parts: Sequence[str] | None = None) -> VConcatChart:
+        """Draw performance profiles over all instances, and mean gaps over time.
+
+        Parameters
+        ----------
+        parts
+            `profile`: on which share of the instances a method is within a factor of the least
+            value. `time-profile`: the same of the time to a proven optimum. `gap`: the gap over
+            time to the greatest bound that any row proves. `own-gap`: to the bound that the method
+            itself has proven by then. By default all that say something.
+
+        Returns
+        -------
+        VConcatChart
+            A chart of Vega-Altair, which a notebook shows. `save` writes it as SVG, PNG, PDF or
+            HTML.
+
+        Raises
+        ------
+        UsageError
+            If a part does not exist, there is nothing to show, or Altair or vl-convert is not
+            installed.
+        """
+        from rarmodel.drawing import solves_chart  # noqa: PLC0415 - few need it
+
+        trials = [
+            trial
+            for i, comparison in enumerate(self)
+            for trial in comparison.trials(f"{comparison.instance} {i}")
+        ]
+        return solves_chart({"": trials}, _names_of(parts))
+
     def _repr_html_(self) -> str:
         return "".join(comparison._repr_html_() for comparison in self)
+
+
+def _distinct(results: Sequence[Result]) -> list[str]:
+    """Names of results, with numbers where several have the same."""
+    names = [result.name for result in results]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}"
+        for i, name in enumerate(names)
+    ]
+
+
+def _names_of(parts: Sequence[str] | None) -> Sequence[str] | None:
+    """Names of parts, if they are a list of names."""
+    if parts is not None and (why := several(parts)):
+        raise UsageError(f"parts {parts!r}: {why}" if isinstance(parts, str) else f"parts: {why}")
+    return parts
 
 
 def _refused(names: Sequence[str], why: str) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import EachJob, OneMachine, PricedServers, Prices, Rounded
+from rarmodel.schema.certificate import EachJob, GpuPrices, OneMachine, PricedServers, Rounded
 
 from .least_demands import Work, works
 
@@ -77,7 +77,7 @@ def of_interval(
     end: int,
     least: Mapping[int, int],
     rounded: tuple[Literal["gpus", "slots"], int] | None = None,
-) -> Prices | None:
+) -> GpuPrices | None:
     """Jobs that must run from one slot to another need more than there is room for.
 
     Parameters
@@ -99,7 +99,7 @@ def of_interval(
     how = {}
     if rounded is not None:
         how["rounded"] = Rounded(what=rounded[0], threshold=rounded[1])
-    return Prices(
+    return GpuPrices(
         kind="prices",
         below=in_file(below),
         edges=(begin, end),
@@ -110,7 +110,7 @@ def of_interval(
     )
 
 
-def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob | GpuPrices | None:
     """The jobs that need their area from some slot on; or the longest job."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
@@ -124,7 +124,9 @@ def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob |
     return None
 
 
-def of_overfull(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+def of_overfull(
+    instance: Instance, objective: Objective, value: Value
+) -> EachJob | GpuPrices | None:
     """The jobs that have too little room between two slots, if no term is above a value."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
@@ -149,7 +151,9 @@ def of_overfull(instance: Instance, objective: Objective, value: Value) -> EachJ
     return None
 
 
-def of_late_jobs(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+def of_late_jobs(
+    instance: Instance, objective: Objective, value: Value
+) -> EachJob | GpuPrices | None:
     """A price of GPUs between two slots at which jobs are on time or late, whichever costs less."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
@@ -182,7 +186,7 @@ def of_late_jobs(instance: Instance, objective: Objective, value: Value) -> Each
                 least[work.job] = min(int(scale * weights[work.job]), price * work.area)
             proven = Fraction(sum(least.values()) - price * room, scale)
             if (ceil(proven) if divisor == 1 else proven) >= value:
-                return Prices(
+                return GpuPrices(
                     kind="prices",
                     edges=(begin, end),
                     kinds=(PricedServers(prices=(price,)),),

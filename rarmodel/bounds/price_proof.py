@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel.model.objectives import Shape, Value
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import GpuPrices as Argument
 from rarmodel.schema.certificate import PricedServers
-from rarmodel.schema.certificate import Prices as Argument
 
 from .arguments import in_file
 

@@ -14,7 +14,7 @@ from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import Argument, EachJob, LastJob, Prices
+from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
 from rarmodel.verifier import Report
 
 from .arguments import of_each_job, of_jobs_alone
@@ -341,7 +341,7 @@ def jobs_behind(instance: Instance, objective: Objective, bound: ValueBound) -> 
     argument = certified(instance, objective, bound)
     if isinstance(argument, LastJob):
         argument = argument.argument
-    if not isinstance(argument, EachJob | Prices):
+    if not isinstance(argument, EachJob | GpuPrices):
         return ()
     amounts = {name: Fraction(least) for name, least in argument.least.items() if least}
     names = sorted(amounts, key=lambda name: -amounts[name])

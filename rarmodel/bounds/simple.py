@@ -12,7 +12,7 @@ from rarmodel.model import job_extremes
 from rarmodel.model.features import PREEMPTION
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import EachJob, Prices
+from rarmodel.schema.certificate import EachJob, GpuPrices
 
 from .arguments import of_area, of_interval, of_jobs_alone
 from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound, Certify
@@ -108,7 +108,9 @@ def _areas(weights: Mapping[int, int], capacity: int) -> Iterator[tuple[int, int
 def _of_rounded(what: Literal["gpus", "slots"]) -> Certify:
     """Jobs that block more than they are, by GPUs or by slots; or what their areas prove."""
 
-    def certify(instance: Instance, objective: Objective, value: Value) -> EachJob | Prices | None:
+    def certify(
+        instance: Instance, objective: Objective, value: Value
+    ) -> EachJob | GpuPrices | None:
         if (plain := of_area(instance, objective, value)) is not None:
             return plain
         below = int(value) - 1

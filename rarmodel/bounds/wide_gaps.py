@@ -25,7 +25,7 @@ import numpy as np
 from rarmodel.model import least_slots_by_placement
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import EachJob, Prices, WideGaps
+from rarmodel.schema.certificate import EachJob, GpuPrices, WideGaps
 
 from .arguments import of_area
 from .bound import FIXED_SIZES, ON_MAKESPAN, Bound
@@ -128,7 +128,7 @@ def _least_slots(wide: _WideJobs, slots: int) -> int:
 
 def _certify(
     instance: Instance, objective: Objective, value: Value
-) -> EachJob | Prices | WideGaps | None:
+) -> EachJob | GpuPrices | WideGaps | None:
     """The width of the jobs, and the GPU slots that are busy or idle at the least."""
     if (simple := of_area(instance, objective, value)) is not None:
         return simple

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .driver import standing as standing
     from .published_figures import Compared as Compared
     from .published_figures import compare_figures as compare_figures
+    from .report_page import campaign_plot as campaign_plot
     from .report_page import campaign_report as campaign_report
     from .report_page import simulations_report as simulations_report
     from .schema import Campaign as Campaign

@@ -30,6 +30,7 @@ CHECKS: dict[str, Check] = {
     "source": path,
     "folder": path,
     "output": path,
+    "parts": optional(several),
     "workers": optional(whole(1)),
     "scheduler": optional(text),
     "retry_failed": truth,

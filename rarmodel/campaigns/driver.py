@@ -15,7 +15,7 @@ from pathlib import Path
 from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.files import unusable, write_text
 from rarmodel.limits import processors
-from rarmodel.tabular import check_table
+from rarmodel.table_files import check_table
 
 from .campaign_arguments import asked
 from .campaign_reader import read_campaigns

@@ -1,14 +1,15 @@
-"""The HTML page that compares the methods of a campaign, from its folder or its table."""
+"""The HTML page and charts that compare a campaign's methods, from its folder or its table."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rarmodel.drawing import Group, campaign_page, simulations_page
+from rarmodel.drawing import Group, campaign_page, simulations_page, solves_chart
 from rarmodel.drawing.runs import Run, runs_of
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes, read_instance, read_schedule
@@ -18,6 +19,9 @@ from .campaign_arguments import asked
 from .driver import INSTANCES, LEDGER, SCHEDULES
 from .ledger import open_ledger
 from .results_table import table_of
+
+if TYPE_CHECKING:
+    from altair import VConcatChart
 
 
 @asked
@@ -42,14 +46,64 @@ def campaign_report(source: str | os.PathLike[str]) -> str:
     UsageError
         If Altair or vl-convert is not installed.
     """
+    with _named(source):
+        return campaign_page(*_rows_of(source))
+
+
+@asked
+def campaign_plot(
+    source: str | os.PathLike[str], parts: Sequence[str] | None = None
+) -> VConcatChart:
+    """Draw performance profiles of a campaign's methods, and their mean gaps over time.
+
+    A problem is an instance with a seed. Those count that every method has tried.
+
+    Parameters
+    ----------
+    source
+        The folder of a campaign, or a Parquet file with its table, as `export` writes it.
+    parts
+        Parts to draw: `profile`, `time-profile`, `gap`, `own-gap`; see `Comparisons.plot`. By
+        default all that say something.
+
+    Returns
+    -------
+    VConcatChart
+        A chart of Vega-Altair. `save` writes it as SVG, PNG, PDF or HTML.
+
+    Raises
+    ------
+    InputError
+        If there is no campaign or table.
+    UsageError
+        If a part does not exist, there is nothing to show, or Altair or vl-convert is not
+        installed.
+    """
+    with _named(source):
+        found = runs_of(_rows_of(source)[0])
+    groups = {}
+    for name, runs in found.items():
+        tried = {run.method for run in runs if not run.skipped}
+        own = name if len(found) > 1 else ""
+        groups[own] = [run.trial for run in runs if run.method in tried]
+    return solves_chart(groups, parts)
+
+
+@contextmanager
+def _named(source: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the folder or file in what is wrong with it."""
     try:
-        if not os.path.isdir(source):  # noqa: PTH112 - raises nothing
-            return campaign_page(_read_table(source))
-        with open_ledger(Path(source) / LEDGER) as ledger:
-            rows, states = table_of(ledger).to_pylist(), ledger.states()
-        return campaign_page(rows, list(states.values()).count("open"))
+        yield
     except InputError as error:
         raise InputError(error.problems, error.source or os.fspath(source)) from error
+
+
+def _rows_of(source: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], int | None]:
+    """Rows of a campaign's table, and how many runs are still open, if that is known."""
+    if not os.path.isdir(source):  # noqa: PTH112 - raises nothing
+        return _read_table(source), None
+    with open_ledger(Path(source) / LEDGER) as ledger:
+        return table_of(ledger).to_pylist(), list(ledger.states().values()).count("open")
 
 
 @asked

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.files import write_bytes
-from rarmodel.tabular import check_table, flat, table_bytes
+from rarmodel.methods import by_objective
+from rarmodel.table_files import check_table, table_bytes
+from rarmodel.tabular import flat
 
 from .ledger import Ledger
 from .planned_runs import Planned
-from .task import Outcome, Task, canonical
+from .task import Outcome, canonical
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +71,7 @@ BY_OBJECTIVE = ("objective_value_", "objective_bound_", "proved_by_")
 PROVEN = ("bounds_", "ratios_")
 """Columns of each objective, where a run is a simulation."""
 
-MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host")
+MEASURED = ("seconds", "process_seconds", "peak_memory_mb", "host", "log")
 """Columns that may differ if the same runs are repeated."""
 
 VERSIONS = ("rarmodel", "solver_version", "python", "numpy", "numba", "pyomo")
@@ -110,7 +112,7 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
             for prefix in PROVEN
             for name, value in result.get(prefix[:-1], {}).items()
         },
-        **_objectives(task, result),
+        **by_objective(result, result.get("objective") or task.options.get("objective")),
         **flat({"model": result.get("model") or {}}),
         "reasons": "\n".join(result.get("reasons", ())) or None,
         **dict.fromkeys(VERSIONS),
@@ -121,7 +123,14 @@ def _row(run: str, planned: Planned, outcome: Outcome) -> dict[str, Any]:
         "process_seconds": outcome.process_seconds,
         "peak_memory_mb": outcome.peak_memory_mb,
         "host": outcome.host,
+        "log": _log(result),
     }
+
+
+def _log(result: Mapping[str, Any]) -> str | None:
+    """Incumbents and bounds over time as JSON: a list of seconds, value and bound."""
+    entries = result.get("log")
+    return canonical([list(one.values()) for one in entries]) if entries else None
 
 
 def _state(outcome: Outcome) -> str:
@@ -142,19 +151,6 @@ def _as_option(names: str | Sequence[str]) -> str:
     if isinstance(names, str):
         return names
     return f"{names[0]}," if len(names) == 1 else ",".join(names)
-
-
-def _objectives(task: Task, result: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of what is minimised; of several objectives, the first, and each in its own."""
-    names = result.get("objective") or task.options.get("objective")
-    if not isinstance(names, list):
-        return {"objective": names}
-    found: dict[str, Any] = {"objective": ",".join(names)}
-    for column in ("objective_value", "objective_bound", "proved_by"):
-        values = result.get(column) or [None] * len(names)
-        pairs = zip(names, values, strict=True)
-        found |= {column: values[0], **{f"{column}_{name}": value for name, value in pairs}}
-    return found
 
 
 def table_of(ledger: Ledger) -> pa.Table:

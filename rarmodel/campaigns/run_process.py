@@ -106,7 +106,7 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
         )
     schedule = files.to_json(result.schedule) if result.schedule else None
     waiting = waiting_of(result.report) if result.report else {}
-    return {**result.summary(), **waiting}, schedule
+    return {**result.summary(log=True), **waiting}, schedule
 
 
 def waiting_of(report: Report) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The commands about campaigns: `campaign run`, `status`, `export`, `report` and `figures`."""
+"""The commands about campaigns: `campaign run`, `status`, and those that show results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON, scheduler_option
-from .output_files import PAGE, SIMULATIONS, write_page
+from .output_files import PAGE, SIMULATIONS, SOLVE_PARTS, picture_form, write_page, write_picture
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
@@ -117,6 +117,24 @@ def report(source: str, output: str, simulations: bool) -> int:  # noqa: FBT001
 
     make = campaigns.simulations_report if simulations else campaigns.campaign_report
     write_page(output, lambda: make(source))
+    return FINE
+
+
+@campaign.command()
+@click.argument("source", metavar="DIR_OR_TABLE")
+@click.option(
+    "--output",
+    metavar="FILE",
+    required=True,
+    help="Write to this file; its name ends in .png, .svg or .pdf.",
+)
+@SOLVE_PARTS
+def plot(source: str, output: str, solve_parts: tuple[str, ...]) -> int:
+    """Draw performance profiles of a campaign's methods, and their gaps over time."""
+    from rarmodel import campaigns  # noqa: PLC0415
+
+    form = picture_form(output)
+    write_picture(campaigns.campaign_plot(source, solve_parts or None), form, output)
     return FINE
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
-from rarmodel.errors import one_line
-from rarmodel.tabular import flat
+from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
@@ -21,7 +20,15 @@ from .options import (
     SEVERAL,
     limits,
 )
-from .output_files import check_rows, write_rows
+from .output_files import (
+    SOLVE_PARTS,
+    check_rows,
+    check_shown,
+    picture_form,
+    write_picture,
+    write_rows,
+    write_shown,
+)
 from .terminal import answer, answer_json, progress, say, show
 
 
@@ -70,6 +77,19 @@ from .terminal import answer, answer_json, progress, say, show
     help="Write the rows to this CSV file, beside the tables; - for stdout, in place of the "
     "tables.",
 )
+@click.option(
+    "--table",
+    "table_to",
+    metavar="FILE",
+    help="Write the tables as they are shown to this file, as one table; its name ends in .tex "
+    "(LaTeX with booktabs) or .csv.",
+)
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw performance profiles and gaps over time to this .png, .svg or .pdf file.",
+)
+@SOLVE_PARTS
 @JSON
 def compare(
     instances: tuple[str, ...],
@@ -87,6 +107,9 @@ def compare(
     seed: int,
     log: bool,  # noqa: FBT001
     rows_to: str | None,
+    table_to: str | None,
+    plot: str | None,
+    solve_parts: tuple[str, ...],
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Compare methods and formulations on each INSTANCE.
@@ -100,6 +123,10 @@ def compare(
 
     share_stdin(*instances, data)
     check_rows(rows_to, as_json=as_json)
+    check_shown(table_to)
+    if solve_parts and plot is None:
+        raise UsageError("--part is for --plot FILE")
+    form = None if plot is None else picture_form(plot)
     asked = bool(methods or formulations)
     with progress() as (name, report):
         comparisons = compared(
@@ -122,7 +149,11 @@ def compare(
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
-        write_rows([flat(row) for row in rows], rows_to)
+        write_rows([row for one in comparisons for row in one.frame_rows()], rows_to)
+    if table_to is not None:
+        write_shown(comparisons, table_to)
+    if plot is not None and form is not None:
+        write_picture(comparisons.plot(solve_parts or None), form, plot)
     if as_json:
         answer_json(rows)
     elif rows_to != "-":

@@ -86,6 +86,12 @@ def _parts() -> Iterable[str]:
     return PARTS
 
 
+def _solve_parts() -> Iterable[str]:
+    from rarmodel.drawing.parts import SOLVE_PARTS  # noqa: PLC0415
+
+    return SOLVE_PARTS
+
+
 FILE, FOLDER = Completed(other="file"), Completed(other="dir")
 BY_NAME = {
     "kind": Completed(partial(list, LISTED)),
@@ -99,6 +105,7 @@ BY_NAME = {
     "placement": Completed(partial(registry.names, "placements")),
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
+    "solve_part": Completed(_solve_parts),
     "family": Completed(_families),
     "listed_family": Completed(_listed_families),
     "feature": Completed(_features),

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import rich_click as click
 
 from rarmodel.errors import UsageError
 
+from .options import SEVERAL
 from .terminal import answer, answer_text
+
+
+class Shown(Protocol):
+    """What is shown as a table of text, also in LaTeX."""
+
+    def table(self) -> list[dict[str, str]]:
+        """Rows of formatted values."""
+        ...
+
+    def to_latex(self) -> str:
+        """The same in LaTeX."""
+        ...
+
 
 PAGE = click.option(
     "--output",
@@ -22,6 +36,15 @@ SIMULATIONS = click.option(
     is_flag=True,
     help="Compare what schedules are like for arriving jobs: flow times, queue, GPUs held and "
     "contention over time, fairness, by job size and by tenant.",
+)
+
+SOLVE_PARTS = click.option(
+    "--part",
+    "solve_parts",
+    multiple=True,
+    metavar="NAME",
+    help="Draw this part: profile or time-profile (performance profiles), gap or own-gap (gaps "
+    f"over time). By default all that say something. {SEVERAL}",
 )
 
 
@@ -37,7 +60,7 @@ def check_output(output: str | None, *, as_json: bool = False) -> None:
 
 def check_rows(output: str | None, *, as_json: bool) -> None:
     """The same of a CSV file."""
-    from rarmodel.tabular import check_table  # noqa: PLC0415
+    from rarmodel.table_files import check_table  # noqa: PLC0415
 
     if output == "-" and as_json:
         raise UsageError("--csv - and --json both write to stdout; choose one")
@@ -46,10 +69,34 @@ def check_rows(output: str | None, *, as_json: bool) -> None:
         check_output(output)
 
 
+TABLES = (".tex", ".csv")
+"""Endings of tables as they are shown."""
+
+
+def check_shown(output: str | None) -> None:
+    """Before any work, refuse a file for a table as it is shown."""
+    from rarmodel.table_files import check_table  # noqa: PLC0415
+
+    if output is not None:
+        check_table(output, TABLES)
+        check_output(output)
+
+
+def write_shown(table: Shown, output: str) -> None:
+    """Write a table as it is shown: in LaTeX or as CSV, as the name of the file says."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.table_files import check_table, table_bytes  # noqa: PLC0415
+
+    if check_table(output, TABLES) == ".tex":
+        files.write_bytes(output, table.to_latex().encode("utf-8", "backslashreplace"))
+    else:
+        files.write_bytes(output, table_bytes(table.table(), ".csv"))
+
+
 def write_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
     """Write rows as CSV to a file, whole or not at all, or to stdout if the name is `-`."""
     from rarmodel import files  # noqa: PLC0415
-    from rarmodel.tabular import table_bytes  # noqa: PLC0415
+    from rarmodel.table_files import table_bytes  # noqa: PLC0415
 
     content = table_bytes(rows, ".csv")
     if output == "-":
@@ -66,6 +113,32 @@ def write_json(text: str, output: str) -> None:
         answer_text(text.rstrip("\n"))
     else:
         files.write_text(output, text)
+
+
+def picture_form(output: str) -> str:
+    """The format of a picture, by the ending of its name, before any work.
+
+    Raises
+    ------
+    UsageError
+        If there is no such format, or Altair or vl-convert is not installed.
+    InputError
+        If the file cannot be written.
+    """
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import form_of  # noqa: PLC0415 - an extra
+
+    form = form_of(output)
+    files.check_writable(output)
+    return form
+
+
+def write_picture(chart: Any, form: str, output: str) -> None:
+    """Write a chart as a picture, whole or not at all."""
+    from rarmodel import files  # noqa: PLC0415
+    from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+
+    files.write_bytes(output, image_of(chart, form))
 
 
 def write_page(output: str, make: Callable[[], str]) -> None:

@@ -27,6 +27,7 @@ OUTPUTS = frozenset(
         "undo",
         "csv",
         "rows_to",
+        "table_to",
         "plot",
         "picture",
         "report",

@@ -34,14 +34,18 @@ if TYPE_CHECKING:
     from .side_by_side import draw_all as draw_all
     from .simulations import Group as Group
     from .simulations import simulations_page as simulations_page
+    from .solve_charts import charts_of_solves as charts_of_solves
+    from .solve_charts import solves_chart as solves_chart
     from .steps import Steps as Steps
     from .style import finished as finished
     from .style import rows as rows
+    from .trials import Moment as Moment
+    from .trials import Trial as Trial
 
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 _PLAIN = {
-    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "Shown", "Steps"),
+    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "Moment", "Shown", "Steps", "Trial"),
     *("draw", "draw_all", "shown_bounds"),
 }
 """Names that need no library that draws."""

@@ -14,6 +14,7 @@ from .extra import require_extra
 from .finding import Finding
 from .rendering import rendered
 from .runs import Run, runs_of, setting_name
+from .solve_charts import charts_of_solves
 from .spreads import LETTERS, Measure, setting_chart, spread_chart, varied_settings
 from .standing import standing
 from .style import finished
@@ -69,6 +70,8 @@ class Section(NamedTuple):
     """For charts over a setting: name and setting."""
     charts: Sequence[tuple[str, str]]
     """For the other charts: name and heading."""
+    solves: Sequence[str]
+    """Names of the charts over all problems: profiles, and gaps over time."""
     families: Sequence[tuple[str, Sequence[MethodRow]]]
     values: Sequence[tuple[str, float | None, Sequence[float | None]]]
     failed: Sequence[Run]
@@ -115,6 +118,9 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
         own, first = methods[name], runs[0].objective.partition(",")[0]
         measures = _measures(first)
         charts, settings = _charts(runs, measures, first, most)
+        # A skipped run is one without a schedule, where the method has other runs.
+        solves = charts_of_solves([r.trial for r in everything[name] if r.method in own])
+        charts |= {f"solves-{part}": chart for part, chart in solves.items()}
         by_method = method_rows(runs)
         drawn |= {f"campaign-{i}-{key}": finished(one) for key, one in charts.items()}
         sections.append(
@@ -134,6 +140,7 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
                 rows=by_method,
                 settings=settings,
                 charts=[(key, measures[key][0]) for key in measures if key in charts],
+                solves=[f"solves-{part}" for part in solves],
                 families=[
                     (family, method_rows(members))
                     for family, members in groups_of(runs, lambda run: run.family).items()

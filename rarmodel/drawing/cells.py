@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rarmodel.errors import InputError, Problem
 
+from .trials import Moment
+
 Row = Mapping[str, Any]
 
 MAKESPAN = "makespan"
+LOG = "log"
 
 
 def key_of(row: Row) -> str:
@@ -46,6 +50,24 @@ def bound_of(row: Row, first: str) -> float | None:
     if first == MAKESPAN:
         return number(row, "lower_bound")
     return number(row, "objective_bound") if about(row, first) else None
+
+
+def log_of(row: Row) -> tuple[Moment, ...]:
+    """Values and bounds over time: a cell with JSON, a list of seconds, value and bound."""
+    told = text(row, LOG)
+    if not told:
+        return ()
+    try:
+        return tuple(Moment(*map(_number_or_none, entry)) for entry in json.loads(told))
+    except (TypeError, ValueError) as error:
+        message = f"{told[:40]!r}; JSON is expected, a list of [seconds, value, bound]"
+        raise InputError([Problem(f"column {LOG!r}", message)]) from error
+
+
+def _number_or_none(value: object) -> Any:
+    if value is None or (type(value) in {int, float} and math.isfinite(value)):  # type: ignore[arg-type]
+        return value
+    raise TypeError(value)
 
 
 def known(row: Row, column: str) -> Any:

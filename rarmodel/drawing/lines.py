@@ -33,6 +33,7 @@ def step_lines(
     strong: str | None = None,
     name: str = LINES,
     below: Sequence[alt.Chart] = (),
+    named: str = "schedule",
 ) -> alt.LayerChart:
     """A line of steps for each curve.
 
@@ -58,6 +59,8 @@ def step_lines(
         Beginning of the name of the unit that selections are of.
     below
         What is drawn below the lines.
+    named
+        Of what a line is.
     """
     found: dict[str, list[Any]] = {"line": [], "slot": [], "value": []}
     for i, (at, values) in enumerate(curves):
@@ -88,7 +91,7 @@ def step_lines(
             opacity=alt.when(strong).then(alt.value(1)).otherwise(alt.value(0.3)),
         )
     points = drawn.mark_point(filled=True, opacity=0, size=90, clip=True).encode(
-        x=x, y=y, tooltip=[alt.Tooltip("name:N", title="schedule"), *tips]
+        x=x, y=y, tooltip=[alt.Tooltip("name:N", title=named), *tips]
     )
     layers = [*below, line, points.properties(name=name)]
     return alt.layer(*layers, height=height, title=alt.Title(title))

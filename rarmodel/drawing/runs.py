@@ -19,11 +19,13 @@ from .cells import (
     first_of,
     key_of,
     known,
+    log_of,
     number,
     text,
     value_of,
     values_of,
 )
+from .trials import Moment, Trial
 
 NEEDED = (
     *("campaign", "run", "instance", "instance_hash", "source", "method", "formulation", "solver"),
@@ -91,6 +93,10 @@ class Run:
     by_others
         Whose answer it is, in words, if not the formulation's own; empty if it is, and where the
         table does not say.
+    proven
+        Whether the run itself proved its value optimal.
+    log
+        Values and bounds of the most important objective over time, if the table has them.
     """
 
     name: str
@@ -118,6 +124,16 @@ class Run:
     error: str
     skipped: str = ""
     by_others: str = ""
+    proven: bool = False
+    log: tuple[Moment, ...] = ()
+
+    @property
+    def trial(self) -> Trial:
+        """The run as profiles and gaps over time need it."""
+        return Trial(
+            f"{self.key} {self.seed}",
+            *(self.method, self.value, self.seconds, self.proven, self.bound, self.log),
+        )
 
 
 def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
@@ -249,6 +265,8 @@ def _runs(
                 error=text(row, "error"),
                 skipped=text(row, "stopped") if text(row, "status") == "skipped" else "",
                 by_others=text(row, "by_others"),
+                proven=text(row, "status") == "optimal",
+                log=log_of(row) if about(row, first) else (),
             )
         )
     return runs

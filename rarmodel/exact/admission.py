@@ -115,7 +115,7 @@ def built_on_constants(build: Callable[[bool], Any]) -> Any:
         for logger in loggers:
             logger.disabled = True
         for variables in (False, True):
-            with suppress(Exception):
+            with suppress(Exception, SystemExit):
                 return build(variables)
         return None
     finally:

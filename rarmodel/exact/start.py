@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -80,22 +81,12 @@ def start_of_values(
         schedule.
     """
     formulation = guarded(formulation)
-    scope = Scope(
-        instance=instance,
-        tree=topology(instance.cluster),
-        extremes=job_extremes(instance),
-        horizon=min(horizon_of(instance), 1 + max(_numbers(given), default=horizon_of(instance))),
-        lower_bound=0,
-        data=data if isinstance(data, Entries) else Entries(data),
-        every_schedule=True,
-    )
-    why = formulation.unfit(scope)
-    if why is None and (terms := formulation.size(scope)) > MAX_TERMS:
-        why = f"the model, with about {terms:,} terms, is too large to build"
-    if why is not None:
-        raise UsageError(f"start: {why}; give a schedule instead of values")
-    model = formulation.build(scope)
-    _set(model, given)
+    some = _scope_of(instance, given, data)
+    try:
+        scope, model = _with_values(formulation, some, given)
+    except UsageError:
+        # A model that leaves out schedules may be smaller, and have other variables.
+        scope, model = _with_values(formulation, replace(some, every_schedule=True), given)
     if (plan := formulation.plan(model, scope)) is None:
         raise UsageError("start: the values are no solution of the model: they give no schedule")
     try:
@@ -104,6 +95,39 @@ def start_of_values(
     except VerificationError as error:
         raise UsageError(f"start: the values are no feasible schedule: {error}") from error
     return Start(schedule, values_by_name(model))
+
+
+def _scope_of(instance: Instance, given: Any, data: Mapping[str, Any]) -> Scope:
+    """The scope of a model that has the variables of the values."""
+    most = horizon_of(instance)
+    return Scope(
+        instance=instance,
+        tree=topology(instance.cluster),
+        extremes=job_extremes(instance),
+        horizon=min(most, 1 + max(_numbers(given), default=most)),
+        lower_bound=0,
+        data=data if isinstance(data, Entries) else Entries(data),
+    )
+
+
+def _with_values(
+    formulation: Formulation, scope: Scope, given: Any
+) -> tuple[Scope, pyo.ConcreteModel]:
+    """The model of a scope with the values, and the scope.
+
+    Raises
+    ------
+    UsageError
+        If the model is too large to build, or lacks a variable.
+    """
+    why = formulation.unfit(scope)
+    if why is None and (terms := formulation.size(scope)) > MAX_TERMS:
+        why = f"the model, with about {terms:,} terms, is too large to build"
+    if why is not None:
+        raise UsageError(f"start: {why}; give a schedule instead of values")
+    model = formulation.build(scope)
+    _set(model, given)
+    return scope, model
 
 
 def _numbers(given: Any) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """What a method is: what it gets, what it returns, and what rarmodel makes of that."""
 
 from .fewer_links import move_to_fewer_links
+from .frames import by_objective, frame_row
 from .goals import Goal, gap_of, goals_of, proven_aim, ties_in
 from .incumbent_log import IncumbentLog, LogEntry, Recorder, joined
 from .method import Attempt, Method, attempt, constructive_methods, prepare_method
@@ -32,7 +33,9 @@ __all__ = [
     "Turn",
     "Turns",
     "attempt",
+    "by_objective",
     "constructive_methods",
+    "frame_row",
     "gap_of",
     "goals_of",
     "in_full",

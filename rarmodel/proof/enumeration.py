@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
-from rarmodel.model import horizon_of
+from rarmodel.model import horizon_of, unhandled
+from rarmodel.model.features import PAPER
 from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE, branch, plant
@@ -88,6 +89,8 @@ class Enumeration:
 
 
 def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:
-    """The enumeration of an instance; None if it is too large."""
+    """The enumeration of an instance; None if it is too large, or not the paper's problem."""
+    if unhandled(instance, PAPER, "") is not None:
+        return None
     options = options_of(instance, arrays)
     return None if options is None else Enumeration(instance, arrays, options)

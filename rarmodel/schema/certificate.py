@@ -55,7 +55,7 @@ class Rounded(Record):
     """At most half of the whole, rounded up."""
 
 
-class Prices(Record):
+class GpuPrices(Record):
     """Prices of GPUs over time.
 
     What all jobs pay, and add to the objective, is at least the sum of `least`, and they pay at
@@ -285,7 +285,7 @@ class Refuted(Record):
 
 Argument = Annotated[
     EachJob
-    | Prices
+    | GpuPrices
     | OneMachine
     | SlotPrices
     | ServerPrices

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
@@ -15,7 +16,8 @@ from rarmodel.api.sources import Source, load_instance, with_objective
 from rarmodel.duration import duration
 from rarmodel.errors import NoScheduleError, listed
 from rarmodel.methods import Result
-from rarmodel.schema import AnyAssignment, Instance, Job, Schedule
+from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
+from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 from rarmodel.workloads.account import counted
 
@@ -136,6 +138,8 @@ class Plan:
         else:
             goals["gap"] = number(self.result.gap, ".2%")
         lines = {**told, "gain": self._gain(), **goals}
+        if used := "; ".join(self._most_used()):
+            lines["resources"] = used
         if self.ended:
             lines["by Slurm's order"] = (
                 f"{counted(len(self.ended), 'job')} would start too late for their deadlines, and "
@@ -171,6 +175,24 @@ class Plan:
             "mean_wait_seconds": self._mean_wait(self.result),
             "mean_wait_seconds_by_slurm": self._mean_wait(self.slurm),
         }
+
+    def _most_used(self) -> Iterator[str]:
+        """How much jobs use at once of each resource, such as a licence, at the most."""
+        assignments = [one for one in self.schedule.assignments if isinstance(one, Assignment)]
+        ends = self.result.report.completion if self.result.report else {}
+        numbers = {job.name: j for j, job in enumerate(self.instance.jobs)}
+        resources = {one.name: one for one in self.instance.resources}
+        for limit in usage_limits(self.instance):
+            changes = Counter[int]()
+            for one in assignments:
+                if (use := limit.uses.get(numbers[one.job])) is not None:
+                    number = use.at(sum(map(len, one.gpus.values())))
+                    changes[one.start] += number
+                    changes[ends[one.job] or one.start + 1] -= number
+            used = max(accumulate(changes[slot] for slot in sorted(changes)), default=0)
+            if used and not limit.of_tenant:
+                most = max(window.capacity for window in resources[limit.name].windows)
+                yield f"{limit.name}: at most {limit.told(used)} of {most:.15g} at once"
 
     def _clock(self, slot: int) -> str:
         """A slot as a time of day, with the date if it is not that of slot 0."""
@@ -311,7 +333,12 @@ class _Reasons:
     def __init__(
         self, instance: Instance, schedule: Schedule, ends: Mapping[str, int | None]
     ) -> None:
-        self.instance, self.ends = instance, ends
+        self.instance, self.assignments, self.ends = instance, schedule.assignments, ends
+        self.number = {job.name: j for j, job in enumerate(instance.jobs)}
+        known = usage_limits(instance)
+        self.limits = [
+            [known[i] for i in uses if not known[i].of_tenant] for uses in limits_of_jobs(instance)
+        ]
         self.ending: dict[int | None, list[AnyAssignment]] = defaultdict(list)
         for one in schedule.assignments:
             self.ending[ends.get(one.job)].append(one)
@@ -325,11 +352,29 @@ class _Reasons:
         if after := [one for one in job.after if self.ends.get(one) == own.start]:
             return f"after {', '.join(after)}"
         ending = self.ending[own.start]
+        if lacking := self._lacking(own):
+            return lacking
         if before := [one.job for one in ending if own.gpus.keys() & one.gpus.keys()]:
             return f"GPUs of {', '.join(before)}"
         reserved = self.instance.cluster.reservations
         away = [one for one in reserved if one.end == own.start and one.server in own.gpus]
         return f"until the end of: {away[0].reason}" if away else "other jobs go first"
+
+    def _lacking(self, own: AnyAssignment) -> str:
+        """A resource, such as a licence, of which too little was left a slot before, if any."""
+        for limit in self.limits[self.number[own.job]]:
+            users = [one for one in self.assignments if self.number[one.job] in limit.uses]
+            before = own.start - 1
+            capacity = limit.capacity(before)
+            uses = (
+                limit.uses[self.number[one.job]].at(sum(map(len, one.gpus.values())))
+                for one in users
+                if one is own or one.start <= before < (self.ends.get(one.job) or one.start + 1)
+            )
+            if capacity is not None and sum(uses) > capacity:
+                ending = [one.job for one in users if self.ends.get(one.job) == own.start]
+                return f"{limit.name} of {', '.join(ending)}" if ending else limit.name
+        return ""
 
 
 def _alike(gpus: Mapping[str, int]) -> list[tuple[int, list[str]]]:

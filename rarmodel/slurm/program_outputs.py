@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "node": ("scontrol", "-a", "-o", "-d", "show", "node"),
     "partition": ("scontrol", "-a", "-o", "-d", "show", "partition"),
     "reservation": ("scontrol", "-o", "-d", "show", "reservation"),
+    "license": ("scontrol", "-o", "show", "license"),
     "topology": ("scontrol", "show", "topology"),
     "job": ("scontrol", "-a", "-o", "-d", "show", "job"),
     "squeue": ("squeue", "--all", "--states=all", "--noheader", "--format=%A %F %U"),
@@ -32,7 +33,7 @@ HISTORY = (
     "--format=ElapsedRaw,User,Account,JobName",
 )
 """Earlier runs; a delimiter that nobody can guess keeps names from forging lines of their own."""
-OPTIONAL = {"topology", "reservation", "sacct"}
+OPTIONAL = {"topology", "reservation", "license", "sacct"}
 """Outputs that a cluster may not have; a recording may also lack `squeue`."""
 SETTINGS = {
     *("ClusterName", "SlurmUser", "AccountingStorageType"),

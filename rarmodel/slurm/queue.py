@@ -13,6 +13,7 @@ from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
 from rarmodel.workloads.table_cells import CellError
 
+from .licences import Licence, licences_of
 from .partitions import Partition, mode_of, preempting
 from .records import lines
 from .slurm_jobs import (
@@ -95,6 +96,8 @@ class Queue(NamedTuple):
         Ids of jobs that cannot be trusted to be what they say.
     ended
         Jobs that are over, by id, for as long as Slurm tells of them.
+    licences
+        Licences of the cluster, by name; None if a recording lacks them.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Queue(NamedTuple):
     jobs: Mapping[str, SlurmJob]
     unreadable: frozenset[str]
     ended: Mapping[str, SlurmJob]
+    licences: Mapping[str, Licence] | None = None
 
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
@@ -145,6 +149,9 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     for name in found.outside:
         nodes[name] = nodes[name]._replace(away=nodes[name].away or BELOW_NO_SWITCH)
     reserved = tuple(_reserved(outputs.get("reservation", ""), problems))
+    licences = None
+    if (told_of_licences := outputs.get("license")) is not None:
+        licences = dict(licences_of(told_of_licences, problems))
     if problems or now is None:
         raise InputError(problems)
     numbers = outputs.get("squeue")
@@ -168,6 +175,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         jobs=live,
         unreadable=frozenset(name for name, several in told.items() if not several),
         ended={job.id: job for job in jobs if job.state in ENDED},
+        licences=licences,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from .caveats import PREEMPTION, TREES
 from .end_times import latest_start
 from .expected_durations import Estimate, History, estimate_of, history_of
 from .job_profiles import Found, profile_for
+from .licences import LicencesLeft
 from .permission import why_not
 from .preemption import outranked
 from .queue import BELOW_NO_SWITCH, Queue, of_partition, queue_of
@@ -41,7 +42,7 @@ from .requests import (
 )
 from .slurm_jobs import HOLDING, SlurmJob
 from .slurm_values import value
-from .unavailable_gpus import away, hidden
+from .unavailable_gpus import Expected, away, expected_by_slurm, hidden
 
 Fields = dict[str, Any]
 """A job of the model as plain data."""
@@ -91,9 +92,20 @@ class Reading(NamedTuple):
         if trees := self.queue.trees:
             roots = listed([tree.root for tree in trees])
             told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")
+        if licences := ", ".join(self._licences()):
+            told.append(f"licences that the jobs can use: {licences}")
         if self.queue.preempts:
             told.append(f"{PREEMPTION} ({self.queue.preempts})")
         return [first, *told]
+
+    def _licences(self) -> Iterator[str]:
+        """How many there are of each licence that is a resource of the instance."""
+        known = self.queue.licences or {}
+        for one in self.instance.resources:
+            if one.name in known:
+                least, most = (f(window.capacity for window in one.windows) for f in (min, max))
+                number = f"{most:g}" if least == most else f"{least:g} to {most:g}"
+                yield f"{one.name} {number} of {known[one.name].total}"
 
     def summary(self) -> dict[str, Any]:
         """The account as plain data."""
@@ -107,7 +119,11 @@ class Reading(NamedTuple):
             "below_no_switch": [*self.queue.outside],
             "trees": {tree.root: [*tree.nodes] for tree in self.queue.trees},
             "preempts": self.queue.preempts,
-        }
+        } | (
+            {}
+            if self.queue.licences is None
+            else {"licences": {name: one._asdict() for name, one in self.queue.licences.items()}}
+        )
 
 
 def _told(note: str, ids: Sequence[str]) -> str:
@@ -149,6 +165,8 @@ class _Reader:
         nodes = {name: node.gpus for name, node in self.queue.nodes.items()}
         self.dealing = Dealing(self.queue.trees, nodes)
         self.outranked = set[str]()
+        self.everywhere = queue.jobs  # Jobs of other partitions hold licences, too.
+        self.licences = LicencesLeft(queue.licences)
         contention = choices.contention
         self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
 
@@ -181,6 +199,9 @@ class _Reader:
             for job in waiting:
                 if job.is_held and (why := why_not(job, self.queue, self.choices)):
                     self.notes[f"left out: {why}"].append(job.id)
+        self.licences.take_held(
+            self.everywhere.values(), {job.id for job in running}, self._held_until
+        )
         fields = [self._running(job) for job in running]
         for given, job in zip(fields, running, strict=True):
             left = given["iterations"] - given["running"]["iterations_done"]
@@ -217,15 +238,19 @@ class _Reader:
         first = self._instance(fields + waiting, cluster)
         names = {one["name"] for one in waiting} & {job.name for job in first.jobs}
         try:
-            cluster = self._with_reservations(self._cluster(), first)
+            expected = expected_by_slurm(first)
+            cluster = self._with_reservations(self._cluster(), expected)
+            asked = {one["name"]: one.get("resources", {}) for one in waiting}
+            for other in expected:
+                self.licences.take(asked[other.job], other.start, other.end)
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"
         self.notes[note] = [job.id for job in others if job.id in names]
         return cluster
 
-    def _with_reservations(self, bare: Cluster, around: Instance | None = None) -> Cluster:
-        found = away(self.queue, self.choices, self.origin, around)
+    def _with_reservations(self, bare: Cluster, expected: Sequence[Expected] = ()) -> Cluster:
+        found = away(self.queue, self.choices, self.origin, expected)
         if not found:
             return bare
         return Cluster.model_validate(
@@ -264,6 +289,14 @@ class _Reader:
             self.notes["no profile, so they exchange nothing"].append(job.id)
         return estimate
 
+    def _held_until(self, job: SlurmJob | None) -> int:
+        """The slot by which a job outside of the instance ends; None is one that nobody sees."""
+        now = self.queue.now
+        end = None if job is None else job.moment("EndTime")
+        if end is None:
+            end = now + timedelta(seconds=self.choices.default_seconds)
+        return max(self._at(end), self._at(now) + 1, 1)
+
     def _slots(self, seconds: float) -> int:
         return math.ceil(round(seconds / self.choices.slot_seconds, 6))
 
@@ -283,6 +316,12 @@ class _Reader:
             fields = {"batch_size": 1, **self._slots_of_work()}
         if moldable:
             fields["global_batch_size"] = fields.pop("batch_size") * size
+        if licences := self.licences.of(job):
+            fields["resources"] = licences
+            self.notes["their licences are resources of the instance"].append(job.id)
+        for name in self.licences.unknown_to(job):
+            note = f"licence {name!r} is not one that Slurm lists, so it is not planned"
+            self.notes[note].append(job.id)
         return {"name": job.id, **fields, "iterations": slots}
 
     def _slots_of_work(self) -> Fields:
@@ -319,6 +358,7 @@ class _Reader:
             request = self._in_a_tree(job, request_of(job, self.queue))
             after = [*predecessors(job, known), *throttled(job, known)]
             latest = self._latest(job)
+            self._require_licences(job)
         except UnusableError as error:
             self.notes[f"left out: {error}"].append(job.id)
             return None
@@ -362,7 +402,7 @@ class _Reader:
         latest = latest_start(job, self._estimate(job).seconds)
         if latest is None:
             return None
-        if value(job.record, "Licenses"):
+        if value(job.record, "Licenses") and not self.licences.are_all_known(job):
             raise UnusableError("asks for licences, for which it may wait past its deadline")
         slot = math.floor((latest - self.origin) / self._slot)
         if slot < max(0, self._release(job)):
@@ -371,6 +411,10 @@ class _Reader:
                 "and Slurm ends such a job unrun; give it a shorter limit or a later deadline"
             )
         return slot
+
+    def _require_licences(self, job: SlurmJob) -> None:
+        if lacking := self.licences.lacking(job):
+            raise UnusableError(lacking)
 
     def _release(self, job: SlurmJob) -> int:
         """When it was submitted; or when it may start, if its user or Slurm says that it waits."""
@@ -403,6 +447,7 @@ class _Reader:
                         "cluster": cluster,
                         "contention": self.contention,
                         "objective": self.choices.objective,
+                        **self.licences.resources_for(fields),
                         "jobs": fields,
                     }
                 )

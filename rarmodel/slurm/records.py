@@ -61,6 +61,14 @@ _KNOWN = frozenset(
 )
 """Keys of Slurm 20 to 25; of any other key the text stays part of the value before."""
 
+LICENCE_KEYS = frozenset(
+    (
+        *("LicenseName", "Total", "Used", "Free", "Reserved", "Remote"),
+        *("LastConsumed", "LastDeficit", "LastUpdate"),
+    )
+)
+"""Keys of licences, which stand apart: users may write `Total=` into names of jobs."""
+
 
 class Line(NamedTuple):
     """A line of output.
@@ -80,7 +88,12 @@ class Line(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
 
 
-def lines(text: str, first: str, needed: tuple[str, ...] = ()) -> list[Line]:
+def lines(
+    text: str,
+    first: str,
+    needed: tuple[str, ...] = (),
+    keys: frozenset[str] = _KNOWN,
+) -> list[Line]:
     """The records of an output.
 
     Parameters
@@ -91,15 +104,18 @@ def lines(text: str, first: str, needed: tuple[str, ...] = ()) -> list[Line]:
         The key with which a record begins; other lines are skipped.
     needed
         Keys without which a record cannot be trusted.
+    keys
+        Keys that end the value before them.
     """
     found = []
     for line in text.split("\n"):
         if not line.startswith(f"{first}="):
             continue
-        keys = [one for one in _PAIR.finditer(line) if one[1] in _KNOWN]
-        ends = [one.start() for one in keys[1:]] + [len(line)]
+        found_keys = [one for one in _PAIR.finditer(line) if one[1] in keys]
+        ends = [one.start() for one in found_keys[1:]] + [len(line)]
         pairs = tuple(
-            (one[1], line[one.end() : end].strip()) for one, end in zip(keys, ends, strict=True)
+            (one[1], line[one.end() : end].strip())
+            for one, end in zip(found_keys, ends, strict=True)
         )
         counts = Counter(key for key, _ in pairs if key not in _REPEATED)
         sound = max(counts.values()) == 1 and {*needed} <= {key for key, _ in pairs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -42,8 +42,42 @@ def hidden(queue: Queue) -> dict[str, int]:
     return {node.name: n for node in nodes if (n := node.used - known[node.name]) > 0}
 
 
+class Expected(NamedTuple):
+    """Where and when Slurm is expected to run a waiting job: GPUs by node, and slots."""
+
+    job: str
+    gpus: Mapping[str, int]
+    start: int
+    end: int
+
+
+def expected_by_slurm(around: Instance) -> tuple[Expected, ...]:
+    """The waiting jobs of an instance where a list schedule in Slurm's order places them.
+
+    Raises
+    ------
+    NoScheduleError
+        If these jobs can never all run.
+    """
+    schedule = attempt(SLURMS_ORDER, around, Limits()).schedule
+    if schedule is None:
+        raise NoScheduleError(f"{around.name}: the jobs that are not held can never all run")
+    ends = require_feasible(around, schedule).completion
+    waiting = {job.name for job in around.jobs if job.running is None}
+    return tuple(
+        Expected(
+            job=one.job,
+            gpus={name: len(gpus) for name, gpus in one.gpus.items()},
+            start=one.start,
+            end=ends[one.job] or one.start + 1,
+        )
+        for one in schedule.assignments
+        if one.job in waiting
+    )
+
+
 def away(
-    queue: Queue, choices: Choices, origin: datetime, around: Instance | None = None
+    queue: Queue, choices: Choices, origin: datetime, expected: Iterable[Expected] = ()
 ) -> list[dict[str, Any]]:
     """Reservations of the instance, as plain data.
 
@@ -55,14 +89,8 @@ def away(
         Length of the slots, and of jobs about which nothing is known.
     origin
         When slot 0 begins.
-    around
-        An instance with the waiting jobs to plan around: they are away where a list schedule in
-        Slurm's order places them.
-
-    Raises
-    ------
-    NoScheduleError
-        If these waiting jobs can never all run.
+    expected
+        The waiting jobs to plan around.
     """
 
     def slots(moment: datetime) -> float:
@@ -83,31 +111,16 @@ def away(
                 if name in queue.nodes:
                     gpus = queue.nodes[name].gpus
                     found[name].append(_Away(gpus, start, end, f"reservation {one.name}"))
-    if around is not None:
-        for name, taken in _taken(around).items():
-            found[name] += taken
+    for job in expected:
+        reason = f"job {job.job}, which Slurm places"
+        for name, gpus in job.gpus.items():
+            found[name].append(_Away(gpus, job.start, job.end, reason))
     return [
         {"server": name, "gpus": one.gpus, "from": one.start, "reason": one.reason}
         | ({} if one.end is None else {"to": one.end})
         for name, several in found.items()
         for one in _at_most(several, queue.nodes[name].gpus)
     ]
-
-
-def _taken(around: Instance) -> Mapping[str, list[_Away]]:
-    """Where Slurm is expected to place the waiting jobs of an instance."""
-    schedule = attempt(SLURMS_ORDER, around, Limits()).schedule
-    if schedule is None:
-        raise NoScheduleError(f"{around.name}: the jobs that are not held can never all run")
-    ends = require_feasible(around, schedule).completion
-    waiting = {job.name for job in around.jobs if job.running is None}
-    taken: dict[str, list[_Away]] = defaultdict(list)
-    for one in schedule.assignments:
-        if one.job in waiting:
-            for name, gpus in one.gpus.items():
-                reason = f"job {one.job}, which Slurm places"
-                taken[name].append(_Away(len(gpus), one.start, ends[one.job], reason))
-    return taken
 
 
 def _at_most(several: list[_Away], gpus: int) -> list[_Away]:

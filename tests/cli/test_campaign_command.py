@@ -189,6 +189,39 @@ def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder
     assert Path("table.html").read_text(encoding="utf-8") == page.replace(far, "")
 
 
+def test_profiles_and_gaps_of_a_folder_and_of_its_table_are_one_picture(
+    invoke: Invoke, folder: Path
+) -> None:
+    pytest.importorskip("altair")
+    book = Book(folder)
+    for seed in (0, 1):
+        for method, value in (("good", 100 + seed), ("bad", 150)):
+            book.add("mine", method, seed, value, bound=90, log=[(0.5, 200, 80), (2.0, value, 90)])
+    book.write()
+    assert invoke("campaign", "plot", folder, "--output", "folder.svg") == (0, "", "")
+    invoke("campaign", "export", folder, "--output", "table.parquet")
+    parts = ("--part", "profile", "--part", "gap", "--part", "own-gap")
+    outcome = invoke("campaign", "plot", "table.parquet", "--output", "table.svg", *parts)
+    assert outcome == (0, "", "")
+    picture = Path("folder.svg").read_text(encoding="utf-8")
+    assert Path("table.svg").read_text(encoding="utf-8") == picture
+    assert "performance profile over 2 problems" in picture
+    assert "mean over 2 problems" in picture
+    invoke("campaign", "report", folder, "--output", "page.html")
+    assert "Over all problems" in Path("page.html").read_text(encoding="utf-8")
+    assert invoke("campaign", "plot", folder, "--output", "figure.pdf") == (0, "", "")
+    assert Path("figure.pdf").read_bytes().startswith(b"%PDF-")
+    for arguments, said in (
+        (("--output", "x.txt"), "x.txt: a picture's name ends in one of .png, .svg, .pdf"),
+        (("--output", "x.pdf", "--part", "time-profile"), "no method proves an optimum"),
+        (("--output", "x.pdf", "--part", "gaps"), "no part 'gaps' of these plots"),
+    ):
+        refused = invoke("campaign", "plot", folder, *arguments)
+        assert refused.code == 2
+        assert said in refused.err
+        assert refused.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("table", [True, False])
 def test_report_of_schedules_needs_them(invoke: Invoke, folder: Path, *, table: bool) -> None:
     pytest.importorskip("altair")

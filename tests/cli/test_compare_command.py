@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,3 +147,59 @@ def test_nothing_is_solved_if_one_file_is_malformed(
     assert outcome.code == 2
     assert outcome.lines == [f"{bad}: the top level is a list; an object is expected"]
     assert not (tmp_path / "limits.txt").exists()
+
+
+def test_profiles_and_gaps_are_drawn_beside_the_tables(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("altair")
+    plot = tmp_path / "compared.svg"
+    methods = ("--method", "first-fit", "--method", "sjf-bco")
+    outcome = invoke("compare", instance_file, "two-servers", *methods, "--plot", plot)
+    assert outcome.code == 0, outcome
+    assert "sjf-bco" in outcome.out
+    assert "performance profile over 2 problems" in plot.read_text(encoding="utf-8")
+    only = invoke("compare", "two-servers", *methods, "--plot", plot, "--part", "gap")
+    assert only.code == 0, only
+    assert "performance profile" not in plot.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--part", "gap"], "--part is for --plot FILE"),
+        (["--plot", "x.txt"], "x.txt: a picture's name ends in one of .png, .svg, .pdf"),
+        (["--plot", "nowhere/x.pdf"], "nowhere/x.pdf"),
+    ],
+)
+def test_wrong_plot_is_refused_before_any_work(
+    invoke: Invoke, arguments: list[str], said: str
+) -> None:
+    pytest.importorskip("altair")
+    refused = invoke("compare", "two-servers", *arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_tables_are_written_as_they_are_shown(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    methods = ("--method", "first-fit", "--method", "sjf-bco")
+    latex, text = tmp_path / "table.tex", tmp_path / "table.csv"
+    outcome = invoke("compare", instance_file, "two-servers", *methods, "--table", latex)
+    assert outcome.code == 0, outcome
+    assert "sjf-bco" in outcome.out
+    lines = latex.read_text(encoding="utf-8").splitlines()
+    assert lines[2].startswith("instance & method & status & makespan")
+    assert lines[6] == r"\midrule"
+    assert lines[7].startswith("two-servers & first-fit & feasible & 20 & ")
+    assert invoke("compare", "two-servers", *methods, "--table", text).code == 0
+    rows = list(csv.DictReader(io.StringIO(text.read_text(encoding="utf-8"))))
+    assert [(row["method"], row["makespan"]) for row in rows] == [
+        ("first-fit", "20"),
+        ("sjf-bco", "20"),
+    ]
+    refused = invoke("compare", "two-servers", "--table", "table.xlsx")
+    assert (refused.code, refused.out) == (2, "")
+    assert "table.xlsx: the name of a table ends in .tex or .csv" in refused.err

@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from campaign_files import write_campaign, write_instance
 
+import rarmodel
 from rarmodel import campaigns
 from rarmodel.errors import UsageError
-from rarmodel.tabular import TABLES, check_table, table_bytes
+from rarmodel.latex import escaped, latex_table
+from rarmodel.table_files import TABLES, check_table, table_bytes
 
 if TYPE_CHECKING:
     from invocation import Invoke
@@ -55,10 +57,46 @@ def test_parquet_keeps_the_types() -> None:
 
 def test_latex_escapes_what_latex_would_read() -> None:
     text = table_bytes(ROWS, ".tex").decode()
-    assert text.startswith("\\begin{tabular}")
+    assert text.startswith("\\begin{tabular}{lrrlll}  % \\usepackage{booktabs}\n\\toprule\n")
+    assert text.endswith("\\bottomrule\n\\end{tabular}\n")
     assert r"50 \% \& x\_1" in text
     assert "NaN" not in text
     assert "None" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a_b & 5 % of $3 #1 {x}", r"a\_b \& 5 \% of \$3 \#1 \{x\}"),
+        ("\\input{a}~^", r"\textbackslash{}input\{a\}\textasciitilde{}\textasciicircum{}"),
+        (
+            'a < b > c | "d"',
+            r"a \textless{} b \textgreater{} c \textbar{} \textquotedbl{}d\textquotedbl{}",
+        ),
+        ("two\nlines\tand\x00more", "two lines and more"),
+        ("Zürich – κ", "Zürich – κ"),
+    ],
+)
+def test_latex_shows_text_as_it_is(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_latex_has_numbers_on_the_right_and_groups_apart() -> None:
+    rows = [
+        {"instance": "a", "value": "1,200", "gap": "12.5%"},
+        {"instance": "a", "value": "-3", "gap": "-"},
+        {"instance": "b", "value": "0.5"},
+    ]
+    lines = latex_table(["instance", "value", "gap"], rows, "instance").splitlines()
+    assert lines[0].startswith(r"\begin{tabular}{lrr}")
+    assert lines[2:-2] == [
+        r"instance & value & gap \\",
+        r"\midrule",
+        r"a & 1,200 & 12.5\% \\",
+        r"a & $-$3 & -- \\",
+        r"\midrule",
+        r"b & 0.5 & -- \\",
+    ]
 
 
 def test_excel_is_written_where_pandas_can() -> None:
@@ -113,7 +151,8 @@ def test_compare_writes_its_rows_as_csv(invoke: Invoke, tmp_path: Path) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         read = list(csv.DictReader(file))
     rows = invoke(*asked, "--json").json()
-    assert [*read[0]] == [*rows[0]]
+    compared = rarmodel.compare("two-servers", methods=["first-fit", "random"])
+    assert [*read[0]] == [*compared.to_frame().columns]
     assert [row["makespan"] for row in read] == [str(row["makespan"]) for row in rows]
     printed = invoke(*asked, "--csv", "-")
     assert [row["method"] for row in csv.DictReader(io.StringIO(printed.out))] == [

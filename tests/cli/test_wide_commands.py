@@ -58,7 +58,8 @@ REFUSING: dict[str, Sequence[object]] = {
 """What is for the paper's problem only, all but the audit by duty too."""
 
 OTHERS = {
-    *("campaign", "generate", "import", "instances", "list", "schema", "simulate", "testbed"),
+    *("campaign", "check", "generate", "import", "instances", "list", "schema", "simulate"),
+    "testbed",
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 

@@ -92,7 +92,7 @@ def test_values_of_the_policies_are_those_of_the_campaign(
 
 @pytest.mark.parametrize(
     ("measure", "seed", "column"),
-    [("makespan", 7, 2), ("mean completion", 13, 2), ("mean completion", 5, 3)],
+    [("makespan", 7, 2), ("mean completion", 13, 2), ("mean completion", 17, 3)],
 )
 def test_least_and_most_of_search_are_those_of_their_seeds(
     measure: str, seed: int, column: int

@@ -429,7 +429,8 @@ def test_the_smaller_model_without_contention(
 def test_intervals_without_contention(
     objective: str, without: Callable[[Instance], Instance]
 ) -> None:
-    for features in ((), FEATURES, WITHOUT_PLACES):
+    every = INTERVALS.features
+    for features in ((), every, tuple(name for name in every if name not in PLACES)):
         drawn_ones = (without(drawn(seed, features, [objective])) for seed in count())
         fit = (one for one in drawn_ones if INTERVAL.unfit(scope_of(one, horizon_of(one))) is None)
         for instance in islice(fit, 2):

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from threading import Thread
 
 import pytest
@@ -178,3 +179,29 @@ def test_a_large_cluster_is_read_planned_and_written() -> None:
         plan = slurm.plan(reading, time_limit=2)
         applied = slurm.apply(plan.schedule, run=cluster.run)
         assert len(applied.plan) == 100
+
+
+def test_jobs_take_turns_with_a_licence() -> None:
+    """Slurm's own output of licences, and starts at which Slurm has the licence free again."""
+    with FakeSlurm(1, extra="Licenses=matlab:1,fluent:30") as cluster:
+        mine = [
+            cluster.submit("-N1", "--gres=gpu:2", "--licenses=matlab", marked(4), seconds=1)
+            for _ in range(3)
+        ]
+        reading = slurm.read(run=cluster.run, slot_seconds=1.0)
+        assert reading.queue.licences is not None
+        assert {name: one.usable for name, one in reading.queue.licences.items()} == {
+            "fluent": 30,
+            "matlab": 1,
+        }
+        plan = slurm.plan(reading, time_limit=1)
+        applied = slurm.apply(plan.schedule, carry_out=True, run=cluster.run, slot_seconds=1.0)
+        assert not applied.differences
+        assert {one.job for one in applied.plan} == set(mine)
+        found = all_done(cluster, mine, 60)
+    starts = sorted(one.start for one in applied.plan)
+    assert all((b - a).total_seconds() >= 4 for a, b in pairwise(starts))
+    for one in applied.plan:
+        start, ready = moment(found[one.job]["StartTime"]), one.start.replace(microsecond=0)
+        assert start is not None
+        assert start >= ready

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Book:
         servers: int | None = None,
         failed: bool = False,
         told: Mapping[str, Any] | None = None,
+        log: Sequence[tuple[float, int | None, int | None]] = (),
         **parameters: int,
     ) -> None:
         task = Task(
@@ -48,7 +49,9 @@ class Book:
         self.planned.append(
             Planned(campaign, task, ProcessLimits(), "drawn", "generate paper", told)
         )
-        result = {"makespan": makespan, "mean_completion": makespan, "lower_bound": bound}
+        known = {"makespan": makespan, "mean_completion": makespan, "lower_bound": bound}
+        entries = [dict(zip(("seconds", "value", "bound"), one, strict=True)) for one in log]
+        result = {**known, **({"log": entries} if log else {})}
         self.outcomes[task.run] = (
             Outcome(failure="died", error="gone") if failed else Outcome(result=result)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from random import Random
 from time import perf_counter
 from typing import Any
@@ -15,13 +16,20 @@ from scopes import scope_of
 import rarmodel
 from rarmodel.engine import Engine
 from rarmodel.exact.admission import Verdict, evaluated, fixed_model, judge, judge_values
+from rarmodel.exact.delays import delayed
+from rarmodel.exact.first_incumbents import first_incumbents
 from rarmodel.exact.freed_jobs import KINDS, Times, shape_of
+from rarmodel.exact.insertion import Insertion
+from rarmodel.exact.known import NO_BOUND, Known, recorder_of
 from rarmodel.exact.placement_pool import PlacementPool
+from rarmodel.exact.ranking import Incumbent, Ranking
 from rarmodel.exact.settling import settle
 from rarmodel.exact.violation import excess, relax, violation
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.constants import Constants
+from rarmodel.formulations.entries import Entries
+from rarmodel.formulations.guarded import guarded
 from rarmodel.formulations.restricted import load, plan, restricted_model
 from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.time_indexed import TIME_INDEXED
@@ -368,3 +376,113 @@ def test_placements_that_rules_refuse_are_replaced() -> None:
     )
     assert found.schedule is not None
     assert all(set(one.gpus) == {last} for one in found.schedule.assignments)
+
+
+def exclusive(model: Any, scope: Scope) -> None:
+    """Jobs of a pair never run at once."""
+    model.exclusive = pyo.Constraint(
+        [tuple(pair) for pair in scope.read("exclusive")],
+        range(scope.horizon),
+        rule=lambda m, j, k, t: m.running[j, t] + m.running[k, t] <= 1,
+    )
+
+
+def known_of(instance: Instance, formulation: Formulation, **data: Any) -> Known:
+    """A solve without a limit, before anything is known."""
+    begun, limits = perf_counter(), Limits()
+    return Known(
+        instance=instance,
+        formulation=guarded(formulation),
+        solvers=[HIGHS],
+        limits=limits,
+        data=Entries(data),
+        session=None,
+        recorder=recorder_of(instance, formulation, limits, begun),
+        begun=begun,
+        bound=NO_BOUND,
+    )
+
+
+def overlaps(found: Incumbent, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    starts, ends = found.times.starts, found.times.ends
+    return [(j, k) for j, k in pairs if starts[j] < ends[k] and starts[k] < ends[j]]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_five_pairs_that_may_not_overlap_wait_for_each_other(seed: int) -> None:
+    instance = rarmodel.generate("contention", seed=seed, jobs=14)
+    longest = sorted(instance.jobs, key=lambda job: -job.size * job.iterations)
+    names = [job.name for job in longest[:10]]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
+    made = run_policy(instance, random_placement, seed=seed)
+    assert made is not None
+    known = known_of(instance, TIME_INDEXED.extended("pairs", exclusive), exclusive=pairs)
+    ranking = Ranking(known)
+    begin = ranking.ranked(made.schedule)
+    assert begin is not None
+    assert begin.violated
+    assert {frozenset(one.jobs) for one in ranking.conflicts(begin)} == {
+        frozenset(pair) for pair in overlaps(begin, pairs)
+    }
+    found = delayed(ranking, begin, inf)
+    assert not found.violated
+    assert not overlaps(found, pairs)
+    assert known.checked(found.schedule).feasible
+    in_a_row = sum(found.times.ends[j] - found.times.starts[j] for j in found.times.starts)
+    assert found.times.latest < in_a_row / 2
+
+
+def test_restricted_models_begin_from_the_shortest_of_many_schedules() -> None:
+    instance = rarmodel.generate("contention", seed=1, jobs=8)
+    known = known_of(instance, TIME_INDEXED.extended("pairs", exclusive), exclusive=[])
+    made = [run_policy(instance, random_placement, seed=seed) for seed in range(60)]
+    found = [one.schedule for one in made if one is not None]
+    reports = [known.checked(schedule) for schedule in found]
+    known.offered = sorted(zip(found, reports, strict=True), key=lambda one: one[1].makespan or inf)
+    best = known.offered[0][1].makespan
+    admissible, broken = first_incumbents(Ranking(known), inf)
+    assert broken is None
+    assert admissible is not None
+    assert admissible.times.latest == best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_inserted_plans_keep_capacities_licences_and_waits(seed: int) -> None:
+    instance = licensed(small(seed, horizon=80))
+    known = known_of(instance, TIME_INDEXED.extended("few", few_at_once))
+    ranking = Ranking(known)
+    random = Random(seed)
+    order = [job.name for job in instance.jobs]
+    random.shuffle(order)
+    ways = {
+        j: [(way, ranking.pool.expected(j, way)) for way in ranking.pool.draw(j, 3, random)]
+        for j in order
+    }
+    first, *_, last = order
+    insertion = Insertion(ranking.scope(80))
+    plan = insertion.plan(order, ways, {first: {last}}, {order[1]: 3})
+    assert plan is not None
+    assert plan.starts[order[1]] >= 3
+    made = ranking.settled([plan.starts[job.name] for job in instance.jobs], plan.workers)
+    assert made is not None  # The verifier has passed it.
+    assert plan.starts[first] >= plan.starts[last] + ranking.scope(80).least_slots[last]
+    assert insertion.plan(order, ways, {first: {last}, last: {first}}, {}) is None
+    assert Insertion(ranking.scope(1)).plan(order, ways, {}, {}) is None
+
+
+@pytest.mark.parametrize("seed", [0, 8, 9])
+def test_later_objectives_are_minimised_and_earlier_ones_kept(seed: int) -> None:
+    plain = small(seed)
+    jobs = tuple(
+        job.model_copy(update={"weight": 1 + 7 * (j % 2)}) for j, job in enumerate(plain.jobs)
+    )
+    instance = plain.model_copy(
+        update={"objective": ("makespan", "total-completion"), "jobs": jobs}
+    )
+    formulation = TIME_INDEXED.extended("apart", apart)
+    whole = rarmodel.solve(instance, formulation=formulation, threads=1)
+    found = rarmodel.solve(
+        instance, formulation=without_model(formulation), time_limit=4, threads=1
+    )
+    assert whole.status == "optimal"
+    assert [goal.value for goal in found.objective] == [goal.value for goal in whole.objective]

@@ -52,7 +52,11 @@ SMALL_SHARE = 0.05
 """Share of the time left in which a model is built that is tried before restricted models."""
 
 RESTRICTED_SHARE = 0.5
-"""Share of the time left for restricted models before a model that is built, but is not small."""
+"""Most of the time left for restricted models before a model that is built, but is not small."""
+
+BUILDS, MODEL_SHARE = 2.0, 0.8
+"""What such a model needs for a bound, as a multiple of the time to build it; and up to which share
+of the time left it has that."""
 
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
@@ -201,7 +205,8 @@ def _solve(known: Known) -> None:
 def _restrict_before_models(known: Known) -> bool:
     """Whether the model of a formulation with additions is too large, so that none is tried.
 
-    If it can be built but is not small, restricted models have a share of the time before it.
+    If it can be built but is not small, restricted models have a share of the time before it. That
+    is less where the model needs more for a bound: only the model has one on a user's objective.
     """
     if not can_restrict(known):
         return False
@@ -210,9 +215,13 @@ def _restrict_before_models(known: Known) -> bool:
         known.stopped = why
         return True
     left = known.seconds_left
-    if left is None or known.formulation.size(scope) <= SMALL_SHARE * TERMS_PER_SECOND * left:
+    terms = known.formulation.size(scope)
+    if left is None or terms <= SMALL_SHARE * TERMS_PER_SECOND * left:
         return False
-    RestrictedModels(known).run(perf_counter() + RESTRICTED_SHARE * left)
+    share, needed = RESTRICTED_SHARE * left, BUILDS * terms / TERMS_PER_SECOND
+    if needed <= MODEL_SHARE * left:
+        share = min(share, left - needed)
+    RestrictedModels(known).run(perf_counter() + share)
     return False
 
 

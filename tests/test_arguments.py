@@ -185,6 +185,8 @@ def test_settings_of_a_family_are_refused_with_a_sentence(knob: str, value: obje
 
 
 CAMPAIGNS: dict[str, dict[str, Any]] = {
+    "campaign_plot": {"source": "out"},
+    "campaign_table": {"source": "out"},
     "campaign_report": {"source": "out"},
     "compare_figures": {"folder": "out"},
     "export": {"folder": "out", "output": "table.csv"},

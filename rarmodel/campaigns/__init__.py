@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .published_figures import compare_figures as compare_figures
     from .report_page import campaign_plot as campaign_plot
     from .report_page import campaign_report as campaign_report
+    from .report_page import campaign_table as campaign_table
     from .report_page import simulations_report as simulations_report
     from .schema import Campaign as Campaign
     from .task import Outcome as Outcome

@@ -31,6 +31,8 @@ CHECKS: dict[str, Check] = {
     "folder": path,
     "output": path,
     "parts": optional(several),
+    "over": optional(text),
+    "measure": text,
     "workers": optional(whole(1)),
     "scheduler": optional(text),
     "retry_failed": truth,

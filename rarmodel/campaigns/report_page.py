@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.drawing import Group, campaign_page, simulations_page, solves_chart
+from rarmodel.drawing import (
+    Group,
+    MethodTable,
+    campaign_page,
+    setting_table,
+    simulations_page,
+    solves_chart,
+    summary_table,
+)
 from rarmodel.drawing.runs import Run, runs_of
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes, read_instance, read_schedule
@@ -87,6 +95,42 @@ def campaign_plot(
         own = name if len(found) > 1 else ""
         groups[own] = [run.trial for run in runs if run.method in tried]
     return solves_chart(groups, parts)
+
+
+@asked
+def campaign_table(
+    source: str | os.PathLike[str], over: str | None = None, measure: str = "value"
+) -> MethodTable:
+    """Compare the methods of a campaign in one table, also across the values of a setting.
+
+    Parameters
+    ----------
+    source
+        The folder of a campaign, or a Parquet file with its table, as `export` writes it.
+    over
+        A parameter, an option, or a setting of the instances that varies: each of its values has a
+        column. By default the columns are all that is measured.
+    measure
+        With `over`, the mean in each cell: `value` of the most important objective, `ratio` to the
+        least of the instance, `gap`, `seconds`, or `optimal`, the share of proven optima.
+
+    Returns
+    -------
+    MethodTable
+        A table, which a notebook shows; see its `to_frame` and `to_latex`.
+
+    Raises
+    ------
+    InputError
+        If there is no campaign or table.
+    UsageError
+        If no such setting varies, there is no such measure, or Altair or vl-convert is not
+        installed.
+    """
+    with _named(source):
+        found = runs_of(_rows_of(source)[0])
+    done = {name: [run for run in runs if not run.skipped] for name, runs in found.items()}
+    return summary_table(done) if over is None else setting_table(done, over, measure)
 
 
 @contextmanager

@@ -11,7 +11,16 @@ import rich_click as click
 from rarmodel.errors import one_line
 
 from .options import JSON, scheduler_option
-from .output_files import PAGE, SIMULATIONS, SOLVE_PARTS, picture_form, write_page, write_picture
+from .output_files import (
+    PAGE,
+    SIMULATIONS,
+    SOLVE_PARTS,
+    check_shown,
+    picture_form,
+    write_page,
+    write_picture,
+    write_shown,
+)
 from .terminal import answer, answer_json, progress, say, show
 
 if TYPE_CHECKING:
@@ -135,6 +144,49 @@ def plot(source: str, output: str, solve_parts: tuple[str, ...]) -> int:
 
     form = picture_form(output)
     write_picture(campaigns.campaign_plot(source, solve_parts or None), form, output)
+    return FINE
+
+
+@campaign.command()
+@click.argument("source", metavar="DIR_OR_TABLE")
+@click.option(
+    "--over",
+    metavar="SETTING",
+    help="Give each value of this parameter, option or setting of the instances a column.",
+)
+@click.option(
+    "--measure",
+    metavar="NAME",
+    default="value",
+    show_default=True,
+    help="With --over, what cells have the mean of: value, ratio, gap, seconds or optimal.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    help="Write the table to this file, which ends in .tex (LaTeX with booktabs) or .csv.",
+)
+@JSON
+def table(
+    source: str,
+    over: str | None,
+    measure: str,
+    output: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Compare the methods of a campaign in one table, also across the values of a setting."""
+    from rarmodel import campaigns  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    check_shown(output)
+    found = campaigns.campaign_table(source, over, measure)
+    if output is not None:
+        write_shown(found, output)
+    if as_json:
+        answer_json(list(found.rows))
+    elif output is None:
+        show(tables.of_rows(found.title, found.table()))
     return FINE
 
 

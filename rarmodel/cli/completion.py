@@ -92,6 +92,12 @@ def _solve_parts() -> Iterable[str]:
     return SOLVE_PARTS
 
 
+def _measures() -> Iterable[str]:
+    from rarmodel.drawing.parts import MEASURES  # noqa: PLC0415
+
+    return MEASURES
+
+
 FILE, FOLDER = Completed(other="file"), Completed(other="dir")
 BY_NAME = {
     "kind": Completed(partial(list, LISTED)),
@@ -106,6 +112,7 @@ BY_NAME = {
     "objective": Completed(partial(registry.names, "objectives")),
     "part": Completed(_parts),
     "solve_part": Completed(_solve_parts),
+    "measure": Completed(_measures),
     "family": Completed(_families),
     "listed_family": Completed(_listed_families),
     "feature": Completed(_features),

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .drawing import LinkRings as LinkRings
     from .drawing import draw as draw
     from .figures import schedules_chart as schedules_chart
+    from .method_tables import MethodTable as MethodTable
+    from .method_tables import setting_table as setting_table
+    from .method_tables import summary_table as summary_table
     from .objective_values import shown_bounds as shown_bounds
     from .output import form_of as form_of
     from .output import image_of as image_of
@@ -39,13 +42,13 @@ if TYPE_CHECKING:
     from .steps import Steps as Steps
     from .style import finished as finished
     from .style import rows as rows
-    from .trials import Moment as Moment
+    from .trials import LogEntry as LogEntry
     from .trials import Trial as Trial
 
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 _PLAIN = {
-    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "Moment", "Shown", "Steps", "Trial"),
+    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "LogEntry", "Shown", "Steps", "Trial"),
     *("draw", "draw_all", "shown_bounds"),
 }
 """Names that need no library that draws."""

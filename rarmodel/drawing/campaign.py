@@ -12,6 +12,7 @@ from rarmodel.errors import InputError, Problem, UsageError
 from .cells import MAKESPAN
 from .extra import require_extra
 from .finding import Finding
+from .method_tables import setting_table
 from .rendering import rendered
 from .runs import Run, runs_of, setting_name
 from .solve_charts import charts_of_solves
@@ -68,6 +69,8 @@ class Section(NamedTuple):
     rows: Sequence[MethodRow]
     settings: Sequence[tuple[str, str]]
     """For charts over a setting: name and setting."""
+    over: Mapping[str, Sequence[Mapping[str, str]]]
+    """By the name of a chart over a setting, the table of the same means."""
     charts: Sequence[tuple[str, str]]
     """For the other charts: name and heading."""
     solves: Sequence[str]
@@ -139,6 +142,10 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
                 methods=own,
                 rows=by_method,
                 settings=settings,
+                over={
+                    f"setting-{i}": setting_table({name: runs}, column).table()
+                    for i, column in enumerate(varied_settings(runs))
+                },
                 charts=[(key, measures[key][0]) for key in measures if key in charts],
                 solves=[f"solves-{part}" for part in solves],
                 families=[

@@ -9,7 +9,7 @@ from typing import Any
 
 from rarmodel.errors import InputError, Problem
 
-from .trials import Moment
+from .trials import LogEntry
 
 Row = Mapping[str, Any]
 
@@ -52,13 +52,13 @@ def bound_of(row: Row, first: str) -> float | None:
     return number(row, "objective_bound") if about(row, first) else None
 
 
-def log_of(row: Row) -> tuple[Moment, ...]:
+def log_of(row: Row) -> tuple[LogEntry, ...]:
     """Values and bounds over time: a cell with JSON, a list of seconds, value and bound."""
     told = text(row, LOG)
     if not told:
         return ()
     try:
-        return tuple(Moment(*map(_number_or_none, entry)) for entry in json.loads(told))
+        return tuple(LogEntry(*map(_number_or_none, entry)) for entry in json.loads(told))
     except (TypeError, ValueError) as error:
         message = f"{told[:40]!r}; JSON is expected, a list of [seconds, value, bound]"
         raise InputError([Problem(f"column {LOG!r}", message)]) from error

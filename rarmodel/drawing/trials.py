@@ -10,7 +10,7 @@ from rarmodel.model.objectives import Value
 Known = Value | float | None
 
 
-class Moment(NamedTuple):
+class LogEntry(NamedTuple):
     """What a solve knew after some seconds: its least value, and its greatest lower bound."""
 
     seconds: float
@@ -45,7 +45,7 @@ class Trial(NamedTuple):
     seconds: float | None
     proven: bool
     bound: Known
-    log: Sequence[Moment] = ()
+    log: Sequence[LogEntry] = ()
 
 
 def by_method(trials: Iterable[Trial]) -> dict[str, list[Trial]]:

@@ -222,6 +222,34 @@ def test_profiles_and_gaps_of_a_folder_and_of_its_table_are_one_picture(
         assert refused.err.count("\n") == 1
 
 
+def test_methods_are_compared_in_one_table(invoke: Invoke, folder: Path) -> None:
+    pytest.importorskip("altair")
+    book = Book(folder)
+    for servers in (10, 5):
+        book.add("mine", "good", 0, 100 * servers, bound=90, servers=servers)
+        book.add("mine", "bad_one", 0, 150 * servers, servers=servers)
+    book.write()
+    shown = invoke("campaign", "table", folder, "--over", "servers")
+    assert (shown.code, shown.err) == (0, "")
+    assert "Mean value over servers" in shown.out
+    (line,) = [line for line in shown.out.splitlines() if "bad_one" in line]
+    assert line.split()[-2:] == ["750.0", "1,500.0"]
+    assert invoke(*("campaign", "table", folder, "--over", "servers", "--output", "table.tex")) == (
+        0,
+        "",
+        "",
+    )
+    assert r"bad\_one & 750.0 & 1,500.0 \\" in Path("table.tex").read_text(encoding="utf-8")
+    rows = invoke("campaign", "table", folder, "--json").json()
+    assert [(row["method"], row["runs"], row["mean value"]) for row in rows] == [
+        ("good", 2, 750),
+        ("bad_one", 2, 1125),
+    ]
+    refused = invoke("campaign", "table", folder, "--over", "kappa")
+    assert (refused.code, refused.out) == (2, "")
+    assert "no setting 'kappa' varies; choose from servers" in refused.err
+
+
 @pytest.mark.parametrize("table", [True, False])
 def test_report_of_schedules_needs_them(invoke: Invoke, folder: Path, *, table: bool) -> None:
     pytest.importorskip("altair")

@@ -25,7 +25,7 @@ VARIABLE = "_RARMODEL_COMPLETE"
 BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {
     *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named"),
-    *("every", "solver_options"),
+    *("every", "solver_options", "over"),
 }
 """Texts that only the user knows."""
 PROGRAM = "import sys; sys.argv[0] = 'rarmodel'; from rarmodel.cli import main; main()"
@@ -56,7 +56,11 @@ def own_names(kind: Kind, *, but: str = "") -> set[str]:
     ("line", "names", "other"),
     [
         ("rarmodel so", {"solve"}, None),
-        ("rarmodel campaign ", {"run", "status", "export", "report", "figures", "plot"}, None),
+        (
+            "rarmodel campaign ",
+            {"run", "status", "export", "report", "figures", "plot", "table"},
+            None,
+        ),
         ("rarmodel solve two-servers --form", {"--formulation"}, None),
         ("rarmodel solve ", set(BUNDLED), "file"),
         ("rarmodel compare lab.json two", {"two-servers"}, "file"),

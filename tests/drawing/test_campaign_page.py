@@ -12,11 +12,11 @@ from charts import charts_of, table_with
 from elements import Elements
 from shown import MARKUP, TEX
 
-from rarmodel.drawing import campaign_page
+from rarmodel.drawing import campaign_page, setting_table, summary_table
 from rarmodel.drawing.runs import lines_over, runs_of
 from rarmodel.drawing.spreads import varied_settings
 from rarmodel.drawing.summaries import method_rows
-from rarmodel.errors import InputError
+from rarmodel.errors import InputError, UsageError
 
 pytest.importorskip("altair")
 
@@ -383,3 +383,79 @@ def test_parts_draw_their_campaign_and_lines_tell_of_their_method(show: Any) -> 
         assert page.requests == []
         assert TEX in tip
         assert "mean200.0" in tip
+
+
+def over_jobs() -> list[Row]:
+    """Two methods, one with a parameter, on instances of 5 and 10 jobs."""
+    cells = [
+        (jobs, method, kappa, value)
+        for jobs, values in ((10, (80, 60, 50)), (5, (40, 30, 20)))
+        for method, kappa, value in zip(
+            ("plain", "tuned", "tuned"), (None, 1, 2), values, strict=True
+        )
+    ]
+    return [
+        run(
+            *(f"{jobs} jobs", method, value),
+            source_jobs=jobs,
+            parameter_kappa=kappa,
+            lower_bound=value / 2 if method == "plain" else 10,
+        )
+        for jobs, method, kappa, value in cells
+    ]
+
+
+def test_table_over_a_setting_has_a_column_for_each_value() -> None:
+    runs = runs_of(over_jobs())
+    table = setting_table(runs, "jobs")
+    assert table.rows == [
+        {"method": "plain", "5": 40, "10": 80},
+        {"method": "tuned kappa=1", "5": 30, "10": 60},
+        {"method": "tuned kappa=2", "5": 20, "10": 50},
+        {"method": "lower bound", "5": 20, "10": 40},
+    ]
+    assert table.table()[0] == {"method": "plain", "5": "40.0", "10": "80.0"}
+    # Over a parameter, a method without it is the same everywhere.
+    assert setting_table(runs, "kappa").rows == [
+        {"method": "plain", "1": 60, "2": 60},
+        {"method": "tuned", "1": 45, "2": 35},
+        {"method": "lower bound", "1": 30, "2": 30},
+    ]
+    assert setting_table(runs, "kappa", "ratio").table() == [
+        {"method": "plain", "1": "1.800", "2": "1.800"},
+        {"method": "tuned", "1": "1.350", "2": "1.000"},
+    ]
+    assert r"plain & 40.0 & 80.0 \\" in table.to_latex()
+    text = text_of(*over_jobs())
+    assert "The same means as a table" in text
+    assert "tuned kappa=1 30.0 60.0" in text
+
+
+def test_table_of_methods_has_all_that_is_measured() -> None:
+    rows = summary_table(runs_of(EXAMPLE)).table()
+    assert rows[0] == {
+        "method": "good",
+        "runs": "2",
+        "failed": "0",
+        "with a schedule": "2",
+        "proven optimal": "1",
+        "least": "2",
+        "mean value": "90.0",
+        "ratio to least": "1.000",
+        "gap": "5.0%",
+        "seconds": "2.00",
+    }
+    assert rows[2]["mean value"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("over", "measure", "said"),
+    [
+        ("jobz", "value", "no setting 'jobz' varies; choose from jobs, kappa"),
+        ("jobs", "values", "no measure 'values'; choose from value, ratio, gap, seconds, optimal"),
+    ],
+)
+def test_table_of_nothing_is_refused(over: str, measure: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        setting_table(runs_of(over_jobs()), over, measure)
+    assert str(refused.value).startswith(said)

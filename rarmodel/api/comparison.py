@@ -210,7 +210,7 @@ class Comparison:
         problem
             Name of the problem among those of other comparisons.
         """
-        from rarmodel.drawing import Moment, Trial  # noqa: PLC0415 - few need it
+        from rarmodel.drawing import LogEntry, Trial  # noqa: PLC0415 - few need it
 
         results = self._on_the_instance
         return [
@@ -221,7 +221,7 @@ class Comparison:
                 seconds=result.seconds,
                 proven=result.status == "optimal",
                 bound=self.first_bound,
-                log=[Moment(*entry) for entry in result.log],
+                log=[LogEntry(*entry) for entry in result.log],
             )
             for name, result in zip(_distinct(results), results, strict=True)
         ]

@@ -25,7 +25,7 @@ from .cells import (
     value_of,
     values_of,
 )
-from .trials import Moment, Trial
+from .trials import LogEntry, Trial
 
 NEEDED = (
     *("campaign", "run", "instance", "instance_hash", "source", "method", "formulation", "solver"),
@@ -125,7 +125,7 @@ class Run:
     skipped: str = ""
     by_others: str = ""
     proven: bool = False
-    log: tuple[Moment, ...] = ()
+    log: tuple[LogEntry, ...] = ()
 
     @property
     def trial(self) -> Trial:

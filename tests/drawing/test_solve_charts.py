@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rarmodel
-from rarmodel.drawing import Moment, Trial, charts_of_solves, image_of, solves_chart
+from rarmodel.drawing import LogEntry, Trial, charts_of_solves, image_of, solves_chart
 from rarmodel.drawing.gap_over_time import gap_curve, mean_curve
 from rarmodel.drawing.parts import SOLVE_PARTS
 from rarmodel.drawing.performance_profiles import profile_of, ratios_to_best
@@ -32,7 +32,7 @@ def trial(
         seconds=log[-1][0] if log else 1.0,
         proven=bool(log) and log[-1][1] == log[-1][2] is not None,
         bound=80,
-        log=[Moment(*entry) for entry in log],
+        log=[LogEntry(*entry) for entry in log],
     )
 
 

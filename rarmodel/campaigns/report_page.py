@@ -13,6 +13,7 @@ from rarmodel.drawing import (
     Group,
     MethodTable,
     campaign_page,
+    require_solve_parts,
     setting_table,
     simulations_page,
     solves_chart,
@@ -87,6 +88,7 @@ def campaign_plot(
         If a part does not exist, there is nothing to show, or Altair or vl-convert is not
         installed.
     """
+    require_solve_parts(parts)
     with _named(source):
         found = runs_of(_rows_of(source)[0])
     groups = {}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .simulations import Group as Group
     from .simulations import simulations_page as simulations_page
     from .solve_charts import charts_of_solves as charts_of_solves
+    from .solve_charts import require_solve_parts as require_solve_parts
     from .solve_charts import solves_chart as solves_chart
     from .steps import Steps as Steps
     from .style import finished as finished

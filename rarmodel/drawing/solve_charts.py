@@ -40,6 +40,20 @@ def charts_of_solves(trials: Sequence[Trial]) -> dict[str, alt.LayerChart]:
     return {part: chart for part, chart in found.items() if chart is not None}
 
 
+def require_solve_parts(parts: Sequence[str] | None) -> None:
+    """Refuse parts that these plots do not have.
+
+    Raises
+    ------
+    UsageError
+        If one does not exist.
+    """
+    if unknown := [part for part in parts or () if part not in SOLVE_PARTS]:
+        hint = registry.meant(unknown[0], SOLVE_PARTS)
+        known = ", ".join(SOLVE_PARTS)
+        raise UsageError(f"no part {unknown[0]!r} of these plots; choose from {known}{hint}")
+
+
 def solves_chart(
     groups: Mapping[str, Sequence[Trial]], parts: Sequence[str] | None = None
 ) -> alt.VConcatChart:
@@ -61,10 +75,7 @@ def solves_chart(
     UsageError
         If a part does not exist, or there is nothing to show.
     """
-    if unknown := [part for part in parts or () if part not in SOLVE_PARTS]:
-        hint = registry.meant(unknown[0], SOLVE_PARTS)
-        known = ", ".join(SOLVE_PARTS)
-        raise UsageError(f"no part {unknown[0]!r} of these plots; choose from {known}{hint}")
+    require_solve_parts(parts)
     charts = []
     for name, trials in groups.items():
         if parts is None:

@@ -81,6 +81,8 @@ JUSTIFIED = Numbers(
     smoothing=0.0,
 )
 """For the makespan without releases, deadlines and the like."""
+NESTED = JUSTIFIED._replace(greatest=NUMBERS.greatest, smoothing=NUMBERS.smoothing)
+"""The same beside turns over buddy blocks, which lead: these turns are short."""
 
 
 class Encodings(NamedTuple):

@@ -19,7 +19,7 @@ from rarmodel.lists.instance_arrays import InstanceArrays
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.objective_arrays import objective_arrays
 from rarmodel.lists.order_annealing import OrderAnnealing
-from rarmodel.lists.order_moves import BEST, JUSTIFIED, LEAST, NOTHING
+from rarmodel.lists.order_moves import BEST, JUSTIFIED, LEAST, NESTED, NOTHING
 from rarmodel.lists.placement_options import (
     ANY,
     ANY_ALONE,
@@ -165,7 +165,9 @@ class Thread:
         self.names = frozenset(one.name for one in some)
         self.leader = next((one.name for one in some if one.leads(layout)), None)
         lists = ListSchedules(instance, arrays, stop)
-        self.orders = OrderAnnealing(lists, objective_arrays(instance), JUSTIFIED, generator)
+        # Short turns between those over blocks only have to find good schedules, of any value.
+        numbers = NESTED if self.nested else JUSTIFIED
+        self.orders = OrderAnnealing(lists, objective_arrays(instance), numbers, generator)
         self.orders.encodings = self.orders.encodings._replace(
             odds=odds, bulk=layout.size / layout.size.mean()
         )

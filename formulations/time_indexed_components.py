@@ -279,8 +279,10 @@ def capacity(m: Any, scope: Scope) -> None:
         keep_servers(holders, m, scope)
         return
     total = Cap([scope.instance.cluster.total_gpus] * scope.horizon, {})
-    jobs = list(holders(m, scope))
-    keep_caps(m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.amount(int, t))
+    if jobs := list(holders(m, scope)):  # There are none if no job meets its window.
+        keep_caps(
+            m, "capacity", {"all": total}, {"all": jobs}, lambda one, _, t: one.amount(int, t)
+        )
 
 
 CAPACITY = replace(capacity_of(holders, "active_in", "extra_in"), build=capacity)

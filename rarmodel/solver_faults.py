@@ -72,6 +72,16 @@ ENUMERATION = Fault(
     1 << 16,
 )
 
+PROBING = Fault(
+    "highspy",
+    "presolve rule probing",
+    "HiGHS loses the best solutions of some programs, or all of them, by the order in which other "
+    "rules come before; with the rule off no order does, and proofs take no longer",
+    "tests/solvers/probing.mps",
+    "presolve_rule_off",
+    1 << 15,
+)
+
 AGGREGATOR = Fault(
     "highspy",
     "presolve rule aggregator",
@@ -93,7 +103,7 @@ ORDERING = Fault(
     0,
 )
 
-FAULTS = (INCLUSION, ENUMERATION, AGGREGATOR, ORDERING)
+FAULTS = (INCLUSION, ENUMERATION, PROBING, AGGREGATOR, ORDERING)
 """The known ones.
 
 Not here, as no version that rarmodel allows has them: singleton columns in HiGHS 1.14 (HiGHS issue

@@ -155,6 +155,22 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
             for t in ends_of(scope, j)[:-1]
             if term.at(t + 1) > term.at(t)
         )
+    return steps_within(m, scope, place, aim, lambda m, within, j, t: within <= m.ended[j, t])
+
+
+def steps_within(
+    m: Any, scope: Scope, place: int, aim: Aim, kept: Callable[[Any, Any, str, int], Any]
+) -> Any:
+    """The steps of a greatest term: those of its values within which the terms do not all stay.
+
+    Parameters
+    ----------
+    m, scope, place, aim
+        The model, its scope, and the aim with its place among the objectives.
+    kept
+        Function `(m, within, job, slot)`: the constraint that the job ends by the slot if the
+        binary `within` is 1.
+    """
     places = range(len(aim.values) - 1)
     within = pyo.Var(places, domain=pyo.Binary)
     m.add_component(f"within_{place}", within)
@@ -166,7 +182,7 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
         f"within_if_ended_{place}",
         pyo.Constraint(
             [(j, i, t) for j, term in aim.terms.items() for i, t in limits_of(scope, j, term, aim)],
-            rule=lambda m, j, i, t: within[i] <= m.ended[j, t],
+            rule=lambda m, j, i, t: kept(m, within[i], j, t),
         ),
     )
     return sum(1 - within[i] for i in places)

@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from rarmodel.model.objectives import Shape, Term
 
-from .aims import Aim, add_objectives, aims, ends_of, limits_of, values_of_aims
+from .aims import Aim, add_objectives, aims, ends_of, steps_within, values_of_aims
 from .caps import Cap, limit_caps, server_caps
 from .component import Component
 from .composition import OBJECTIVE
@@ -306,24 +306,11 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
         return m.makespan
     if not aim.objective.greatest:
         return _sum(m, scope, place, aim)
-    places = range(len(aim.values) - 1)
-    within = pyo.Var(places, domain=pyo.Binary)
-    m.add_component(f"within_{place}", within)
-    m.add_component(
-        f"stays_within_{place}",
-        pyo.Constraint(places[1:], rule=lambda _, i: within[i] >= within[i - 1]),
-    )
-    found = [(j, i, t) for j, term in aim.terms.items() for i, t in limits_of(scope, j, term, aim)]
-    m.add_component(
-        f"within_if_ended_{place}",
-        pyo.Constraint(
-            found,
-            rule=lambda m, j, i, t: (
-                m.completion[j] <= t + (ends_of(scope, j)[-1] - t) * (1 - within[i])
-            ),
-        ),
-    )
-    return sum(1 - within[i] for i in places)
+
+    def kept(m: Any, within: Any, j: str, t: int) -> Any:
+        return m.completion[j] <= t + (ends_of(scope, j)[-1] - t) * (1 - within)
+
+    return steps_within(m, scope, place, aim, kept)
 
 
 def _sum(m: Any, scope: Scope, place: int, aim: Aim) -> Any:

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# On a busy machine it takes long to draw any input; that says nothing of a test.
-settings.register_profile("shared", max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+# On a busy machine it takes long to draw any input, or to try it; that says nothing of a test.
+settings.register_profile(
+    "shared", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("thorough", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
 

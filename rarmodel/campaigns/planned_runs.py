@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.api import inputs, solving, sources
+from rarmodel.api import formulation_choices, inputs, sources
 from rarmodel.api.sources import with_objective
 from rarmodel.defaults import AUTO
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
@@ -279,7 +279,7 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
         raise UsageError(f"formulation {formulation.name!r} does not count iterations")
     data = None if entry.data is None else read_data(folder / entry.data)
     parts = []
-    for name in entry.solvers or [solving.solvers_for(formulation, AUTO)[0].name]:
+    for name in entry.solvers or [formulation_choices.solvers_for(formulation, AUTO)[0].name]:
         solver = registry.find("solvers", name)
         if formulation.model_class not in solver.model_classes:
             raise UsageError(

@@ -117,7 +117,7 @@ def compare(
     Without --method and --formulation, compare runs all methods, and all formulations that add
     nothing to the instance.
     """
-    from rarmodel.api.comparison import compare as compared  # noqa: PLC0415
+    from rarmodel.api.comparing import compare as compared  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rarmodel import registry
 from rarmodel.bounds import best_bound
@@ -16,11 +16,12 @@ from rarmodel.methods import Method, Neighbourhood, Result, prepare_method, skip
 from rarmodel.model import handled, unhandled, used
 from rarmodel.schema import Instance
 
-from .arguments import asked
+from .arguments import asked_to_compare
 from .comparison import Comparison, Comparisons
-from .formulation_choices import check_entries, solvers_for
+from .formulation_choices import check_entries, require_named_solver, solvers_for
 from .solving import solve_by_formulation, solve_by_method
-from .sources import Data, Source, entries_of, load_instance, with_objective
+from .sources import Data, Source, Starting, Starts, entries_of, load_instance, with_objective
+from .starting import feasible, starts_of
 
 if TYPE_CHECKING:
     from rarmodel.bounds import Bound
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rarmodel.solvers import Solver
 
 
-@asked
+@asked_to_compare
 def compare(
     instances: Source | Iterable[Source],
     *,
@@ -41,6 +42,8 @@ def compare(
     threads: int | None = None,
     seed: int = 0,
     data: Data | None = None,
+    start: Starts | None = None,
+    solver_options: Mapping[str, Any] | None = None,
     bounds: Iterable[str | Bound] = (),
     neighbourhoods: Iterable[str | Neighbourhood] = (),
     model_only: bool = False,
@@ -68,6 +71,11 @@ def compare(
         Seconds for each solve.
     data
         Data that the formulations need beside the instance; see `solve`.
+    start
+        A schedule from which each solve starts, or the values of the formulation's model; see
+        `solve`. With several instances a list of them, one for each, or None where there is none.
+    solver_options
+        Options of the solver by its own names; they need one solver in `solvers`.
     bounds, neighbourhoods
         Parts beside those that are installed; see `solve`.
     model_only
@@ -83,7 +91,7 @@ def compare(
     InputError
         If an instance is malformed.
     UsageError
-        If a name is unknown.
+        If a name is unknown, or a start is no feasible schedule of its instance.
     VerificationError
         If a method or formulation makes a schedule that breaks a constraint.
     """
@@ -95,15 +103,20 @@ def compare(
         raise UsageError("a solver and data need a formulation, for instance time-indexed")
     if model_only and formulations is not None and not formulations:
         raise UsageError("model_only needs a formulation, for instance time-indexed")
-    limits = Limits(time_limit, gap, threads, seed, log, progress)
+    from rarmodel.solvers.choice import require_fitting  # noqa: PLC0415 - few need it
+
+    require_named_solver(solver_options, solvers or ())
+    limits = Limits(
+        time_limit, gap, threads, seed, log, progress, solver_options=solver_options or {}
+    )
     if isinstance(instances, Instance | Mapping | str | os.PathLike):
         instances = [instances]
     problems = [with_objective(load_instance(source), objective) for source in instances]
+    starts = starts_of(problems, start)
     entries = entries_of(data)
     parts = [registry.find("methods", asked) for asked in methods or ()]
-    solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
-        (_Part(method, method.name), partial(solve_by_method, method=method, limits=limits))
-        for method in parts
+    solves: list[tuple[_Part, _Solve]] = [
+        (_Part(method, method.name), partial(_by_method, method, limits)) for method in parts
     ]
     stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
     check_entries(problems, stated, entries)
@@ -114,6 +127,8 @@ def compare(
         if everything and meant_for and not any(meant_for & used(one).keys() for one in problems):
             continue
         for chosen in _pairs_for(formulation, solvers or (), everything=everything):
+            if solver_options:
+                require_fitting(chosen, formulation, limits)
             attempt = partial(
                 solve_by_formulation,
                 formulation=formulation,
@@ -126,14 +141,27 @@ def compare(
             )
             solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
-        return _compared(problems, parts, stated, solves, each)
+        return _compared(problems, starts, parts, stated, solves, each)
+
+
+class _Solve(Protocol):
+    """A method, or a formulation with its solver and limits."""
+
+    def __call__(self, instance: Instance, *, start: Starting | None) -> Result: ...
+
+
+def _by_method(
+    method: Method, limits: Limits, instance: Instance, *, start: Starting | None
+) -> Result:
+    return solve_by_method(instance, method, limits, feasible(instance, start))
 
 
 def _compared(
     problems: Sequence[Instance],
+    starts: Sequence[Starting | None],
     methods: Sequence[Method],
     formulations: Sequence[Formulation],
-    solves: Sequence[tuple[_Part, Callable[[Instance], Result]]],
+    solves: Sequence[tuple[_Part, _Solve]],
     each: Callable[[Instance, str], None] | None,
 ) -> Comparisons:
     if problems:
@@ -142,7 +170,7 @@ def _compared(
         exact = any(not unhandled(first, handled(formulation), "") for formulation in formulations)
         _prepare(first, fit, exact=exact)
     comparisons = Comparisons()
-    for problem in problems:
+    for problem, start in zip(problems, starts, strict=True):
         results: list[Result] = []
         comparisons.append(Comparison(problem.name, results))
         for part, run in solves:
@@ -151,7 +179,7 @@ def _compared(
                 continue
             if each:
                 each(problem, part.title)
-            results.append(run(problem))
+            results.append(run(problem, start=start))
             if results[-1].stopped == INTERRUPTED:
                 return comparisons
     return comparisons

@@ -1,10 +1,12 @@
-"""What goes with a formulation: its solver, and data beside the instance."""
+"""What goes with a formulation: its solver, that one's options, and data beside the instance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rarmodel.defaults import AUTO
+from rarmodel.errors import UsageError
 from rarmodel.schema import Instance
 
 if TYPE_CHECKING:
@@ -17,6 +19,14 @@ def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[So
     from rarmodel.solvers import choice  # noqa: PLC0415 - few need it
 
     return choice.solvers_for(formulation, asked)
+
+
+def require_named_solver(
+    options: Mapping[str, Any] | None, solvers: Sequence[str | Solver]
+) -> None:
+    """Refuse options unless one solver is named, whose words they are."""
+    if options and (len(solvers) != 1 or solvers[0] == AUTO):
+        raise UsageError("solver_options need the solver whose words they are; name that one")
 
 
 def check_entries(

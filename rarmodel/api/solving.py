@@ -19,7 +19,7 @@ from rarmodel.bounds import (
     with_makespan,
     within,
 )
-from rarmodel.defaults import AUTO, DEFAULT_METHOD
+from rarmodel.defaults import DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
@@ -38,11 +38,11 @@ from rarmodel.methods import (
 from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.objectives import MAKESPAN, Value
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, require_feasible
 
 from .arguments import asked
-from .formulation_choices import check_entries, solvers_for
+from .formulation_choices import check_entries, require_named_solver, solvers_for
 from .sources import (
     Data,
     Source,
@@ -165,8 +165,7 @@ def solve(
         raise UsageError("model_only needs a formulation, for instance time-indexed")
     if keep_model and formulation is None:
         raise UsageError("keep_model needs a formulation, for instance time-indexed")
-    if solver_options and (solver is None or solver == AUTO):
-        raise UsageError("solver_options need the solver whose words they are; name it")
+    require_named_solver(solver_options, [] if solver is None else [solver])
     if model_only and (bounds or neighbourhoods):
         raise UsageError("model_only leaves bounds and neighbourhoods out; leave yours out, too")
     if model_only and own:
@@ -231,25 +230,20 @@ def _solve(
                 f"method {found.name!r} does not run on a scheduler's workers; "
                 "leave the scheduler out"
             )
-        return solve_by_method(problem, found, replace(limits, start=feasible(problem, start)))
+        return solve_by_method(problem, found, limits, feasible(problem, start))
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     solvers = solvers_for(stated, solver)
-    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
-
-    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
-        return FormulatedModel(stated, scope, model)
-
-    return solve_formulation(
+    return solve_by_formulation(
         problem,
         stated,
         solvers,
         limits,
         entries,
+        start,
         model_only=model_only,
-        keep=keep if keep_model else None,
-        start=start_of_model(problem, stated, start, entries),
+        keep_model=keep_model,
     )
 
 
@@ -259,20 +253,38 @@ def solve_by_formulation(
     solvers: Sequence[Solver],
     limits: Limits,
     data: Mapping[str, Any],
+    start: Starting | None = None,
     *,
     strict: bool = True,
     model_only: bool = False,
+    keep_model: bool = False,
 ) -> Result:
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
-    from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
+    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
+
+    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
+        return FormulatedModel(formulation, scope, model)
 
     return solve_formulation(
-        instance, formulation, solvers, limits, data, strict=strict, model_only=model_only
+        instance,
+        formulation,
+        solvers,
+        limits,
+        data,
+        strict=strict,
+        model_only=model_only,
+        keep=keep if keep_model else None,
+        start=start_of_model(instance, formulation, start, data),
     )
 
 
-def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
-    """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
+def solve_by_method(
+    instance: Instance, method: Method, limits: Limits, start: Schedule | None = None
+) -> Result:
+    """Solve by a method: verify its schedule, and take the greater of its bound and ours.
+
+    No answer is worse than the schedule from which it starts.
+    """
     if why := unhandled(instance, handled(method), f"method {method.name!r}"):
         raise UsageError(why)
 
@@ -286,7 +298,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         horizon if by_makespan else None,
         listens=by_makespan or getattr(method, "reports_objective", False),
     )
-    limits = replace(limits, progress=recorder)
+    limits = replace(limits, progress=recorder, start=start)
     with within(limits, begun):
         bound = best_bound(instance)
         quick = value_bounds(instance)
@@ -302,10 +314,10 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
-    if limits.start is not None:
-        started = require_feasible(instance, limits.start)
+    if start is not None:
+        started = require_feasible(instance, start)
         if report is None or _worth(started) <= _worth(report):
-            schedule, report, by = limits.start, started, STARTED
+            schedule, report, by = start, started, STARTED
     if schedule is not None and report is not None:
         if stopped != INTERRUPTED:
             try:

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
 
-from .sources import Starting, is_model, load_schedule
+from .sources import Starting, Starts, is_model, load_schedule
 
 if TYPE_CHECKING:
     from rarmodel.exact import Start
     from rarmodel.formulations import Formulation
+
+
+def starts_of(instances: Sequence[Instance], given: Starts | None) -> list[Starting | None]:
+    """What solves of each instance start from: a schedule, or the values of a model.
+
+    Raises
+    ------
+    UsageError
+        If the instances are more or fewer than the starts, or a schedule is not feasible.
+    """
+    if given is None:
+        return [None] * len(instances)
+    each = list(given) if isinstance(given, list | tuple) else [given]
+    if len(each) != len(instances):
+        raise UsageError(
+            f"start: {len(each)} for {len(instances)} instances; give one for each, in their order"
+        )
+    found: list[Starting | None] = []
+    for instance, start in zip(instances, each, strict=True):
+        if start is None or _has_values(start):
+            found.append(start)
+            continue
+        try:
+            found.append(feasible(instance, start))
+        except UsageError as error:
+            raise UsageError(f"{instance.name}: {error}") from error
+    return found
 
 
 def feasible(instance: Instance, start: Starting | None) -> Schedule | None:

@@ -92,7 +92,7 @@ def delayed(
         Makes plans; by default for `slots_for`, with the instance's own caps.
     """
     if insertion is None:
-        insertion = Insertion(ranking.scope(slots_for(ranking, begin)))
+        insertion = Insertion(ranking.scope(slots_for(ranking, begin)), ranking.slot_rules)
     best = begin
     for _ in range(ROUNDS):
         for found in _walk(ranking, insertion, begin, deadline):

@@ -20,6 +20,7 @@ from rarmodel.formulations.restriction import Choice
 
 from .learned_caps import Key, LearnedCap
 from .placement_pool import Workers
+from .slot_rules import SlotRules
 
 NOISE = 1e-9
 """Room that lacks by no more than noise of floats is enough."""
@@ -43,12 +44,19 @@ class Insertion:
     ----------
     scope
         As many slots as plans may have.
+    slot_rules
+        Where rules on placements at slots allow starts; by default those of the scope.
     learned
         Caps of so many slots that additions come to.
     """
 
-    def __init__(self, scope: Scope, learned: Mapping[Key, LearnedCap] | None = None) -> None:
-        self.scope = scope
+    def __init__(
+        self,
+        scope: Scope,
+        slot_rules: SlotRules | None = None,
+        learned: Mapping[Key, LearnedCap] | None = None,
+    ) -> None:
+        self._scope, self._rules = scope, slot_rules or SlotRules(scope)
         self._caps: dict[Key, tuple[npt.NDArray[np.float64], Callable[[str, Choice], float]]] = {
             key: (np.array(room, float), of) for key, (room, of) in caps_of_choices(scope).items()
         }
@@ -79,14 +87,14 @@ class Insertion:
         left = {key: room.copy() for key, (room, _) in self._caps.items()}
         made = Inserted({}, {}, {})
         ends = made.ends
-        after = {j: {*job.after, *waits.get(j, ())} for j, job in self.scope.jobs.items()}
+        after = {j: {*job.after, *waits.get(j, ())} for j, job in self._scope.jobs.items()}
         pending = list(order)
         while pending:
             j = next((one for one in pending if after[one] <= ends.keys()), None)
             if j is None:
                 return None
             pending.remove(j)
-            window = self.scope.windows[j]
+            window = self._scope.windows[j]
             since = max([window.start, earliest.get(j, 0), *(ends[k] for k in after[j])])
             best: tuple[int, int, Workers] | None = None
             for workers, slots in ways[j]:
@@ -117,8 +125,8 @@ class Insertion:
         slots: int,
         since: int,
     ) -> npt.NDArray[np.bool_]:
-        """By slot from one on: whether there is room for a placement."""
-        free = np.ones(max(0, self.scope.horizon - since), np.bool_)
+        """By slot from one on: whether there is room for a placement, and rules allow it."""
+        free = self._rules.allowed(job, workers, self._scope.horizon)[since:]
         for key, used in self._uses(job, workers, slots).items():
             free &= left[key][since:] >= used - NOISE
         return free

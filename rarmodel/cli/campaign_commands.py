@@ -186,7 +186,7 @@ def table(
     if as_json:
         answer_json(list(found.rows))
     elif output is None:
-        show(tables.of_rows(found.title, found.table()))
+        show(tables.of_rows(found.title, found.table(), tables.CAMPAIGN))
     return FINE
 
 

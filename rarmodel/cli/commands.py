@@ -21,7 +21,7 @@ from .options import (
     POSITIVE,
     THREADS,
 )
-from .terminal import answer, answer_json, progress, say_first, show
+from .terminal import answer, answer_json, progress, say_first, show, show_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -81,8 +81,7 @@ def verify(
     if as_json:
         answer_json(report.summary())
     else:
-        for line in tables.aligned(report.lines()):
-            answer(line)
+        show_lines(report.lines())
         if report.violations:
             answer("")
             show(tables.violations(report))
@@ -148,8 +147,7 @@ def audit(
     if as_json:
         answer_json(outcome.summary())
     else:
-        for line in tables.audit(outcome):
-            answer(line)
+        show_lines(tables.audit(outcome))
         answer("")
         show(tables.claims(outcome))
     return FINE
@@ -232,6 +230,5 @@ def formulate(
     if as_json:
         answer_json(size.summary())
     else:
-        for line in tables.model_size(size):
-            answer(line)
+        show_lines(tables.model_size(size))
     return FINE

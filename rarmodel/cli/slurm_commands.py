@@ -30,7 +30,17 @@ from .options import (
 )
 from .output_files import check_output, write_json
 from .report_commands import FORMS
-from .terminal import answer, answer_json, answer_text, progress, say, say_first, show
+from .terminal import (
+    answer,
+    answer_json,
+    answer_text,
+    progress,
+    say,
+    say_first,
+    show,
+    show_lines,
+    show_text,
+)
 
 if TYPE_CHECKING:
     from rarmodel.slurm import Applied, Plan
@@ -172,7 +182,7 @@ def read(
         answer_json(reading.summary())
     else:
         for line in reading.lines():
-            (say if output == "-" else answer)(one_line(line))
+            (say if output == "-" else show_text)(line)
     return FINE
 
 
@@ -257,11 +267,10 @@ def _show_plan(made: Plan) -> None:
     from . import tables  # noqa: PLC0415
 
     for line in made.head():
-        answer(one_line(line))
-    show(tables.of_rows(None, made.rows()))
+        show_text(line)
+    show(tables.of_rows(None, made.rows(), tables.PLANNED))
     answer("")
-    for line in tables.aligned(made.lines()):
-        answer(line)
+    show_lines(made.lines())
 
 
 @slurm.command("apply")

@@ -12,7 +12,9 @@ from rarmodel.defaults import (
 )
 from rarmodel.kinds import LISTED
 
+from .former_options import rewritten
 from .input_files import read_schedules, share_stdin
+from .number_types import Whole
 from .options import (
     DATA,
     INSTANCE,
@@ -38,12 +40,13 @@ class Commands(click.RichGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of that name."""
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
             if args[0] in LISTED:
                 hint = f"no command {args[0]!r}; was 'list {args[0]}' meant?"
                 raise click.UsageError(hint, ctx) from error
             raise
+        return name, command, rewritten(name or "", rest)
 
 
 @click.group(
@@ -187,7 +190,7 @@ def schema(kind: str) -> int:
 )
 @click.option(
     "--horizon",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="SLOTS",
     help="Number of slots of the model. By default the best makespan of the heuristics, or the "
     "instance's horizon if the formulation adds constraints or an objective.",

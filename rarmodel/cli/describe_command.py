@@ -11,7 +11,10 @@ from .terminal import answer, answer_json, show, show_lines
 @click.command()
 @click.argument("instance")
 @click.option(
-    "--jobs", is_flag=True, help="Also list each job, with its execution times by placement."
+    "--list-jobs",
+    "jobs",
+    is_flag=True,
+    help="Also list each job, with its execution times by placement.",
 )
 @JSON
 def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001

@@ -9,6 +9,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
+from .number_types import Whole
 from .options import INSTANCE, JSON, SEED, objective_option
 from .output_files import check_output, write_json
 from .terminal import answer_json, forecast, say, say_first, show, show_lines
@@ -34,7 +35,7 @@ from .terminal import answer_json, forecast, say, say_first, show, show_lines
 @click.option(
     "--round",
     "round_slots",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="SLOTS",
     help="Ask the policy every so many slots as well. By default policies with rounds choose.",
 )

@@ -12,19 +12,15 @@ from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .input_files import share_stdin
+from .named_numbers import RATES, merged, named_option
+from .number_types import Number, Whole
 from .options import (
-    INTRA_SERVER,
     JSON,
-    NETWORK,
-    OVERSUBSCRIPTION,
     POSITIVE,
-    RATES,
-    REDUCTION,
     SEED,
     SEVERAL,
     SLOT_LENGTH,
     THREADS,
-    Number,
     objective_option,
     together,
 )
@@ -70,8 +66,7 @@ READING = together(
         help="JSON or YAML file with profiles of jobs by name, user, account or comment.",
     ),
     click.option(
-        "--jobs",
-        "whose",
+        "--whose",
         type=click.Choice(["mine", "all"]),
         help="Plan the jobs that rarmodel may touch (mine), around the others, or all waiting "
         "jobs. By default mine, if there are any.",
@@ -97,15 +92,12 @@ READING = together(
         show_default=True,
         help="Duration of a job without profile, earlier runs and time limit.",
     ),
-    click.option(
+    named_option(
         "--cluster",
-        metavar="FILE",
-        help="File with rates and contention, such as `rarmodel calibrate` writes.",
+        "Rates of the cluster",
+        RATES,
+        file="rates and contention, such as `rarmodel calibrate` writes",
     ),
-    NETWORK,
-    OVERSUBSCRIPTION,
-    INTRA_SERVER,
-    REDUCTION,
 )
 SOLVING = together(
     click.option(
@@ -126,7 +118,7 @@ SOLVING = together(
     ),
     click.option(
         "--iterations",
-        type=click.IntRange(1),
+        type=Whole(1),
         metavar="N",
         help="Stop search after N iterations. The same seed and threads then give the same plan.",
     ),
@@ -138,9 +130,8 @@ SOLVING = together(
 def _choices(options: dict[str, Any]) -> dict[str, Any]:
     """Options of a reading, taken out of all options."""
     found = {name: options.pop(name) for name in CHOICES}
-    given = {name: options.pop(name) for name in RATES}
-    rates = {name: rate for name, rate in given.items() if rate is not None}
-    return found | {"rates": rates}
+    file, rates = merged("--cluster", found["cluster"])
+    return found | {"cluster": file, "rates": rates}
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +185,8 @@ def read(
 @SOLVING
 @click.option("--output", metavar="FILE", help="Write the plan to this file; - for stdout.")
 @click.option(
-    "--picture",
+    "--plot",
+    "picture",
     metavar="FILE",
     help="Draw Slurm's own order and the plan; the name ends in .png, .svg, .pdf or .html.",
 )
@@ -385,7 +377,7 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
 )
 @click.option(
     "--most",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     default=50,
     show_default=True,
@@ -393,7 +385,7 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
 )
 @click.option(
     "--looks",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="End after N looks. By default rarmodel looks until you interrupt it.",
 )

@@ -9,6 +9,7 @@ from rarmodel.errors import one_line
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
+from .number_types import Whole
 from .options import (
     BOUNDS,
     DATA,
@@ -61,13 +62,13 @@ from .terminal import answer_json, progress, say, show_lines
 )
 @click.option(
     "--iterations",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Stop search after N iterations. The same seed and threads then give the same schedule.",
 )
 @click.option(
     "--patience",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Stop search after N iterations without a better schedule or bound.",
 )

@@ -226,13 +226,16 @@ def plan(
                 f"{picture}: a page tells a gap, and this plan claims none: {made.caveats[0]}; "
                 "name a file that ends in .png, .svg or .pdf"
             )
+        colour = "tenant" if len(made.instance.tenants) > 1 else "size"
         if form == "html":
-            drawn = plotting.report(made.instance, made.schedules).encode()
+            drawn = plotting.report(made.instance, made.schedules, colour=colour).encode()
         else:
             from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
 
             shown, claimed = made.schedules, not made.caveats
-            chart = plotting.plot(made.instance, shown, parts=["gantt"], bound=claimed)
+            chart = plotting.plot(
+                made.instance, shown, parts=["gantt"], bound=claimed, colour=colour
+            )
             drawn = image_of(chart, form)
         files.write_bytes(picture, drawn)
     if as_json:

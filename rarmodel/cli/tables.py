@@ -71,7 +71,9 @@ DESCRIBED = _by_name(
     numbers("wall-clock", 9),
 )
 """The same of descriptions."""
-PLANNED = _by_name(prose("GPUs"), numbers("by Slurm", 2), prose("why it waits", 1))
+PLANNED = _by_name(
+    words("user", 3), prose("GPUs"), numbers("by Slurm", 2), prose("why it waits", 1)
+)
 """The same of plans for Slurm."""
 CAMPAIGN = _by_name(
     words("campaign"),

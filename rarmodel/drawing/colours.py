@@ -131,15 +131,19 @@ def colouring(instance: Instance) -> Colouring:
 
 
 def colouring_by_tenant(instance: Instance) -> Colouring:
-    """Colours of an instance's jobs by tenant; those with few jobs share one."""
+    """Colours of an instance's jobs by tenant; those with few jobs share one.
+
+    The lines of schedules take the same colours from the other end.
+    """
     of_jobs = [job.tenant for job in instance.jobs]
     counts = Counter(name for name in of_jobs if name is not None)
     ranked = sorted(counts, key=lambda name: (-counts[name], name))
     own = ranked if len(ranked) <= MOST_TENANTS else ranked[: MOST_TENANTS - 1]
-    classes = [JobClass(name, STRONG[i]) for i, name in enumerate(sorted(own))]
+    classes = [JobClass(name, STRONG[-1 - i]) for i, name in enumerate(sorted(own))]
     number = {one.name: i for i, one in enumerate(classes)}
     if len(own) < len(ranked):
-        classes.append(JobClass(f"{len(ranked) - len(own)} other tenants", STRONG[len(classes)]))
+        more = f"{len(ranked) - len(own)} other tenants"
+        classes.append(JobClass(more, STRONG[-1 - len(classes)]))
     before: Counter[int | None] = Counter()
     found, shades = list[int | None](), list[int]()
     for name in of_jobs:

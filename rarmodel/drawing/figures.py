@@ -11,7 +11,7 @@ import altair as alt
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
-from .colours import UNKNOWN, colouring
+from .colours import UNKNOWN
 from .finding import finding_of
 from .gantt import GANTT, gantt, gantt_height, has_single_jobs
 from .heat import LINKS, links, links_height
@@ -181,8 +181,20 @@ def look(
         ("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent"
     )
     chart = chart.resolve_scale(**apart)
-    classes = [one.colour for one in colouring(shown.instance).classes]
+    classes = [one.colour for one in shown.colours.classes]
     return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})
+
+
+def headed(chart: Any, sentence: str) -> Any:
+    """A chart of schedules with a sentence above its finding; as it is without one."""
+    if not sentence:
+        return chart
+    found = chart.title
+    below = [*found.text, *found.subtitle] if isinstance(found, alt.Title) else []
+    title = alt.Title(wrap(sentence, 95), subtitle=below, fontSize=17, offset=14, subtitlePadding=6)
+    chart = chart.copy(deep=False)
+    chart.title = title
+    return chart
 
 
 def heading(shown: Shown) -> alt.Title | str:

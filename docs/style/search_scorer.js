@@ -1,4 +1,5 @@
-// Guides come before the API reference, and a page's title before words in its text.
+// Tutorials and guides come before what one looks up, and that before the API reference.
+const LATER = { api: 50, formulations: 12, cli: 8, formats: 8, glossary: 8, migration: 12, parts: 8 };
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
@@ -10,6 +11,6 @@ var Scorer = {
   partialTerm: 2,
   score: function (result) {
     // [page, title, anchor, description, score, file]
-    return result[0].startsWith("api/") ? result[4] - 50 : result[4];
+    return result[4] - (LATER[result[0].split("/")[0]] || 0);
   },
 };

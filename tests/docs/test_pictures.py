@@ -63,7 +63,6 @@ def test_a_picture_carries_what_it_shows(scripts: dict[str, Any]) -> None:
     ("picture", "source", "makespans"),
     [
         ("lab", "lab.json", [34, 13, 10]),
-        ("two-servers", "two-servers", [20, 20, 12]),
         ("lemma-3-real-fails", "lemma-3-real-fails", [25, 7]),
     ],
 )

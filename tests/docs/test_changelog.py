@@ -9,9 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-SECTIONS = dict(
-    zip(*[iter(re.split(r"(?m)^## (.+)$", TEXT)[1:])] * 2, strict=True),
-)
+PARTS = re.split(r"(?m)^## (.+)$", TEXT)
+SECTIONS = dict(zip(PARTS[1::2], PARTS[2::2], strict=True))
 """Text below each heading, by heading."""
 WORDS = 850
 """What a user reads in three minutes."""
@@ -23,7 +22,7 @@ def test_version_of_the_package_is_the_newest_dated_section() -> None:
     version, _, day = newest.partition(" - ")
     assert unreleased == "Unreleased"
     assert version == project["version"]
-    assert date.fromisoformat(day)
+    assert date.fromisoformat(day).isoformat() == day
 
 
 def test_section_of_a_version_is_read_in_three_minutes() -> None:

@@ -16,6 +16,7 @@ from sphinx import addnodes
 import rarmodel
 
 sys.path.append(str(Path(__file__).parent))
+import command_line
 import parts_tables
 
 project = "rarmodel"
@@ -177,6 +178,8 @@ def _tables_of_parts(app, page, source):
     """Make the tables of who handles what anew."""
     if page == parts_tables.PAGE.stem:
         source[0] = parts_tables.renewed(source[0])
+    if page == command_line.PAGE.stem:
+        source[0] = command_line.renewed(source[0])
 
 
 def _names_as_links(app, doctree):

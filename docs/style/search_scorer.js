@@ -1,5 +1,5 @@
 // Tutorials and guides come before what one looks up, and that before the API reference.
-const LATER = { api: 50, formulations: 12, cli: 8, formats: 8, glossary: 8, migration: 12, parts: 8 };
+const LATER = { api: 50, formulations: 12, cli: 8, formats: 8, "json-output": 12, glossary: 8, migration: 12, parts: 8 };
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,

@@ -11,7 +11,7 @@ import altair as alt
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
-from .colours import UNKNOWN, colouring
+from .colours import UNKNOWN
 from .finding import finding_of
 from .gantt import GANTT, gantt, gantt_height, has_single_jobs
 from .heat import LINKS, links, links_height
@@ -181,7 +181,7 @@ def look(
         ("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent"
     )
     chart = chart.resolve_scale(**apart)
-    classes = [one.colour for one in colouring(shown.instance).classes]
+    classes = [one.colour for one in shown.colours.classes]
     return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})
 
 

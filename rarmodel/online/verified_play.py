@@ -34,7 +34,7 @@ from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
 from .policies.priorities import SRTF
 from .policy import Policy
-from .simulation import Proven, Simulation
+from .simulation import Proven, Simulation, figures_without_meaning
 
 LATE = frozenset({"deadline", "horizon"})
 """Constraints that a policy may break: it is not told what would keep them."""
@@ -104,6 +104,7 @@ def simulate(
         stopped=stopped,
         causes=played.causes,
         notes=notes_on(instance, policy),
+        says_nothing=figures_without_meaning(instance),
     )
 
 
@@ -131,6 +132,7 @@ def _not_played(
         stopped="a job can never complete, so nothing was played",
         causes=lines,
         notes=notes_on(instance, policy),
+        says_nothing=figures_without_meaning(instance),
     )
 
 

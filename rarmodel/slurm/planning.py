@@ -37,6 +37,8 @@ class Planned:
     ----------
     job
         Its id.
+    user
+        Whose it is; empty if that is not told.
     gpus
         Number of GPUs on each node.
     start, end
@@ -50,6 +52,7 @@ class Planned:
     """
 
     job: str
+    user: str
     gpus: Mapping[str, int]
     start: int
     end: int
@@ -108,6 +111,7 @@ class Plan:
         return [
             {
                 "job": one.job,
+                "user": one.user or NONE,
                 "GPUs": " + ".join(f"{n} on {', '.join(nodes)}" for n, nodes in _alike(one.gpus)),
                 "starts": self._clock(one.start),
                 "ends": self._clock(one.end),
@@ -155,6 +159,7 @@ class Plan:
             "jobs": [
                 {
                     "job": one.job,
+                    "user": one.user or None,
                     "gpus": dict(one.gpus),
                     "start": one.start,
                     "end": one.end,
@@ -302,6 +307,7 @@ def _jobs(instance: Instance, result: Result, by_slurm: Result) -> list[Planned]
     found = [
         Planned(
             job=one.job,
+            user=jobs[one.job].tenant or "",
             gpus={server: len(gpus) for server, gpus in one.gpus.items()},
             start=one.start,
             end=ends[one.job] or one.start,

@@ -230,13 +230,13 @@ def plan(
         if form == "html":
             drawn = plotting.report(made.instance, made.schedules, colour=colour).encode()
         else:
-            from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+            from rarmodel.drawing import headed, image_of  # noqa: PLC0415 - an extra
 
             shown, claimed = made.schedules, not made.caveats
             chart = plotting.plot(
                 made.instance, shown, parts=["gantt"], bound=claimed, colour=colour
             )
-            drawn = image_of(chart, form)
+            drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())

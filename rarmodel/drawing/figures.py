@@ -185,6 +185,18 @@ def look(
     return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})
 
 
+def headed(chart: Any, sentence: str) -> Any:
+    """A chart of schedules with a sentence above its finding; as it is without one."""
+    if not sentence:
+        return chart
+    found = chart.title
+    below = [*found.text, *found.subtitle] if isinstance(found, alt.Title) else []
+    title = alt.Title(wrap(sentence, 95), subtitle=below, fontSize=17, offset=14, subtitlePadding=6)
+    chart = chart.copy(deep=False)
+    chart.title = title
+    return chart
+
+
 def heading(shown: Shown) -> alt.Title | str:
     """The finding above a plot; nothing where no bounds are known."""
     if shown.aims is None:

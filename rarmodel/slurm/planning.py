@@ -223,6 +223,17 @@ class Plan:
             "last end": self._clock(result.makespan),
         }
 
+    def headline(self) -> str:
+        """The gain in a sentence; empty if there is nothing to compare."""
+        own, others = self._mean_wait(self.result), self._mean_wait(self.slurm)
+        if own is None or others is None:
+            return ""
+        if own == others:
+            return f"The mean wait stays {duration(own)}."
+        verb = "falls" if own < others else "rises"
+        by = duration(abs(others - own))
+        return f"The mean wait {verb} by {by}, from {duration(others)} to {duration(own)}."
+
     def _gain(self) -> str:
         """The gain in the user's terms."""
         own, others = self._mean_wait(self.result), self._mean_wait(self.slurm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from math import inf
 from random import Random
@@ -182,7 +183,25 @@ def test_slots_that_caps_ask_for_are_those_of_their_area() -> None:
         sum(workers.values()) * (found.times.ends[j] - found.times.starts[j])
         for j, workers in found.times.workers.items()
     )
-    assert abs(slots_needed(caps, ranking, found.times) - min(area, ranking.most)) <= 1
+    assert abs(slots_needed(caps, found.times) - area) <= 1
+
+
+def test_additions_that_ask_for_more_slots_than_there_are_are_said_to() -> None:
+    instance = rarmodel.generate("contention", seed=1, jobs=8)
+    known = rarmodel.solve(instance, method="search", time_limit=1, threads=1)
+    assert known.makespan is not None
+    time = instance.time.model_copy(update={"horizon": known.makespan + 5})
+    most = max(job.size for job in instance.jobs)
+    few = TIME_INDEXED.extended("few", power_cap)
+    found = rarmodel.solve(
+        instance.model_copy(update={"time": time}),
+        formulation=replace(few, unfit=lambda _: "no model today"),
+        data={"gpus_at_once": most},
+        time_limit=4,
+        threads=1,
+    )
+    assert found.status == "unknown"
+    assert "the additions ask for about" in found.stopped
 
 
 def test_two_large_jobs_of_160_at_once_are_scheduled() -> None:

@@ -269,5 +269,5 @@ def test_starts_that_do_not_fit_the_instances_are_refused_before_anything_is_sol
         rarmodel.compare([other, instance()], methods=["random"], start=best())
     with pytest.raises(UsageError, match="start: the schedule is not feasible"):
         rarmodel.compare([other, instance()], methods=["random"], start=[best(), best()])
-    with pytest.raises(UsageError, match=r"start: .* is expected"):
+    with pytest.raises(UsageError, match=r"its item 1 is 7; .* is expected"):
         rarmodel.compare([other, instance()], methods=["random"], start=[best(), 7])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.argument_checks import checked, expected, optional, require
+from rarmodel.argument_checks import checked, expected, optional, require, shown
 from rarmodel.argument_checks import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
@@ -60,8 +60,12 @@ def is_start(value: object) -> str | None:
 
 def are_starts(value: object) -> str | None:
     """The same of one start, or a list with one for each instance."""
-    some = value if isinstance(value, list | tuple) else [value]
-    return next(filter(None, (is_start(one) for one in some if one is not None)), None)
+    if not isinstance(value, list | tuple):
+        return is_start(value)
+    for i, one in enumerate(value):
+        if one is not None and (why := is_start(one)):
+            return f"its item {i} is {shown(one)}; {why}"
+    return None
 
 
 def is_model(value: object) -> bool:

@@ -69,10 +69,13 @@ class First(NamedTuple):
         The best admissible schedule, or None.
     broken
         A schedule that is worth a repair, or None: a short one, where no admissible one is.
+    needed
+        About how many slots caps of the additions ask for; 0 if that is not known.
     """
 
     admissible: Incumbent | None
     broken: Incumbent | None
+    needed: int = 0
 
 
 def first_incumbents(ranking: Ranking, deadline: float) -> First:
@@ -95,6 +98,7 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
     if _within(found, near):
         return First(_best(found), None)
     found.append(shortest)
+    needed = 0
     if shortest.violated:
         needed = _under_caps(ranking, shortest, deadline, found)
         near = max(near, NEAR_ENOUGH * needed)
@@ -106,13 +110,13 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
     admissible = _best(found)
     broken = [one for one in found if one.violated]
     if not broken or _within(found, near):
-        return First(admissible, None)
+        return First(admissible, None, needed)
     # Of the most violated one half the length is as good as no violation.
     worst = max(one.violated for one in broken)
     repaired = min(broken, key=lambda one: one.times.latest * (1 + one.violated / worst))
     if _within(found, NEAR_ENOUGH * repaired.times.latest):
-        return First(admissible, None)
-    return First(admissible, repaired)
+        return First(admissible, None, needed)
+    return First(admissible, repaired, needed)
 
 
 def _under_caps(
@@ -127,7 +131,7 @@ def _under_caps(
     """
     slots = slots_for(ranking, shortest)
     caps = learned_caps(ranking, shortest, slots)
-    needed = slots_needed(caps, ranking, shortest.times)
+    needed = slots_needed(caps, shortest.times)
     if SPARE * needed > slots:
         slots = min(ranking.most, round(SPARE * needed) + slots)
         caps = learned_caps(ranking, shortest, slots)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -93,21 +94,25 @@ def learned_caps(ranking: Ranking, found: Incumbent, horizon: int) -> dict[Key, 
     return caps
 
 
-def slots_needed(caps: Mapping[Key, LearnedCap], ranking: Ranking, times: Times) -> int:
-    """About how many slots jobs need to keep caps in their placements, if nothing is lost."""
-    most = 0
+def slots_needed(caps: Mapping[Key, LearnedCap], times: Times) -> int:
+    """About how many slots jobs need to keep caps in their placements, if nothing is lost.
+
+    Slots after those of a cap are taken to have what its last one has.
+    """
+    needed = 0
     for cap in caps.values():
         area = sum(
             cap.used(j, Choice(workers, 1, range(1))) * (times.ends[j] - times.starts[j])
             for j, workers in times.workers.items()
         )
-        reached = np.cumsum(np.maximum(np.where(np.isinf(cap.room), area, cap.room), 0.0))
-        most = max(most, int(np.searchsorted(reached, area)) + 1 if area else 0)
-        if area and reached[-1] < area:
-            # Later slots are taken to have what the last one has.
-            last = max(float(cap.room[-1]), 1e-9)
-            most = max(most, len(reached) + round(min((area - reached[-1]) / last, ranking.most)))
-    return min(most, ranking.most)
+        if area <= 0:
+            continue
+        reached = np.cumsum(np.clip(cap.room, 0.0, area))
+        if reached[-1] >= area:
+            needed = max(needed, int(np.searchsorted(reached, area)) + 1)
+        elif cap.room[-1] > 0:
+            needed = max(needed, len(reached) + ceil((area - reached[-1]) / cap.room[-1]))
+    return needed
 
 
 def _give_back(cap: LearnedCap, times: Times) -> None:

@@ -63,6 +63,7 @@ CHECKS: dict[str, Check] = {
     "output": optional(path),
     "charts": optional(argument_checks.entries),
     "parts": optional(several),
+    "colour": text,
     "family": text,
     "name": optional(text),
     "servers": optional(whole(1)),

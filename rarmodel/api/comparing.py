@@ -49,7 +49,7 @@ def compare(
     model_only: bool = False,
     log: Callable[[str], None] | None = None,
     progress: Callable[[float | None, float | None], None] | None = None,
-    each: Callable[[Instance, str], None] | None = None,
+    each: Callable[[Instance, str, int, int], None] | None = None,
 ) -> Comparisons:
     """Compare methods and formulations on instances, side by side.
 
@@ -84,7 +84,8 @@ def compare(
     gap, threads, seed, log, progress
         Limits of each solve; see `Limits`.
     each
-        Called with the instance and the name of the method before each solve.
+        Called before each solve: with the instance, the name of the method, the number of the
+        solve, which counts from 1, and the number of all solves.
 
     Raises
     ------
@@ -162,7 +163,7 @@ def _compared(
     methods: Sequence[Method],
     formulations: Sequence[Formulation],
     solves: Sequence[tuple[_Part, _Solve]],
-    each: Callable[[Instance, str], None] | None,
+    each: Callable[[Instance, str, int, int], None] | None,
 ) -> Comparisons:
     if problems:
         first = problems[0]
@@ -170,6 +171,12 @@ def _compared(
         exact = any(not unhandled(first, handled(formulation), "") for formulation in formulations)
         _prepare(first, fit, exact=exact)
     comparisons = Comparisons()
+    total = sum(
+        not unhandled(problem, handled(part.part), part.name)
+        for problem in problems
+        for part, _ in solves
+    )
+    solved = 0
     for problem, start in zip(problems, starts, strict=True):
         results: list[Result] = []
         comparisons.append(Comparison(problem.name, results))
@@ -177,8 +184,9 @@ def _compared(
             if why := unhandled(problem, handled(part.part), part.name):
                 results.append(skipped(problem, why, bound=best_bound(problem), **part.names))
                 continue
+            solved += 1
             if each:
-                each(problem, part.title)
+                each(problem, part.title, solved, total)
             results.append(run(problem, start=start))
             if results[-1].stopped == INTERRUPTED:
                 return comparisons

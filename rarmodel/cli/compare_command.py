@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
-from rarmodel.errors import UsageError, one_line
+from rarmodel.errors import UsageError
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
@@ -31,7 +31,7 @@ from .output_files import (
     write_rows,
     write_shown,
 )
-from .terminal import answer, answer_json, progress, say, show
+from .terminal import answer, answer_json, progress, say, show, show_text
 
 
 @click.command()
@@ -153,7 +153,9 @@ def compare(
             seed=seed,
             log=say if log else None,
             progress=report,
-            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
+            each=lambda instance, part, number, total: name(
+                f"{instance.name}: {part}, {number} of {total}", instance.time, limit=time_limit
+            ),
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
@@ -168,8 +170,8 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            show(tables.of_rows(comparison.instance, comparison.table()))
+            show(tables.of_rows(comparison.instance, comparison.table(), tables.COMPARED))
             for line in comparison.why_not_optimal():
-                answer(one_line(line))
+                show_text(line)
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED

@@ -185,6 +185,6 @@ def test_a_comparison_refuses_a_wrong_option_before_anything_is_solved() -> None
             formulations=["time-indexed"],
             solvers=["highs"],
             solver_options={"presolv": "off"},
-            each=lambda _, title: titles.append(title),
+            each=lambda _, title, *__: titles.append(title),
         )
     assert not titles

@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import is_dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -28,8 +29,17 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build"]
+if find_spec("sphinx_copybutton"):
+    extensions.append("sphinx_copybutton")
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "  # what is typed after a prompt, without the output
+copybutton_prompt_is_regexp = True
+copybutton_copy_empty_lines = False
+exclude_patterns = ["_build", "notes"]  # notes are for maintainers: CONTRIBUTING.md
 html_theme = "furo"
+html_logo = "style/logo.svg"
+html_favicon = "style/logo.svg"
+html_search_scorer = str(Path(__file__).parent / "style" / "search_scorer.js")
+html_theme_options = {"navigation_with_keys": True}
 html_title = f"rarmodel {release}"
 html_copy_source = False
 html_math_renderer = "mathml"

@@ -407,6 +407,15 @@ def judged_model(
     return _with_additions(m, formulation, scope)
 
 
+def additions_alone(
+    formulation: Formulation, scope: Scope, restriction: Restriction, *, variables: bool = False
+) -> Any:
+    """The same of jobs with a choice: what was added, and nothing of what a schedule must keep."""
+    m, _ = _begun(scope, restriction, variables=variables)
+    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, scope.horizon))
+    return _with_additions(m, formulation, scope)
+
+
 def _begun(scope: Scope, restriction: Restriction, *, variables: bool) -> tuple[Any, _Jobs]:
     """A model with its variables and the documented components."""
     m: Any = pyo.ConcreteModel("restricted")

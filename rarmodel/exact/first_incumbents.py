@@ -1,8 +1,10 @@
 """The schedules from which restricted models begin: admissible ones, or short ones to repair.
 
-No method knows the additions. The shortest schedule of all methods and of `search` may keep them;
-if not, jobs wait for each other until it does. Where that does not help, schedules in which less
-runs at once are tried. The best of all is admissible, or is left to models that repair it.
+No method knows the additions. The shortest schedule of all methods and of `search` may keep them.
+If not, and additions come to caps, `search` takes these for resources, or all jobs are inserted
+anew under them; and jobs wait for each other until the schedule is admissible. Where that does not
+help, schedules in which less runs at once are tried. The best of all is admissible, or is left to
+models that repair it.
 """
 
 from __future__ import annotations
@@ -13,10 +15,16 @@ from math import ceil
 from time import perf_counter
 from typing import NamedTuple
 
+from rarmodel.methods import attempt
+from rarmodel.model import unhandled
 from rarmodel.model.windows import in_order, waited_for
+from rarmodel.search import SEARCH
 
-from .delays import delayed
+from .caps_as_resources import with_resources
+from .delays import delayed, slots_for
 from .insertion import Insertion, Way
+from .insertion_orders import inserted_anew
+from .learned_caps import Key, LearnedCap, learned_caps, slots_needed
 from .ranking import Incumbent, Ranking
 from .thinned_schedules import STRETCHES, on_less
 
@@ -35,6 +43,15 @@ MOST_OFFERED = 40
 
 DELAYS_SHARE = 0.2
 """Share of the time for delays."""
+
+INSERTION_SHARE = 0.2
+"""Share of the time for plans under caps that additions come to."""
+
+SEARCH_SHARE = 0.3
+"""Share of the time for `search` on an instance with such caps as resources."""
+
+SPARE = 1.5
+"""Multiple of the slots that caps ask for, which plans may have."""
 
 FIRST_SHARE = 0.04
 """Share of the time for each search on a part of the cluster."""
@@ -79,8 +96,8 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
         return First(_best(found), None)
     found.append(shortest)
     if shortest.violated:
-        until = perf_counter() + DELAYS_SHARE * (deadline - perf_counter())
-        found.append(delayed(ranking, shortest, until))
+        needed = _under_caps(ranking, shortest, deadline, found)
+        near = max(near, NEAR_ENOUGH * needed)
     if not _within(found, near):
         for thin in _thinner(ranking, shortest, deadline):
             found.append(thin)
@@ -88,7 +105,7 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
                 break
     admissible = _best(found)
     broken = [one for one in found if one.violated]
-    if not broken:
+    if not broken or _within(found, near):
         return First(admissible, None)
     # Of the most violated one half the length is as good as no violation.
     worst = max(one.violated for one in broken)
@@ -96,6 +113,60 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
     if _within(found, NEAR_ENOUGH * repaired.times.latest):
         return First(admissible, None)
     return First(admissible, repaired)
+
+
+def _under_caps(
+    ranking: Ranking, shortest: Incumbent, deadline: float, found: list[Incumbent]
+) -> int:
+    """Add schedules in which jobs keep learned caps, or wait for each other.
+
+    Returns
+    -------
+    int
+        About how many slots the caps ask for.
+    """
+    slots = slots_for(ranking, shortest)
+    caps = learned_caps(ranking, shortest, slots)
+    needed = slots_needed(caps, ranking, shortest.times)
+    if SPARE * needed > slots:
+        slots = min(ranking.most, round(SPARE * needed) + slots)
+        caps = learned_caps(ranking, shortest, slots)
+    insertion, begin = Insertion(ranking.scope(slots), ranking.slot_rules, caps), shortest
+    for anew in _keeping(ranking, caps, insertion, shortest, deadline):
+        found.append(anew)
+        begin = min(begin, anew, key=lambda one: one.rank)
+    if begin.violated:
+        until = perf_counter() + _part(DELAYS_SHARE, deadline)
+        found.append(delayed(ranking, begin, until, insertion))
+    return needed
+
+
+def _keeping(
+    ranking: Ranking,
+    caps: Mapping[Key, LearnedCap],
+    insertion: Insertion,
+    shortest: Incumbent,
+    deadline: float,
+) -> Iterator[Incumbent]:
+    """Schedules made for caps: by `search`, which knows resources, or else by insertion."""
+    if not caps:
+        return
+    own = None
+    stated = with_resources(ranking.known.instance, caps)
+    if stated is not None and not unhandled(stated, SEARCH.handles, ""):
+        limits = ranking.limits(_part(SEARCH_SHARE, deadline))
+        made = attempt(SEARCH, stated, limits).schedule
+        own = ranking.ranked(made) if made is not None and ranking.pool.add_schedule(made) else None
+        if own is not None:
+            yield own
+    if own is None or own.violated:
+        until = perf_counter() + _part(INSERTION_SHARE, deadline)
+        yield from inserted_anew(ranking, insertion, own or shortest, until)
+
+
+def _part(share: float, deadline: float) -> float:
+    """Seconds: a share of those that are left."""
+    return share * max(0.0, deadline - perf_counter())
 
 
 def _best(found: list[Incumbent]) -> Incumbent | None:

@@ -111,7 +111,7 @@ class Simulation:
     def lines(self) -> dict[str, str]:
         """The result as a dictionary of names and formatted values."""
         one, slots = self.metrics, self.time.told
-        percentiles = told(one.p95_flow, ",.1f"), told(one.p99_flow, ",.1f")
+        percentiles = f"{told(one.p95_flow, ',.1f')}, {told(one.p99_flow, ',.1f')}"
         found = {
             "instance": self.instance,
             "policy": f"{self.policy}, placement {self.placement}",
@@ -119,7 +119,8 @@ class Simulation:
             "makespan": slots(one.makespan),
             "mean flow": slots(one.mean_flow, form=",.2f"),
             "median flow": slots(one.median_flow, form=",.1f"),
-            "95th and 99th percentile": ", ".join(percentiles),
+            "95th and 99th percentile": percentiles
+            + (" slots" if one.p95_flow is not None else ""),
             "greatest flow": slots(one.max_flow),
             "mean queueing": slots(one.mean_queueing, form=",.2f"),
             "utilisation": told(one.utilisation, ".1%"),

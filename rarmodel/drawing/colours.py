@@ -40,6 +40,9 @@ STRONG = (
     *("#2f6fb5", "#c98a1b", "#2a9d78", "#a3507f", "#6fb1dc"),
     *("#8a6d3b", "#5b5fa8", "#d9694a", "#7c8792", "#a5b52f"),
 )
+TENANTS = tuple(colour for colour in reversed(STRONG) if colour != "#d9694a")
+"""Colours of tenants: those of lines from the other end, without the one like the edge of a ring
+over several servers."""
 DASHES = ((1, 0), (6, 3), (2, 2), (6, 2, 2, 2))
 """Dashes of lines, as lengths of dash and gap: one for each round through the colours."""
 
@@ -52,7 +55,7 @@ COOL = ("#67bdbf59", "#3f9ac6cc", "#3a74b8ff", "#2f4a9cff")
 SIZE, TENANT = "size", "tenant"
 BY = (SIZE, TENANT)
 """What the colour of a job can say: its number of GPUs, or whose it is."""
-MOST_TENANTS = 9
+MOST_TENANTS = len(TENANTS)
 """Most tenants with a colour of their own: those with the most jobs."""
 NO_TENANT = "no tenant"
 
@@ -131,19 +134,16 @@ def colouring(instance: Instance) -> Colouring:
 
 
 def colouring_by_tenant(instance: Instance) -> Colouring:
-    """Colours of an instance's jobs by tenant; those with few jobs share one.
-
-    The lines of schedules take the same colours from the other end.
-    """
+    """Colours of an instance's jobs by tenant; those with few jobs share one."""
     of_jobs = [job.tenant for job in instance.jobs]
     counts = Counter(name for name in of_jobs if name is not None)
     ranked = sorted(counts, key=lambda name: (-counts[name], name))
     own = ranked if len(ranked) <= MOST_TENANTS else ranked[: MOST_TENANTS - 1]
-    classes = [JobClass(name, STRONG[-1 - i]) for i, name in enumerate(sorted(own))]
+    classes = [JobClass(name, TENANTS[i]) for i, name in enumerate(sorted(own))]
     number = {one.name: i for i, one in enumerate(classes)}
     if len(own) < len(ranked):
         more = f"{len(ranked) - len(own)} other tenants"
-        classes.append(JobClass(more, STRONG[-1 - len(classes)]))
+        classes.append(JobClass(more, TENANTS[len(classes)]))
     before: Counter[int | None] = Counter()
     found, shades = list[int | None](), list[int]()
     for name in of_jobs:

@@ -6,7 +6,7 @@ import pytest
 from documents import instance_data, schedule_data
 
 import rarmodel
-from rarmodel.drawing.colours import MOST_TENANTS, NO_TENANT, STRONG, colouring_by_tenant
+from rarmodel.drawing.colours import MOST_TENANTS, NO_TENANT, TENANTS, colouring_by_tenant
 
 DATA = instance_data()
 
@@ -25,8 +25,8 @@ def owned(*tenants: str | None) -> rarmodel.Instance:
 def test_each_tenant_has_a_colour_and_neighbours_have_shades() -> None:
     found = colouring_by_tenant(owned("bob", "alice", None, "bob", "bob"))
     assert [(one.name, one.colour) for one in found.classes] == [
-        ("alice", STRONG[-1]),
-        ("bob", STRONG[-2]),
+        ("alice", TENANTS[0]),
+        ("bob", TENANTS[1]),
     ]
     assert [found.class_of(job, 1) for job in range(6)] == [1, 0, None, 1, 1, None]
     assert found.shades == (0, 0, 0, 1, 2)
@@ -57,7 +57,7 @@ def test_a_chart_by_tenant_names_them_in_its_legend(two_users: rarmodel.Instance
         for colour in ("size", "tenant")
     )
     assert '"alice",' in by_tenant.replace(" ", "").replace("\n", "")
-    assert STRONG[-1] in by_tenant
+    assert TENANTS[0] in by_tenant
     assert "tenant" in by_size  # Beside the pointer.
 
 

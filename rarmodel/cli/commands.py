@@ -138,7 +138,7 @@ def audit(
             say_first(broken, "violations")
             return UNSOLVED
     with progress() as (name, tell):
-        name(f"{instance}: audit", problem.time)
+        name(f"{instance}: audit", problem.time, limit=time_limit)
         outcome = verification.audit(
             problem,
             next(iter(claimed), None),

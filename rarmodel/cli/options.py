@@ -161,7 +161,7 @@ STARTS = click.option(
     multiple=True,
     metavar="FILE",
     help="File with a feasible schedule from which to start; no answer is worse. Give one for each "
-    "INSTANCE, in their order. - for stdin.",
+    f"INSTANCE, in their order; - for stdin. {SEVERAL}",
 )
 
 

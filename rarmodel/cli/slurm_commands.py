@@ -216,7 +216,8 @@ def plan(
         raise UsageError("INSTANCE and --from exclude each other; choose one")
     problem = room.read(source, **choices) if instance is None else sources.load_instance(instance)
     with progress() as (name, report):
-        name("planning …")
+        by_default = None if "iterations" in limits else SEARCH_SECONDS
+        name("planning …", limit=limits.get("time_limit", by_default))
         made = room.plan(problem, objective=objective, progress=report, **limits)
     if output is not None:
         write_json(files.to_json(made.schedule), output)

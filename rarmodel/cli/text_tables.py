@@ -135,15 +135,13 @@ def _fitted(columns: list[_Cells], notes: list[str], width: int) -> list[Line]:
     natural = [one.natural for one in columns]
     if _total(natural, GAP) <= width:
         return [*_grid(columns, natural, GAP), *_notes(notes, width)]
-    kept, gone = list(columns), list[str]()
+    kept = list(columns)
     while (slack := width - _total([one.least for one in kept], NARROW_GAP)) < 0:
         last = max(kept, key=lambda one: one.column.leaves)
         if last.column.leaves == 0:
             return [*_blocks(columns, width), *_notes(notes, width)]
         kept.remove(last)
-        gone.append(last.column.header)
-    if gone:
-        left_out = [one.column.header for one in columns if one.column.header in gone]
+    if left_out := [one.column.header for one in columns if one not in kept]:
         notes = [*notes, f"no room for: {', '.join(left_out)}"]
     return [*_grid(kept, _grown(kept, slack), NARROW_GAP), *_notes(notes, width)]
 
@@ -214,20 +212,20 @@ def _blocks(columns: Sequence[_Cells], width: int) -> list[Line]:
 
 
 def named_lines(lines: Mapping[str, str], width: int | None = None) -> list[Line]:
-    """Names with their values, which begin in one column and go on below it."""
+    """Names with their values, which begin in one column and go on below it.
+
+    A value with a word that has no room beside its name begins below the name.
+    """
     told = {one_line(name): one_line(value) for name, value in lines.items()}
     margin = 2 + max(map(width_of, told), default=0)
     found: list[Line] = []
     for name, value in told.items():
-        room = None if width is None else width - margin
-        indent = margin
-        parts = [value] if room is None else wrapped(value, room)
-        head = name + " " * (margin - width_of(name))
-        if room is not None and max(map(width_of, parts)) > room and margin > NARROW_GAP:
-            found.append([Piece(name)])  # A long word: below the name it may have room.
-            indent = NARROW_GAP
-            head = " " * indent
-            parts = wrapped(value, max(1, (width or 0) - indent))
+        indent, head = margin, name + " " * (margin - width_of(name))
+        parts = [value] if width is None else wrapped(value, width - margin)
+        if width is not None and max(map(width_of, parts)) > width - margin:
+            found.append([Piece(name)])
+            indent, head = NARROW_GAP, " " * NARROW_GAP
+            parts = wrapped(value, width - NARROW_GAP)
         found.append([Piece(head), *_coloured(name, parts[0])])
         found += [[Piece(" " * indent + part)] for part in parts[1:]]
     return found

@@ -51,6 +51,9 @@ class Scope:
     at_most
         Greatest allowed values of the instance's objectives, the most important first. Constraints
         keep the values of objectives before the stage; all values limit when jobs may end.
+    known_windows
+        (jobs) Windows that every schedule with these values keeps, as bounds prove; None if none
+        are known.
     interrupted
         Whether the model may interrupt jobs. A placement need not complete its job then, and a
         running job has others than the one that it holds.
@@ -67,6 +70,7 @@ class Scope:
     allowed_at: tuple[AllowsAt, ...] = ()
     stage: int = 0
     at_most: tuple[Value, ...] = ()
+    known_windows: tuple[Window, ...] | None = None
     interrupted: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,7 +108,8 @@ class Scope:
     @cached_property
     def windows(self) -> dict[str, Window]:
         """By job: the slots in which it can be active."""
-        return dict(zip(self.jobs, windows(self.instance, self.horizon, self.at_most), strict=True))
+        found = windows(self.instance, self.horizon, self.at_most, self.known_windows)
+        return dict(zip(self.jobs, found, strict=True))
 
     @cached_property
     def jobs(self) -> dict[str, Job]:

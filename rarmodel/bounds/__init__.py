@@ -11,6 +11,7 @@ from .bound import (
 )
 from .claim import Claim, claims_in, greatest, known_claims, with_bound
 from .links import shared_links
+from .price_windows import windows_by_prices
 from .proven import (
     Impossible,
     all_bounds,
@@ -73,6 +74,7 @@ __all__ = [
     "why_infeasible",
     "wide_gaps",
     "wide_jobs",
+    "windows_by_prices",
     "with_aim",
     "with_bound",
     "with_makespan",

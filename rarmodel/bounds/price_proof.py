@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,13 +42,7 @@ class PriceProof(NamedTuple):
 
     def argument(self, instance: Instance) -> Argument:
         """The prices, what each job pays and adds at the least, and what all GPUs cost."""
-        relaxed = self.relaxed
-        rows = [[int(price) for price in row[:-1]] for row in self.prices.now]
-        room = sum(
-            price * int(number)
-            for row, there in zip(rows, relaxed.capacity, strict=True)
-            for price, number in zip(row, there, strict=True)
-        )
+        relaxed, rows = self.relaxed, self._rows
         # Where prices stay, pieces of time are one; after the last price GPUs cost nothing.
         columns = [*zip(*rows, strict=True)]
         begins = [i for i, column in enumerate(columns) if i == 0 or column != columns[i - 1]]
@@ -59,7 +52,6 @@ class PriceProof(NamedTuple):
         members: list[list[str]] = [[] for _ in rows]
         for server, kind in zip(instance.cluster.servers, self.kinds, strict=True):
             members[kind].append(server.name)
-        paid = self._paid(rows)
         refuted: dict[str, Any] = {"scale": self.scale}
         if self.below is not None:
             refuted = {"below": in_file(self.below)}
@@ -70,14 +62,31 @@ class PriceProof(NamedTuple):
                 PricedServers(servers=tuple(some), prices=tuple(row[i] for i in begins))
                 for some, row in zip(members, rows, strict=True)
             ),
-            least={job.name: one for job, one in zip(instance.jobs, paid, strict=True) if one},
-            room=room,
+            least={
+                job.name: one for job, one in zip(instance.jobs, self.least, strict=True) if one
+            },
+            room=self.room,
             **refuted,
         )
 
-    def _paid(self, rows: Sequence[Sequence[int]]) -> list[int]:
-        """(jobs) What each pays and adds."""
-        relaxed, width = self.relaxed, self.relaxed.width
+    @property
+    def _rows(self) -> list[list[int]]:
+        """(kinds, blocks) The prices."""
+        return [[int(price) for price in row[:-1]] for row in self.prices.now]
+
+    @property
+    def room(self) -> int:
+        """What all GPUs cost."""
+        return sum(
+            price * int(number)
+            for row, there in zip(self._rows, self.relaxed.capacity, strict=True)
+            for price, number in zip(row, there, strict=True)
+        )
+
+    @property
+    def least(self) -> list[int]:
+        """(jobs) What each pays and adds at the least."""
+        relaxed, width, rows = self.relaxed, self.relaxed.width, self._rows
         until = [[0, *accumulate(price * width for price in row)] for row in rows]
 
         def cost(kind: int, slot: int) -> int:

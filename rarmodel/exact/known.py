@@ -8,12 +8,18 @@ from fractions import Fraction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rarmodel.bounds import LowerBound, ValueBound, require_true, value_bounds
+from rarmodel.bounds import (
+    LowerBound,
+    ValueBound,
+    require_true,
+    value_bounds,
+    windows_by_prices,
+)
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.entries import Entries
 from rarmodel.limits import Limits
 from rarmodel.methods import Goal, ModelRun, Recorder, gap_of, goals_of, in_full
-from rarmodel.model import horizon_of, job_extremes, topology, windows
+from rarmodel.model import Window, horizon_of, job_extremes, topology, windows
 from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.search import AnySession, Session, Solution
@@ -272,7 +278,8 @@ class Known:
         horizon = horizon_of(self.instance)
         if self.own:
             return horizon
-        return max(window.end for window in windows(self.instance, horizon, self._at_most))
+        found = windows(self.instance, horizon, self._at_most, self._known_windows)
+        return max(window.end for window in found)
 
     @property
     def has_schedules(self) -> bool:
@@ -286,6 +293,11 @@ class Known:
             return ()
         return tuple(self.report.objective.values())[: self.stage + 1]
 
+    @property
+    def _known_windows(self) -> tuple[Window, ...] | None:
+        """Windows that such a schedule keeps, by rarmodel's bounds; None if none are known."""
+        return None if self.alone else windows_by_prices(self.instance, self._at_most)
+
     def scope(self, horizon: int) -> Scope:
         """The scope of a model with this many slots."""
         return Scope(
@@ -298,6 +310,7 @@ class Known:
             every_schedule=self.formulation.restricts,
             stage=self.stage,
             at_most=self._at_most,
+            known_windows=self._known_windows,
         )
 
     def brief(self, least: float = 0.0) -> Limits:

@@ -27,7 +27,12 @@ class Window(NamedTuple):
     end: int
 
 
-def windows(instance: Instance, horizon: int, at_most: Sequence[Value] = ()) -> tuple[Window, ...]:
+def windows(
+    instance: Instance,
+    horizon: int,
+    at_most: Sequence[Value] = (),
+    known: Sequence[Window] | None = None,
+) -> tuple[Window, ...]:
     """(jobs) When each job can be active in a schedule that ends by a slot.
 
     A job starts after its release and after the jobs that it waits for, which take at least their
@@ -41,10 +46,15 @@ def windows(instance: Instance, horizon: int, at_most: Sequence[Value] = ()) -> 
     at_most
         Values that the instance's objectives may take at most, the most important first: a job
         that ends too late takes one of them further, however early the others end.
+    known
+        (jobs) Windows that all such schedules are known to keep, for other reasons.
     """
     least = [extreme.least_slots for extreme in job_extremes(instance)]
     start = [max(0, job.release) for job in instance.jobs]
     end = [horizon if job.deadline is None else min(horizon, job.deadline) for job in instance.jobs]
+    if known is not None:
+        start = [max(at, window.start) for at, window in zip(start, known, strict=True)]
+        end = [min(at, window.end) for at, window in zip(end, known, strict=True)]
     before = waited_for(instance)
     order = in_order(before)
     for j in order:

@@ -24,7 +24,7 @@ from wide_instances import optimum as slow_optimum
 from wide_optimum import optimum
 
 from rarmodel import solve
-from rarmodel.bounds import best_bound, least_values
+from rarmodel.bounds import best_bound, least_values, windows_by_prices
 from rarmodel.errors import UsageError
 from rarmodel.exact import schedule_of
 from rarmodel.exact.diagnosis import explain
@@ -441,6 +441,31 @@ def test_intervals_without_contention(
 def test_intervals_with_lists_of_objectives(objectives: Sequence[str]) -> None:
     instance = calm(drawn(1, (), objectives))
     check(instance, best_of(INTERVALS, instance))
+
+
+IN_WINDOWS = {"interval": INTERVALS, "time-indexed": STRONG}
+
+
+@pytest.mark.parametrize("model", IN_WINDOWS.values(), ids=IN_WINDOWS)
+@pytest.mark.parametrize("objective", ["total-completion", "total-flow", "total-tardiness"])
+def test_windows_by_prices_keep_the_best_schedule(objective: str, model: Model) -> None:
+    for seed, features in enumerate(((), WITHOUT_PLACES)):
+        instance = calm(drawn(seed, set(features) & set(INTERVALS.features), [objective]))
+        best = best_of(STRONG, instance)
+        if best is None:
+            continue
+        values = values_of(instance, best)
+        known = windows_by_prices(instance, values)
+        assert known is not None
+        scope = scope_of(instance, horizon_of(instance))
+        scope = replace(scope, at_most=values, known_windows=known)
+        built = model.formulation.build(scope)
+        answer = model.solver.solve(built, Limits(time_limit=120))
+        assert answer.termination == "finished"
+        assert answer.bound is not None
+        assert aim_of(scope, 0).at_least(answer.bound) == values[0]
+        model.formulation.load(built, scope, best)
+        assert broken_constraints(built) == []
 
 
 @pytest.mark.parametrize("objective", [one for one in OBJECTIVES if one != "cost"])

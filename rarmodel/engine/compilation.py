@@ -316,7 +316,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
         self._begun: float | None = None
         self.seconds = 0.0
 
-    def on_start(self, _: event.Event) -> None:
+    def on_start(self, begun: event.Event) -> None:
         """Hear that Numba begins to compile a function."""
         if self._begun is None:
             self._begun = perf_counter()
@@ -329,6 +329,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
                     other,
                 )
             _LOG.info("rarmodel compiles what it needs, once; later runs load it from disk")
+        _LOG.debug("compiles %s", begun.data["dispatcher"].py_func.__name__)
 
     def on_end(self, _: event.Event) -> None:
         """Hear that Numba has compiled a function."""
@@ -342,8 +343,8 @@ _watched = False
 def told() -> Iterator[None]:
     """Say if anything is compiled in here, and how long that took.
 
-    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested. What is
-    loaded from disk is not compiled.
+    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested; at level
+    DEBUG each function is named. What is loaded from disk is not compiled.
     """
     global _watched  # noqa: PLW0603 - Numba's events are the process's, and so is this
     if _watched:

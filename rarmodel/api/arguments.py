@@ -26,6 +26,7 @@ from .sources import (
     IS_INSTANCE,
     are_instances,
     are_schedules,
+    are_starts,
     is_schedule,
     is_start,
 )
@@ -85,6 +86,7 @@ asked = checked(CHECKS)
 
 asked_with_schedule = checked({**CHECKS, "schedule": is_schedule})
 asked_to_audit = checked({**CHECKS, "schedule": optional(is_schedule)})
+asked_to_compare = checked({**CHECKS, "start": optional(are_starts)})
 asked_to_generate = checked({**CHECKS, "contention": truth})
 
 

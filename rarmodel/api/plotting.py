@@ -119,11 +119,11 @@ def report_simulations(instance: Source, schedules: Schedules) -> str:
         If some job of a schedule never completes, or the libraries are not installed.
     """
     from rarmodel.drawing import Group, simulations_page  # noqa: PLC0415 - few need it
-    from rarmodel.drawing.side_by_side import distinct  # noqa: PLC0415
+    from rarmodel.drawing.side_by_side import labels_of  # noqa: PLC0415
 
     problem = load_instance(instance)
     found = load_schedules(schedules)
-    labels = distinct([schedule.method for schedule in found])
+    labels = labels_of(found)
     lines = {
         (label, label): [(problem, schedule)] for label, schedule in zip(labels, found, strict=True)
     }

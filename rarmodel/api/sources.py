@@ -32,6 +32,8 @@ Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]
 Starting = Schedule | Mapping[str, Any] | str | os.PathLike[str] | Any
 """A schedule, its source, a Pyomo model with values, or the values by names."""
+Starts = Starting | Sequence[Starting | None]
+"""One start, or one for each of several instances."""
 ScheduleSource = Schedule | Mapping[str, Any] | str | os.PathLike[str]
 Schedules = ScheduleSource | Iterable[ScheduleSource]
 
@@ -54,6 +56,12 @@ def is_start(value: object) -> str | None:
         return None
     why = is_schedule(value)
     return why and why.replace("a dict or", "the values of a model, a Pyomo model or")
+
+
+def are_starts(value: object) -> str | None:
+    """The same of one start, or a list with one for each instance."""
+    some = value if isinstance(value, list | tuple) else [value]
+    return next(filter(None, (is_start(one) for one in some if one is not None)), None)
 
 
 def is_model(value: object) -> bool:

@@ -137,10 +137,17 @@ def _state(outcome: Outcome) -> str:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run; several objectives as the command line takes them."""
-    return {
-        name: _as_option(value) if name == "objective" else value for name, value in options.items()
-    }
+    """The options of a run, each in a column: also each of the solver's own.
+
+    Several objectives are as the command line takes them.
+    """
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": one for key, one in value.items()}
+        else:
+            found[name] = _as_option(value) if name == "objective" else value
+    return found
 
 
 def _as_option(names: str | Sequence[str]) -> str:

@@ -215,12 +215,12 @@ def formulate(
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Write the Pyomo model of INSTANCE to a file, with readable names, and print its size."""
-    from rarmodel.api import solving  # noqa: PLC0415
+    from rarmodel.api import formulating  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, data)
-    _, size = solving.formulate(
+    _, size = formulating.formulate(
         instance,
         formulation,
         output=output,

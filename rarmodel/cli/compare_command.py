@@ -18,6 +18,8 @@ from .options import (
     OBJECTIVE,
     POSITIVE,
     SEVERAL,
+    SOLVER_OPTIONS,
+    STARTS,
     limits,
 )
 from .output_files import (
@@ -56,8 +58,10 @@ from .terminal import answer, answer_json, progress, say, show
     help=f"Solver of the formulations; `rarmodel list solvers` lists them. By default {AUTO}: the "
     f"installed solver that usually proves most. {SEVERAL}",
 )
+@SOLVER_OPTIONS
 @OBJECTIVE
 @DATA
+@STARTS
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
@@ -96,8 +100,10 @@ def compare(
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
     solvers: tuple[str, ...],
+    solver_options: dict[str, str],
     objective: str | list[str] | None,
     data: str | None,
+    starts: tuple[str, ...],
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
@@ -117,11 +123,11 @@ def compare(
     Without --method and --formulation, compare runs all methods, and all formulations that add
     nothing to the instance.
     """
-    from rarmodel.api.comparison import compare as compared  # noqa: PLC0415
+    from rarmodel.api.comparing import compare as compared  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
-    share_stdin(*instances, data)
+    share_stdin(*instances, data, *starts)
     check_rows(rows_to, as_json=as_json)
     check_shown(table_to)
     if solve_parts and plot is None:
@@ -136,6 +142,8 @@ def compare(
             solvers=solvers or None,
             objective=objective,
             data=data,
+            start=starts or None,
+            solver_options=solver_options,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
             model_only=model_only,

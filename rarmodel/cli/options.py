@@ -219,6 +219,14 @@ START = click.option(
     metavar="FILE",
     help="File with a feasible schedule from which to start; no answer is worse. - for stdin.",
 )
+STARTS = click.option(
+    "--start",
+    "starts",
+    multiple=True,
+    metavar="FILE",
+    help="File with a feasible schedule from which to start; no answer is worse. Give one for each "
+    "INSTANCE, in their order. - for stdin.",
+)
 
 
 def _named_values(_context: Any, _option: Any, given: tuple[str, ...]) -> dict[str, str]:

@@ -120,6 +120,7 @@ def report_page(
         waits=waits(instance),
         due=any(job.due is not None for job in instance.jobs),
         pages=pages,
+        refused=any(not row.feasible for row in rows),
         large=shown.large,
         single=has_single_jobs(shown),
         own=list(own),

@@ -80,7 +80,7 @@ def delayed(ranking: Ranking, begin: Incumbent, deadline: float) -> Incumbent:
     room = SLOTS * begin.times.latest + max(
         begin.times.ends[j] - begin.times.starts[j] for j in begin.times.starts
     )
-    insertion = Insertion(ranking.scope(min(ranking.most, room)))
+    insertion = Insertion(ranking.scope(min(ranking.most, room)), ranking.slot_rules)
     best = begin
     for _ in range(ROUNDS):
         for found in _walk(ranking, insertion, begin, deadline):

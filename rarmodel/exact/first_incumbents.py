@@ -8,12 +8,27 @@ runs at once are tried. The best of all is admissible, or is left to models that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import ceil
 from time import perf_counter
 from typing import NamedTuple
 
+from rarmodel.model.windows import in_order, waited_for
+
 from .delays import delayed
+from .insertion import Insertion, Way
 from .ranking import Incumbent, Ranking
 from .thinned_schedules import STRETCHES, on_less
+
+INSERTIONS = 8
+"""Plans that are tried where no method keeps the rules."""
+
+PADDING = 1.1
+"""Multiple of the expected slots that every other of these plans gives a job: rings that share
+links may take longer than expected, into slots that rules refuse."""
+
+WAYS = 8
+"""Placements of each job in such plans."""
 
 MOST_OFFERED = 40
 """Most schedules whose placements are in the pool."""
@@ -53,8 +68,10 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
         pool.add_schedule(known.schedule)
         own = ranking.ranked(known.schedule)
         found += [own] if own is not None and not own.violated else []
-    # The rules on placements may allow none of the schedules of methods.
-    shortest = ranking.ranked(offered[0][0]) if offered else _in_a_row(ranking)
+    # Rules on placements, or on their slots, may allow none of the schedules of methods.
+    shortest = ranking.ranked(offered[0][0]) if offered else None
+    if shortest is None:
+        shortest = _inserted(ranking, deadline) or _in_a_row(ranking)
     if shortest is None:
         return First(_best(found), None)
     near = NEAR_ENOUGH * shortest.times.latest
@@ -91,17 +108,66 @@ def _within(found: list[Incumbent], slots: float) -> bool:
     return any(not one.violated and one.times.latest <= slots for one in found)
 
 
+def _inserted(ranking: Ranking, deadline: float) -> Incumbent | None:
+    """The longest jobs first, each as soon as there is room in a placement that rules allow.
+
+    The best of some such schedules: each of them tells the next plan how long jobs took.
+    """
+    found = list[Incumbent]()
+    for turn in range(INSERTIONS):
+        if perf_counter() > deadline:
+            break
+        padding = PADDING if turn % 2 else 1.0
+        ways = {
+            j: [(way, ceil(padding * slots)) for way, slots in some]
+            for j, some in _ways(ranking, WAYS).items()
+        }
+        longest = sorted(ways, key=lambda j: -min((slots for _, slots in ways[j]), default=0))
+        made = _planned(ranking, longest, ways, {})
+        found += [] if made is None else [made]
+    return min(found, key=lambda one: one.rank, default=None)
+
+
 def _in_a_row(ranking: Ranking) -> Incumbent | None:
     """Jobs one after another, each in a placement that its rules allow."""
-    starts, workers, end = list[int](), dict[str, Mapping[str, int]](), 0
-    for job in ranking.known.instance.jobs:
-        drawn = ranking.pool.draw(job.name, 1, ranking.random)
-        if not drawn:
-            return None
-        workers[job.name] = drawn[0]
-        starts.append(max(end, job.release))
-        end = starts[-1] + ranking.pool.expected(job.name, drawn[0])
-    return ranking.settled(starts, workers)
+    instance = ranking.known.instance
+    order = [instance.jobs[j].name for j in in_order(waited_for(instance))]
+    waits = {j: {before} for before, j in pairwise(order)}
+    return _planned(ranking, order, _ways(ranking, WAYS), waits)
+
+
+def _ways(ranking: Ranking, number: int) -> dict[str, list[Way]]:
+    """By job: some placements, and how long they are expected to take."""
+    pool = ranking.pool
+    return {
+        job.name: [
+            (way, pool.expected(job.name, way))
+            for way in pool.draw(job.name, number, ranking.random)
+        ]
+        for job in ranking.known.instance.jobs
+    }
+
+
+def _planned(
+    ranking: Ranking,
+    order: list[str],
+    ways: Mapping[str, list[Way]],
+    waits: Mapping[str, set[str]],
+) -> Incumbent | None:
+    """The schedule of a plan by insertion; None if there is none, or rules refuse it.
+
+    The plan has twice as many slots until it fits: rules are asked about each of them.
+    """
+    slots = 2 * max((slots for some in ways.values() for _, slots in some), default=1)
+    plan = None
+    while plan is None and slots < 2 * ranking.most:
+        scope = ranking.scope(min(slots, ranking.most))
+        plan = Insertion(scope, ranking.slot_rules).plan(order, ways, waits, {})
+        slots *= 2
+    if plan is None:
+        return None
+    starts = [plan.starts[job.name] for job in ranking.known.instance.jobs]
+    return ranking.settled(starts, plan.workers)
 
 
 def _thinner(ranking: Ranking, found: Incumbent, deadline: float) -> Iterator[Incumbent]:

@@ -19,6 +19,7 @@ from rarmodel.formulations.restricted import caps_of_choices
 from rarmodel.formulations.restriction import Choice
 
 from .placement_pool import Workers
+from .slot_rules import SlotRules
 
 Way = tuple[Workers, int]
 """A placement, and how many slots it is expected to take."""
@@ -38,10 +39,12 @@ class Insertion:
     ----------
     scope
         As many slots as plans may have.
+    slot_rules
+        Where rules on placements at slots allow starts; by default those of the scope.
     """
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    def __init__(self, scope: Scope, slot_rules: SlotRules | None = None) -> None:
+        self._scope, self._rules = scope, slot_rules or SlotRules(scope)
         self._caps = {
             key: (np.array(room, float), of) for key, (room, of) in caps_of_choices(scope).items()
         }
@@ -97,8 +100,8 @@ class Insertion:
         slots: int,
         since: int,
     ) -> npt.NDArray[np.bool_]:
-        """By slot from one on: whether there is room for a placement."""
-        free = np.ones(max(0, self._scope.horizon - since), np.bool_)
+        """By slot from one on: whether there is room for a placement, and rules allow it."""
+        free = self._rules.allowed(job, workers, self._scope.horizon)[since:]
         for key, used in self._uses(job, workers, slots).items():
             free &= left[key][since:] >= used
         return free

@@ -278,8 +278,8 @@ class RestrictedModels:
                 high = min(window.end - slots, start + reach)
                 if way is mine:
                     low, high = min(low, start), max(high, start)
-                if low <= high:
-                    choices.append(Choice(way, slots, range(low, high + 1)))
+                if starts := self._ranking.slot_rules.starts(j, way, slots, low, high):
+                    choices.append(Choice.within(way, slots, starts))
             made[j] = tuple(choices)
         return made
 

@@ -79,7 +79,7 @@ def simulate(
     done = bool((played.completion < NEVER).all())
     schedule = report = None
     if done:
-        schedule = schedule_of(instance, played.jobs, played.stays, policy.name)
+        schedule = schedule_of(instance, played.jobs, played.stays, policy.name, placement.name)
         report = verify(instance, schedule)
         _require_sound(instance, policy, played, report)
     index = played.jobs.index[played.completion == NEVER]
@@ -241,7 +241,13 @@ def _require_sound(instance: Instance, policy: Policy, played: Played, report: R
         )
 
 
-def schedule_of(instance: Instance, jobs: Jobs, stays: Sequence[Stay], method: str) -> Schedule:
+def schedule_of(
+    instance: Instance,
+    jobs: Jobs,
+    stays: Sequence[Stay],
+    method: str,
+    placement: str | None = None,
+) -> Schedule:
     """The schedule of stays in which every job has completed."""
     numbered = gpu_assignment.number_gpus(
         instance.cluster, [_with_gpus(instance, jobs, one) for one in stays]
@@ -254,6 +260,7 @@ def schedule_of(instance: Instance, jobs: Jobs, stays: Sequence[Stay], method: s
         schema_version=1,
         instance=instance.name,
         method=method,
+        placement=placement,
         time=None,
         bound=None,
         assignments=tuple(

@@ -12,70 +12,26 @@ that its schedules keep the power cap.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import pyomo.environ as pyo
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from additions import (
+    exclusive,
+    few_switched_on,
+    makespan_and_fairness,
+    nightly,
+    power_cap,
+    unfairness,
+)
 
 import rarmodel
-from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations import Formulation
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.schema import Instance
-
-
-def power_cap(model: Any, scope: Scope) -> None:
-    """GPUs at work in each slot draw no more than a cap."""
-    cap = scope.read("gpus_at_once")
-    model.power_cap = pyo.Constraint(
-        range(scope.horizon),
-        rule=lambda m, t: sum(m.held[j, s, t] for j in scope.jobs for s in scope.servers) <= cap,
-        doc="power cap",
-    )
-
-
-def exclusive(model: Any, scope: Scope) -> None:
-    """Jobs of a pair never run at once."""
-    pairs = [tuple(pair) for pair in scope.read("exclusive")]
-    model.exclusive = pyo.Constraint(
-        pairs,
-        range(scope.horizon),
-        rule=lambda m, j, k, t: m.running[j, t] + m.running[k, t] <= 1,
-        doc="jobs that may not overlap",
-    )
-
-
-def few_switched_on(model: Any, scope: Scope) -> None:
-    """At most k servers are switched on in each slot."""
-    most = scope.read("servers_at_once")
-    servers, slots = list(scope.servers), range(scope.horizon)
-    model.switched_on = pyo.Var(servers, slots, domain=pyo.Binary)
-    model.on_if_held = pyo.Constraint(
-        servers,
-        slots,
-        rule=lambda m, s, t: (
-            sum(m.held[j, s, t] for j in scope.jobs) <= scope.servers[s].gpus * m.switched_on[s, t]
-        ),
-    )
-    model.few_switched_on = pyo.Constraint(
-        slots, rule=lambda m, t: sum(m.switched_on[s, t] for s in servers) <= most
-    )
-
-
-def unfairness(model: Any, scope: Scope) -> None:
-    """By how much jobs complete later than a multiple of their least execution times."""
-    wish = {j: scope.read("stretch") * slots for j, slots in scope.least_slots.items()}
-    model.unfair = pyo.Var(
-        list(scope.jobs), domain=pyo.NonNegativeIntegers, bounds=(0, scope.horizon)
-    )
-    model.unfairness = pyo.Constraint(
-        list(scope.jobs), rule=lambda m, j: m.unfair[j] >= m.completion[j] - wish[j]
-    )
-
-
-def makespan_and_fairness(model: Any, scope: Scope) -> Any:
-    """The makespan, and a tenth of all unfairness."""
-    return 10 * model.makespan + sum(model.unfair[j] for j in scope.jobs)
-
 
 ADDITIONS: dict[str, tuple[Formulation, Callable[[Instance], dict[str, Any]]]] = {
     "power cap": (
@@ -93,6 +49,10 @@ ADDITIONS: dict[str, tuple[Formulation, Callable[[Instance], dict[str, Any]]]] =
     "fairness": (
         TIME_INDEXED.extended("fairness", unfairness, objective=makespan_and_fairness),
         lambda _: {"stretch": 4},
+    ),
+    "down by night": (
+        TIME_INDEXED.extended("nightly", allows_at=nightly),
+        lambda _: {},
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from rarmodel import registry
-from rarmodel.api.solving import solvers_for
+from rarmodel.api.formulation_choices import solvers_for
 from rarmodel.defaults import AUTO
 from rarmodel.errors import UsageError
 from rarmodel.formulations.rar_ddls import RAR_DDLS

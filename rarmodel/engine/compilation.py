@@ -343,8 +343,8 @@ _watched = False
 def told() -> Iterator[None]:
     """Say if anything is compiled in here, and how long that took.
 
-    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested; at level
-    DEBUG each function is named. What is loaded from disk is not compiled.
+    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested. Level
+    DEBUG names each function. What is loaded from disk is not compiled.
     """
     global _watched  # noqa: PLW0603 - Numba's events are the process's, and so is this
     if _watched:

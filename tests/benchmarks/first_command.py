@@ -7,8 +7,8 @@ Install a wheel or a checkout into a fresh environment, not for development. The
 
 `RARMODEL_COMPILE=no fresh/bin/pip install .` installs it without compiled code.
 
-The commands are the first ones of the quickstart, and one more. Each runs twice, in this order, with
-an empty cache before the first. The table is in Markdown. Processor seconds of a command include
+The commands are the first ones of the quickstart, and one more. Each runs twice, in this order; the
+cache is empty before the first. The table is in Markdown. Processor seconds of a command include
 those of its processes.
 """
 

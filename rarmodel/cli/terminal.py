@@ -57,7 +57,39 @@ class _Saying(logging.Handler):
         say(record.getMessage())
 
 
-_SAYING = _Saying()
+_SAYING = _Saying(logging.INFO)
+
+
+class _Compiling(logging.Handler):
+    """Shows on the progress line which function is compiled, and for how long some have been."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__(logging.DEBUG)
+        self._show, self._count, self._begun = show, 0, perf_counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show what a record says, unless it is one for `_Saying`."""
+        if record.levelno != logging.DEBUG:
+            return
+        if self._count == 0:
+            self._begun = perf_counter()
+        self._count += 1
+        passed = duration(perf_counter() - self._begun)
+        self._show(f"{record.getMessage()}  {self._count} so far in {passed}")
+
+
+@contextmanager
+def compilation_shown(show: Callable[[str], None]) -> Iterator[None]:
+    """Show each function that is compiled in here."""
+    log, shown = logging.getLogger("rarmodel"), _Compiling(show)
+    level = log.level
+    log.addHandler(shown)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.removeHandler(shown)
+        log.setLevel(level)
 
 
 def say_what_is_logged() -> None:
@@ -286,7 +318,8 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
             doing.report(incumbent, bound)
             status.update(doing)
 
-        yield name, report
+        with compilation_shown(lambda said: status.update(Text(f"{doing}  {said}"))):
+            yield name, report
 
 
 @contextmanager

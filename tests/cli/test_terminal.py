@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from rarmodel.cli.terminal import (
     Doing,
     answer,
     answer_json,
+    compilation_shown,
     forecast,
     progress,
     say,
@@ -458,3 +460,19 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     outcome = invoke("solve", "two-servers")
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]
+
+
+def test_a_terminal_shows_what_is_compiled_and_how_much() -> None:
+    log, shown = logging.getLogger("rarmodel"), list[str]()
+    level = log.level
+    with compilation_shown(shown.append):
+        for name in ("decode", "anneal"):
+            log.debug("compiles %s", name)
+        log.info("another line")
+    assert [line.partition(" in ")[0] for line in shown] == [
+        "compiles decode  1 so far",
+        "compiles anneal  2 so far",
+    ]
+    log.debug("compiles %s", "later")
+    assert len(shown) == 2
+    assert log.level == level

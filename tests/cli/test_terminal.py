@@ -462,8 +462,9 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]
 
 
-def test_a_terminal_shows_what_is_compiled_and_how_much() -> None:
+def test_a_terminal_shows_what_is_compiled_and_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
     log, shown = logging.getLogger("rarmodel"), list[str]()
+    monkeypatch.setattr(log, "disabled", False)
     level = log.level
     with compilation_shown(shown.append):
         for name in ("decode", "anneal"):

@@ -243,8 +243,9 @@ def _silent(work: str, time: SlotTime | None = None, *, limit: float | None = No
 class Doing:
     """The progress line: the work, the best values so far, and the time that has passed.
 
-    It is one line. Where it has no room for all, the bound leaves first, then the gap, the clock
-    time of the makespan, and the makespan.
+    While functions are compiled, it says which. It is one line. Where it has no room for all, the
+    bound leaves first, then the gap, the function, the clock time of the makespan, and the
+    makespan.
     """
 
     def __init__(self) -> None:
@@ -256,10 +257,16 @@ class Doing:
         self._begun = monotonic()
         self._incumbent: float | None = None
         self._bound: float | None = None
+        self._compiling = ""
+
+    def compile(self, function: str) -> None:
+        """Say which function is being compiled."""
+        self._compiling = function
 
     def report(self, incumbent: float | None, bound: float | None) -> None:
         """Take the best values so far."""
         self._incumbent, self._bound = incumbent, bound
+        self._compiling = ""
 
     def line(self, width: int) -> str:
         """As much as has room."""
@@ -272,7 +279,7 @@ class Doing:
         return line
 
     def _parts(self) -> dict[str, str]:
-        parts = {"work": self._work}
+        parts = {"work": self._work, "compiling": self._compiling}
         incumbent, bound = self._incumbent, self._bound
         if incumbent is not None:
             by_clock = f" ({duration(self._slots.seconds(incumbent))})" if self._slots else ""
@@ -295,7 +302,7 @@ class Doing:
         yield Text(self.line(options.max_width), no_wrap=True, overflow="ellipsis")
 
 
-_LEAVE_FIRST = ("bound", "gap", "makespan", "passed")
+_LEAVE_FIRST = ("bound", "gap", "compiling", "makespan", "passed")
 
 
 @contextmanager
@@ -318,7 +325,7 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
             doing.report(incumbent, bound)
             status.update(doing)
 
-        with compilation_shown(lambda said: status.update(Text(f"{doing}  {said}"))):
+        with compilation_shown(doing.compile):
             yield name, report
 
 

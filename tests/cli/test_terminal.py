@@ -462,8 +462,9 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]
 
 
-def test_a_terminal_shows_what_is_compiled_and_how_much() -> None:
+def test_a_terminal_shows_what_is_compiled_and_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
     log, shown = logging.getLogger("rarmodel"), list[str]()
+    monkeypatch.setattr(log, "disabled", False)
     level = log.level
     with compilation_shown(shown.append):
         for name in ("decode", "anneal"):
@@ -476,3 +477,13 @@ def test_a_terminal_shows_what_is_compiled_and_how_much() -> None:
     log.debug("compiles %s", "later")
     assert len(shown) == 2
     assert log.level == level
+
+
+def test_progress_line_says_what_is_compiled_until_there_is_a_value() -> None:
+    doing = Doing()
+    doing.begin("search on lab", None, None)
+    doing.compile("compiles decode  1 so far")
+    assert doing.line(80) == "search on lab  compiles decode  1 so far"
+    assert doing.line(20) == "search on lab"
+    doing.report(12.0, None)
+    assert doing.line(80) == "search on lab  makespan 12"

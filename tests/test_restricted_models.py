@@ -453,7 +453,7 @@ def test_restricted_models_begin_from_the_shortest_of_many_schedules() -> None:
     reports = [known.checked(schedule) for schedule in found]
     known.offered = sorted(zip(found, reports, strict=True), key=lambda one: one[1].makespan or inf)
     best = known.offered[0][1].makespan
-    admissible, broken = first_incumbents(Ranking(known), inf)
+    admissible, broken, _ = first_incumbents(Ranking(known), inf)
     assert broken is None
     assert admissible is not None
     assert admissible.times.latest == best
